@@ -1,0 +1,65 @@
+# `make demo` and `make test` ask for Python 3.11 or newer, git and make; everything else they fetch themselves.
+
+BIN := .venv/bin
+STAMP := .venv/.installed
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-header --no-annotate --no-emit-index-url $(UPGRADE)
+
+# Judged apart from the whole, because nouns, judgments, proofs and errors have no hard-to-reach lines.
+PURE := src/counterpoint/core/*,src/counterpoint/kernel/*
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test quick check lint types imports format lock bench clean package-free
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(STAMP) ## Make .venv from the locked requirements (again only when they change)
+
+$(STAMP): pyproject.toml requirements/dev.txt requirements/bootstrap.txt .ci/install
+	@echo "Making .venv from requirements/dev.txt ..."
+	@PYTHON="$(PYTHON)" .ci/install "$(MAKECMDGOALS)"
+
+demo: $(STAMP) ## Several agents work one plan in a throwaway repository; ends with a verified proof
+	@$(BIN)/counterpoint demo
+
+test: $(STAMP) ## Every test, with coverage: 95 % of all, 100 % of core/ and kernel/
+	@rm -f .coverage .coverage.*
+	@$(BIN)/python -m pytest -n auto --dist loadgroup --cov --cov-report=term $(ARGS)
+	@pure=$$($(BIN)/coverage report --include='$(PURE)' --fail-under=100) \
+		|| { echo "$$pure"; echo "core/ and kernel/ must be covered to 100 %"; exit 1; }
+
+quick: $(STAMP) ## The tests that need no real processes, without coverage
+	@$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not e2e" $(ARGS)
+
+check: lint types imports test ## What .ci/run runs
+
+lint: $(STAMP) ## Style: ruff's rules and its format
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check . || { echo "make format mends this"; exit 1; }
+
+types: $(STAMP) ## Types: strict, over src
+	@$(BIN)/basedpyright --warnings
+
+imports: $(STAMP) ## Architecture: who may import whom
+	@$(BIN)/lint-imports --no-cache
+
+format: $(STAMP) ## Rewrite the files in ruff's format, with the fixes that are safe
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format --quiet .
+
+lock: $(STAMP) ## Write requirements/*.txt anew; UPGRADE=--upgrade takes newer versions
+	@$(COMPILE) pyproject.toml --output-file requirements/run.txt
+	@$(COMPILE) pyproject.toml --group dev --constraint requirements/run.txt \
+		--output-file requirements/dev.txt
+	@$(COMPILE) --group pyproject.toml:bootstrap --output-file requirements/bootstrap.txt
+
+bench: $(STAMP) ## Every benchmark in turn: a table each, beside its floor
+	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+
+clean: ## Remove what tools leave behind
+	@rm -rf build dist .coverage .coverage.* htmlcov .hypothesis .pytest_cache .ruff_cache
+	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+package-free: clean ## Remove the environment too: the tree as cloned
+	@rm -rf .venv

@@ -1,0 +1,1 @@
+"""The command line: arguments to the core and back to words and exit codes."""

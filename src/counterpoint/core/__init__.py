@@ -1,0 +1,1 @@
+"""The domain: nouns, judgments, verbs and proofs, without any input or output."""

@@ -1,0 +1,120 @@
+"""The one door to the core: every verb, for one caller, in one project.
+
+A `Core` is made for each call and is cheap; it lives in one thread. `once` runs a call under an
+idempotency key, so that a retry hears the first answer again and nothing happens twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+from counterpoint.core.operations.audit import Auditing
+from counterpoint.core.operations.claims import Claims
+from counterpoint.core.operations.gates import Gates
+from counterpoint.core.operations.items import Items
+from counterpoint.core.operations.journal import Journal
+from counterpoint.core.operations.memory import Memory
+from counterpoint.core.operations.overview import Overview
+from counterpoint.core.operations.plans import Plans
+from counterpoint.core.operations.projects import Projects
+from counterpoint.core.operations.readiness import Ready
+from counterpoint.core.operations.recording.desk import Caller, Desk, Outside
+from counterpoint.core.operations.recording.unit import once
+from counterpoint.core.operations.reviews import Reviews
+from counterpoint.core.operations.search import Search
+from counterpoint.core.operations.sessions import Sessions
+from counterpoint.core.operations.tasks import Tasks
+from counterpoint.kernel.canonical import Json
+
+
+class Core:
+    """Every verb of the core, as one caller may use them."""
+
+    def __init__(self, outside: Outside, caller: Caller) -> None:
+        """Open the door for a caller."""
+        self._desk = Desk(outside=outside, caller=caller)
+
+    @property
+    def caller(self) -> Caller:
+        """Who is calling."""
+        return self._desk.caller
+
+    @property
+    def project(self) -> str:
+        """The id of the project every answer is of."""
+        return self._desk.project
+
+    def once(self, key: str, request: Json, run: Callable[[], Json]) -> Json:
+        """Run a call under an idempotency key; a retry hears the first answer. KeyReused."""
+        return once(self._desk, key, request, run)
+
+    @cached_property
+    def projects(self) -> Projects:
+        """Verbs for the project itself."""
+        return Projects(self._desk)
+
+    @cached_property
+    def plans(self) -> Plans:
+        """Verbs for whole trees of work."""
+        return Plans(self._desk)
+
+    @cached_property
+    def items(self) -> Items:
+        """Verbs for single items and lists of them."""
+        return Items(self._desk)
+
+    @cached_property
+    def ready(self) -> Ready:
+        """Verbs that find out what can be done."""
+        return Ready(self._desk)
+
+    @cached_property
+    def claims(self) -> Claims:
+        """Verbs for taking up work."""
+        return Claims(self._desk)
+
+    @cached_property
+    def tasks(self) -> Tasks:
+        """Verbs for the end of work."""
+        return Tasks(self._desk)
+
+    @cached_property
+    def journal(self) -> Journal:
+        """Verbs for records."""
+        return Journal(self._desk)
+
+    @cached_property
+    def reviews(self) -> Reviews:
+        """Verbs for handing in and judging."""
+        return Reviews(self._desk)
+
+    @cached_property
+    def gates(self) -> Gates:
+        """Verbs for checks."""
+        return Gates(self._desk)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """Verbs for sittings."""
+        return Sessions(self._desk)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """Verbs for remembered values."""
+        return Memory(self._desk)
+
+    @cached_property
+    def search(self) -> Search:
+        """Verbs for finding."""
+        return Search(self._desk)
+
+    @cached_property
+    def audit(self) -> Auditing:
+        """Verbs for proving."""
+        return Auditing(self._desk)
+
+    @cached_property
+    def overview(self) -> Overview:
+        """Verbs for looking at the whole."""
+        return Overview(self._desk)

@@ -1,0 +1,1 @@
+"""Proofs: the chain of entries, the Merkle tree over them, signed checkpoints."""

@@ -1,0 +1,257 @@
+"""Checks a stream of entries: form, order, chain, and roots known from outside.
+
+A stream of entry bytes is a sound ledger if and only if (1) each is a valid entry and each follows
+the one before (see entry.py), (2) the first has sequence 0 and the previous hash GENESIS, (3) for
+each known checkpoint the stream has at least so many entries and the Merkle root of so many is the
+root of the checkpoint, and (4) the number of entries is the expected one, where one is expected.
+
+(1) and (2) find every edit, removal, insertion and swap but those that rewrite everything up to the
+end, or that cut the end off. (3) finds these too, up to the size of the checkpoint: only a
+checkpoint whose signature was checked with a key from elsewhere makes the whole a proof.
+
+Algorithm. One pass. Each entry is hashed as it is; the hash must be the `h` of the next one. After
+a fault the check goes on from what was read, so that one edit gives one or two faults and not one
+for each later entry. The first MOST_FAULTS faults are kept in words, all are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import islice
+from typing import Any, Final
+
+from counterpoint.core.ledger.checkpoint import Checkpoint
+from counterpoint.core.ledger.entry import GENESIS, load_fields
+from counterpoint.core.ledger.merkle import Frontier
+from counterpoint.kernel.errors import (
+    ChainBroken,
+    InvalidInput,
+    LedgerBroken,
+    MalformedDocument,
+    ProofMismatch,
+)
+
+MOST_FAULTS: Final = 100
+_BATCH = 4096
+_EDITED = (
+    "Compare this entry and the one before with a backup or an export: one of them was changed, "
+    "or entries between them were removed, added or swapped."
+)
+_CUT = "Entries at the end are missing: restore a backup that holds them."
+_REWRITTEN = (
+    "The history before this checkpoint was rewritten, or the checkpoint is of another log: "
+    "compare with a backup or an export."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """A ledger, or the beginning of one, that was found sound.
+
+    last: leaf hash of the last entry in hex, GENESIS without one; time: when that entry was made.
+    """
+
+    project: str
+    frontier: Frontier = field(default_factory=Frontier)
+    last: str = GENESIS
+    time: str = ""
+
+    @property
+    def size(self) -> int:
+        """The number of entries."""
+        return self.frontier.size
+
+    @property
+    def root(self) -> bytes:
+        """The Merkle root of all entries."""
+        return self.frontier.root()
+
+
+class Verification:
+    """One pass over the entries of a project, from the start or from where another one ended."""
+
+    def __init__(
+        self, project: str, *, after: Verified | None = None, checkpoints: Iterable[Checkpoint] = ()
+    ) -> None:
+        """Begin; InvalidInput if a checkpoint lies before the starting point."""
+        start = after or Verified(project=project)
+        self._project = project
+        self._frontier, self._last, self._time = start.frontier, start.last, start.time
+        self._sequence = start.size
+        self._ahead = sorted(checkpoints, key=lambda one: one.size, reverse=True)
+        self._faults: list[LedgerBroken] = []
+        self.fault_count = 0
+        if self._ahead and self._ahead[-1].size < start.size:
+            raise InvalidInput(f"entries before {start.size} are not read again: verify from 0")
+        self._compare_roots()
+
+    @property
+    def size(self) -> int:
+        """The number of entries up to here."""
+        return self._frontier.size
+
+    @property
+    def root(self) -> bytes:
+        """The Merkle root of the entries up to here, sound or not."""
+        return self._frontier.root()
+
+    @property
+    def last(self) -> str:
+        """The leaf hash of the last entry up to here, in hex."""
+        return self._last
+
+    @property
+    def faults(self) -> tuple[LedgerBroken, ...]:
+        """The faults so far, in the order found, at most MOST_FAULTS."""
+        return tuple(self._faults)
+
+    def read(self, entries: Iterable[bytes]) -> None:
+        """Check more entries; faults are kept, not raised."""
+        stream = iter(entries)
+        while leaves := self._read_batch(islice(stream, self._room())):
+            self._frontier, _ = self._frontier.extend(leaves)
+            self._compare_roots()
+
+    def close(self, size: int | None = None) -> None:
+        """Check what only the end can tell: checkpoints not reached, and the expected size."""
+        for checkpoint in reversed(self._ahead):
+            self._fault(_cut_off(self.size, checkpoint.size, checkpoint.origin))
+        self._ahead = []
+        if size is not None and size > self.size:
+            self._fault(_cut_off(self.size, size, "the expected size"))
+        elif size is not None and size < self.size:
+            self._fault(
+                ChainBroken(
+                    f"the ledger has {self.size} entries where {size} are expected",
+                    hint="Entries were added at the end behind the back of the program.",
+                    sequence=size,
+                )
+            )
+
+    def verified(self) -> Verified:
+        """Answer what was found sound; raises the first fault if there was any."""
+        if self._faults:
+            raise self._faults[0]
+        return Verified(
+            project=self._project, frontier=self._frontier, last=self._last, time=self._time
+        )
+
+    def _room(self) -> int:
+        """Answer how many entries to read before roots have to be compared."""
+        return min(self._ahead[-1].size - self.size, _BATCH) if self._ahead else _BATCH
+
+    def _read_batch(self, entries: Iterator[bytes]) -> list[bytes]:
+        """Check some entries and answer their leaf hashes; this loop is what takes the time."""
+        project, sequence, last, time = self._project, self._sequence, self._last, self._time
+        leaves: list[bytes] = []
+        for data in entries:
+            try:
+                value = load_fields(data)
+            except MalformedDocument as fault:
+                self._fault(_unreadable(self.size + len(leaves), fault))
+            else:
+                if (
+                    value["n"] != sequence
+                    or value["h"] != last
+                    or value["p"] != project
+                    or value["t"] < time
+                ):
+                    place = self.size + len(leaves)
+                    for broken in _departures(value, place, (project, sequence, last, time)):
+                        self._fault(broken)
+                sequence, time = value["n"], value["t"]
+            leaf = sha256(b"\x00" + data)
+            leaves.append(leaf.digest())
+            last = leaf.hexdigest()
+            sequence += 1
+        self._sequence, self._last, self._time = sequence, last, time
+        return leaves
+
+    def _compare_roots(self) -> None:
+        while self._ahead and self._ahead[-1].size == self.size:
+            checkpoint = self._ahead.pop()
+            if checkpoint.root != self._frontier.root():
+                self._fault(
+                    ProofMismatch(
+                        f"the root of the first {self.size} entries is not the one that "
+                        f"{checkpoint.origin} signed",
+                        hint=_REWRITTEN,
+                        sequence=self.size,
+                        origin=checkpoint.origin,
+                    )
+                )
+
+    def _fault(self, fault: LedgerBroken) -> None:
+        self.fault_count += 1
+        if len(self._faults) < MOST_FAULTS:
+            self._faults.append(fault)
+
+
+def verify_chain(
+    entries: Iterable[bytes],
+    project: str,
+    *,
+    checkpoints: Iterable[Checkpoint] = (),
+    size: int | None = None,
+) -> Verified:
+    """Answer the size, root and last leaf of a sound ledger; ChainBroken or ProofMismatch else."""
+    verification = Verification(project, checkpoints=checkpoints)
+    verification.read(entries)
+    verification.close(size)
+    return verification.verified()
+
+
+def _departures(
+    value: dict[str, Any], place: int, expected: tuple[str, int, str, str]
+) -> Iterator[ChainBroken]:
+    """Say in which ways an entry does not follow the one before; `place` counts what was read."""
+    project, sequence, last, time = expected
+    if value["n"] != sequence:
+        yield ChainBroken(
+            f"entry {place} of the stream calls itself {value['n']} instead of {sequence}",
+            hint="Entries were removed, added or swapped here: compare with a backup or an export.",
+            sequence=place,
+            found=value["n"],
+        )
+    if value["h"] != last:
+        yield ChainBroken(
+            f"entry {place} does not carry the hash of the entry before it",
+            hint=_EDITED,
+            sequence=place,
+            found=value["h"],
+            expected=last,
+        )
+    if value["p"] != project:
+        yield ChainBroken(
+            f"entry {place} belongs to the project {value['p']}, not to {project}",
+            hint="Entries of another project were put in here: compare with a backup.",
+            sequence=place,
+            found=value["p"],
+        )
+    if value["t"] < time:
+        yield ChainBroken(
+            f"entry {place} is older than the entry before it",
+            hint="Its time was changed, or entries were swapped: compare with a backup.",
+            sequence=place,
+            found=value["t"],
+            before=time,
+        )
+
+
+def _unreadable(place: int, fault: MalformedDocument) -> ChainBroken:
+    return ChainBroken(
+        f"entry {place} cannot be read: {fault.message}",
+        hint="The bytes were changed: compare this entry with a backup or an export.",
+        sequence=place,
+    )
+
+
+def _cut_off(size: int, known: int, source: str) -> ProofMismatch:
+    return ProofMismatch(
+        f"the ledger ends after {size} entries, but {source} knows of {known}",
+        hint=_CUT,
+        sequence=size,
+        missing=known - size,
+    )

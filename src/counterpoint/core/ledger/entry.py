@@ -1,0 +1,290 @@
+"""One entry of the ledger, and its exact bytes.
+
+An entry says who did what to which item, and how each row of the tables looked afterwards. Its
+bytes are a canonical JSON object (RFC 8785 under the profile of kernel.canonical) without a line
+break. These bytes are what is hashed, stored and exported; nothing is ever hashed in another form.
+
+Layout of the object, always with all ten keys:
+
+    key  name      value
+    v    version   1
+    p    project   id of the project, not empty
+    n    sequence  place in the log, counted from 0
+    t    time      UTC, `YYYY-MM-DDTHH:MM:SS.mmmZ`
+    w    who       {"k": "agent" | "human" | "system", "n": name, not empty, "p": profile or "",
+                   "s": session id or ""}
+    a    action    what happened: lower-case words joined by dots, such as `task.started`
+    s    subject   id of the item it happened to, or ""
+    f    facts     object: what a reader of the history wants to know
+    r    rows      array of row images, in the order of writing
+    h    previous  64 hex digits in lower case: leaf hash of the entry before; zeros in the first
+
+A row image is an object with `t` (table, not empty), `k` (object: column → text or integer: the key
+of the row inside the project, empty where a project has one row) and exactly one of
+    v    object: every column of the row, or null: the row was deleted
+    c    object: only the columns that changed
+
+A text that may later have to be blotted out stands outside of the entry: in its place is an object
+with the only key `$text`, whose value is the SHA-256 of the UTF-8 bytes of the text, in lower-case
+hex. So the proof holds with and without the text.
+
+Bytes are a valid entry if and only if (1) they are JSON in canonical form, (2) inside the profile,
+and (3) the value has the layout above. They follow another entry if and only if (4) the project is
+the same, (5) the sequence is one higher, (6) the time is not before, and (7) `h` is the hex of
+SHA-256(0x00 || bytes of the entry before).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, cast
+
+import orjson
+
+from counterpoint.core.model.actors import Actor
+from counterpoint.kernel import canonical
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.errors import InvalidInput, MalformedDocument
+
+Parsed = dict[str, Any] | list[Any] | str | int | float | bool | None
+"""What JSON bytes can hold, named so that the type checker follows each test of a type."""
+
+VERSION: Final = 1
+GENESIS: Final = "0" * 64
+"""What the first entry carries in place of a leaf hash."""
+
+_KEYS = frozenset("afhnprstvw")
+_WHO_KEYS = frozenset("knps")
+_ROW_KEYS = (frozenset("tkv"), frozenset("tkc"))
+_ACTOR_KINDS = frozenset(("agent", "human", "system"))
+_TEXT = frozenset((str,))
+_TEXT_OR_INTEGER = frozenset((str, int))
+_HEX_64 = re.compile(r"[0-9a-f]{64}")
+_ACTION = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
+_REFERENCE = re.compile(rb'\{"\$text":"([0-9a-f]{64})"\}')
+_INT_LIMIT = 2**53
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowImage:
+    """One row of a table after a write.
+
+    key: what finds the row inside the project.
+    values: column → value, every column if `whole`, else only those that changed; None: deleted.
+    """
+
+    table: str
+    key: Mapping[str, str | int]
+    values: Mapping[str, Json] | None
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One line of history; `sequence` counts from 0, `previous` is hex (GENESIS in the first)."""
+
+    project: str
+    sequence: int
+    time: Timestamp
+    actor: Actor
+    action: str
+    subject: str = ""
+    facts: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    rows: tuple[RowImage, ...] = ()
+    previous: str = GENESIS
+    version: int = VERSION
+
+    def to_bytes(self) -> bytes:
+        """Answer the canonical bytes; InvalidInput, naming all faults, if they would not load."""
+        value = {
+            "v": self.version,
+            "p": self.project,
+            "n": self.sequence,
+            "t": self.time,
+            "w": _dump_actor(self.actor),
+            "a": self.action,
+            "s": self.subject,
+            "f": dict(self.facts),
+            "r": [_dump_row(row) for row in self.rows],
+            "h": self.previous,
+        }
+        faults = layout_faults(value)
+        if faults:
+            raise InvalidInput("no valid entry: " + "; ".join(faults), faults=faults)
+        return canonical.dump(value)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Entry:
+        """Answer the entry that the bytes are; MalformedDocument, naming all faults, if none."""
+        value = load_fields(data)
+        return cls(
+            version=value["v"],
+            project=value["p"],
+            sequence=value["n"],
+            time=value["t"],
+            actor=_load_actor(value["w"]),
+            action=value["a"],
+            subject=value["s"],
+            facts=value["f"],
+            rows=tuple(_load_row(row) for row in value["r"]),
+            previous=value["h"],
+        )
+
+
+def load_fields(data: bytes) -> dict[str, Any]:
+    """Answer the object that entry bytes hold, by its short keys; MalformedDocument if invalid."""
+    try:
+        value = orjson.loads(data)
+        exact = orjson.dumps(value, option=orjson.OPT_SORT_KEYS) == data
+    except (TypeError, ValueError) as fault:
+        raise MalformedDocument(f"no valid entry: {fault}") from fault
+    faults = layout_faults(value)
+    if not exact:
+        faults.append("the bytes are not in canonical form")
+    if not faults and not _is_in_profile(
+        # Whatever else it holds are texts and fixed keys, if its layout is right.
+        (value["n"], value["f"], value["r"]),
+        ascii_only=data.isascii(),
+    ):
+        faults.append("a number or a key is outside of the profile of canonical JSON")
+    if faults:
+        raise MalformedDocument("no valid entry: " + "; ".join(faults), faults=faults)
+    return value
+
+
+def layout_faults(value: Parsed) -> list[str]:
+    """List in words where a JSON value departs from the layout of an entry."""
+    if type(value) is not dict or value.keys() != _KEYS:
+        return ["an entry is an object with the keys a f h n p r s t v w"]
+    faults: list[str] = []
+    # Written out, not drawn from a table: each entry of a ledger under check comes through here.
+    if type(value["v"]) is not int or value["v"] != VERSION:
+        faults.append(f"the version (v) is not {VERSION}")
+    if type(value["n"]) is not int or value["n"] < 0:
+        faults.append("the sequence (n) is not an integer from 0")
+    if not _is_time(value["t"]):
+        faults.append("the time (t) is not UTC with milliseconds")
+    if not _is_who(value["w"]):
+        faults.append("the actor (w) is not an object of kind k, name n, profile p and session s")
+    if type(value["f"]) is not dict:
+        faults.append("the facts (f) are not an object")
+    if not _are_rows(value["r"]):
+        faults.append("the rows (r) are not an array of row images")
+    return _add_text_faults(value, faults)
+
+
+def _add_text_faults(value: dict[str, Any], faults: list[str]) -> list[str]:
+    """Add what is wrong with the fields of an entry that are plain texts."""
+    project, action, subject, previous = value["p"], value["a"], value["s"], value["h"]
+    if type(project) is not str or not project:
+        faults.append("the project (p) is not a text with at least one letter")
+    if type(action) is not str or not _ACTION.fullmatch(action):
+        faults.append("the action (a) is not lower-case words joined by dots")
+    if type(subject) is not str:
+        faults.append("the subject (s) is not a text")
+    if type(previous) is not str or not _HEX_64.fullmatch(previous):
+        faults.append("the previous hash (h) is not 64 hex digits in lower case")
+    return faults
+
+
+def refer(text: str) -> dict[str, str]:
+    """Answer what stands in an entry for a text that is kept outside of it."""
+    return {"$text": canonical.text_digest(text)}
+
+
+def list_references(data: bytes) -> list[str]:
+    """List the digests of the texts that the canonical bytes of an entry refer to.
+
+    A quotation mark inside a JSON text is escaped, so that this pattern is never part of one.
+    """
+    return [digest.decode() for digest in _REFERENCE.findall(data)]
+
+
+def _is_time(value: Parsed) -> bool:
+    if type(value) is not str or not _TIME.fullmatch(value):
+        return False
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_who(value: Parsed) -> bool:
+    if type(value) is not dict or value.keys() != _WHO_KEYS:
+        return False
+    return (
+        _TEXT.issuperset(map(type, value.values()))
+        and value["k"] in _ACTOR_KINDS
+        and value["n"] != ""
+    )
+
+
+def _are_rows(value: Parsed) -> bool:
+    if type(value) is not list:
+        return False
+    return all(map(_is_row, value))
+
+
+def _is_row(value: Parsed) -> bool:
+    if type(value) is not dict or value.keys() not in _ROW_KEYS:
+        return False
+    columns = value["v"] if "v" in value else value["c"]
+    return (
+        type(value["t"]) is str
+        and value["t"] != ""
+        and _is_key(value["k"])
+        and (type(columns) is dict or (columns is None and "v" in value))
+    )
+
+
+def _is_key(value: Parsed) -> bool:
+    if type(value) is not dict:
+        return False
+    return _TEXT_OR_INTEGER.issuperset(map(type, value.values()))
+
+
+def _is_in_profile(parts: Iterable[Parsed], *, ascii_only: bool) -> bool:
+    """Tell what canonical.dump would refuse, at a fraction of its cost.
+
+    ascii_only: all the bytes are ASCII, so the keys are. The depth has its end where orjson's has.
+    """
+    for part in parts:
+        if type(part) is str:
+            continue
+        if type(part) is int:
+            sound = -_INT_LIMIT < part < _INT_LIMIT
+        elif type(part) is list:
+            sound = _is_in_profile(part, ascii_only=ascii_only)
+        elif type(part) is dict:
+            sound = ascii_only or all(map(str.isascii, part))
+            sound = sound and _is_in_profile(part.values(), ascii_only=ascii_only)
+        else:
+            sound = type(part) is not float
+        if not sound:
+            return False
+    return True
+
+
+def _dump_actor(actor: Actor) -> dict[str, Json]:
+    return {"k": actor.kind, "n": actor.name, "p": actor.profile, "s": actor.session}
+
+
+def _load_actor(value: dict[str, Any]) -> Actor:
+    return Actor(kind=value["k"], name=value["n"], profile=value["p"], session=value["s"])
+
+
+def _dump_row(row: RowImage) -> dict[str, Json]:
+    columns = None if row.values is None else dict(row.values)
+    return {"t": row.table, "k": dict(row.key), ("v" if row.whole else "c"): columns}
+
+
+def _load_row(value: dict[str, Any]) -> RowImage:
+    whole = "v" in value
+    columns = cast("dict[str, Json] | None", value["v"] if whole else value["c"])
+    return RowImage(table=value["t"], key=value["k"], values=columns, whole=whole)

@@ -1,0 +1,218 @@
+"""What verbs answer: nouns put together, frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from counterpoint.core.model.evidence import FileChange
+from counterpoint.core.model.journal import (
+    Outcome,
+    Receipt,
+    Record,
+    StartPoint,
+    Submission,
+    Verdict,
+)
+from counterpoint.core.model.rows import Noun
+from counterpoint.core.model.sessions import Claim, Handoff, Session
+from counterpoint.core.model.work import Criterion, Gate, Item, Project
+from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.errors import CounterpointError, StateDiffers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """The evidence an outcome keeps: what changed, by whom it is not said."""
+
+    method: str
+    start_commit: str
+    end_commit: str
+    files: tuple[FileChange, ...]
+    file_count: int
+    insertions: int
+    deletions: int
+    commits: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readiness:
+    """The judgment and its reasons, in words."""
+
+    is_ready: bool
+    reasons: tuple[str, ...]
+    held_by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """What became of an item; `measured` is None if an earlier call finished it already."""
+
+    item: Item
+    outcome: Outcome
+    measured: Measured | None
+    released: tuple[str, ...]
+    parent: Item | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submitted:
+    """A submission, the item after it, and the gates that are still closed."""
+
+    submission: Submission
+    item: Item
+    closed: tuple[Gate, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reviewed:
+    """A verdict, the item after it, and the gates that are still closed."""
+
+    verdict: Verdict
+    item: Item
+    closed: tuple[Gate, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """The receipts in the order of running; whether all passed."""
+
+    receipts: tuple[Receipt, ...]
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandedOver:
+    """The session after it, the handoff that is there to read, and the claims that moved."""
+
+    session: Session
+    handoff: Handoff | None
+    claims: tuple[Claim, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A ready item, with why, and how many others wait for it."""
+
+    item: Item
+    why: tuple[str, ...]
+    unblocks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What a plan became: its root, every item in the order of the draft, what is ready."""
+
+    root: Item
+    items: tuple[Item, ...]
+    ready: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """An item that the caller now holds; `renewed` if it held it before."""
+
+    item: Item
+    claim: Claim
+    snapshot: StartPoint
+    warnings: tuple[str, ...]
+    renewed: bool
+    taken_over_from: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """What a verification found; sound if and only if there are no faults.
+
+    anchored: how many entries the checkpoint kept outside vouches for.
+    redacted: how many texts are gone on purpose; the chain holds without them.
+    """
+
+    project: str
+    size: int
+    root: str
+    last: str
+    anchored: int
+    redacted: int
+    faults: tuple[CounterpointError, ...]
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.faults
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """A proof about the ledger's tree; hashes as hex, in the order of RFC 6962."""
+
+    size: int
+    root: str
+    path: tuple[str, ...]
+    checkpoint: str
+    sequence: int = -1
+    leaf: str = ""
+    entry: str = ""
+    first_size: int = -1
+    first_root: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rebuilt:
+    """What a replay found: rows compared in each table, and what differs."""
+
+    size: int
+    rows: dict[str, int]
+    differences: tuple[StateDiffers, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facets:
+    """An item with everything small that hangs on it."""
+
+    item: Item
+    labels: tuple[str, ...]
+    needs: tuple[Item, ...]
+    needed_by: tuple[str, ...]
+    areas: tuple[str, ...]
+    criteria: tuple[Criterion, ...]
+    gates: tuple[Gate, ...]
+    claim: Claim | None
+    readiness: Readiness
+    progress: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Live:
+    """A claim that is held now, with its item."""
+
+    claim: Claim
+    item: Item
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """The state of a project in numbers and names.
+
+    counts: how many items there are of each category, for each kind.
+    """
+
+    project: Project
+    counts: dict[str, dict[str, int]]
+    live: tuple[Live, ...]
+    blockers: tuple[Record, ...]
+    in_review: tuple[Item, ...]
+    roots: tuple[Item, ...]
+    ledger_size: int
+    last_entry_at: str
+    now: Timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A row that a search found; a higher score is a better match."""
+
+    kind: str
+    score: float
+    item: str
+    row: Noun

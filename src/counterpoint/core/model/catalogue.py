@@ -1,0 +1,42 @@
+"""Every noun that has a table, in an order in which rows can be written."""
+
+from __future__ import annotations
+
+from counterpoint.core.model.journal import (
+    Outcome,
+    Profile,
+    Receipt,
+    Record,
+    Reply,
+    StartPoint,
+    StateEntry,
+    Submission,
+    Verdict,
+)
+from counterpoint.core.model.rows import Noun
+from counterpoint.core.model.sessions import Claim, Handoff, Session
+from counterpoint.core.model.work import Area, Criterion, Dependency, Gate, Item, Label, Project
+
+NOUNS: tuple[type[Noun], ...] = (
+    Project,
+    Session,
+    Item,
+    Label,
+    Dependency,
+    Area,
+    Criterion,
+    Gate,
+    Claim,
+    StartPoint,
+    Outcome,
+    Handoff,
+    Record,
+    Receipt,
+    Submission,
+    Verdict,
+    StateEntry,
+    Profile,
+    Reply,
+)
+
+BY_TABLE: dict[str, type[Noun]] = {noun.table: noun for noun in NOUNS}

@@ -1,0 +1,44 @@
+"""Drafts: a tree of work as somebody describes it, before it has ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from counterpoint.core.model.work import DEFAULT_PRIORITY, Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """One item to be made, with all below it.
+
+    name: how others of the same tree refer to it; the title serves too where it is unique.
+    needs: names, titles or ids of existing items that must be done first; None means the usual
+        order: a phase after the phase before it, a task after nothing.
+    checks: commands, as argument lists, that must pass before it can be finished.
+    review: whether an approving verdict is needed; artifact: whether a submission is.
+    line: where it stands in the document it was read from; 0 if there was none.
+    """
+
+    kind: Kind
+    title: str
+    name: str = ""
+    body: str = ""
+    needs: tuple[str, ...] | None = None
+    areas: tuple[str, ...] = ()
+    acceptance: tuple[str, ...] = ()
+    checks: tuple[tuple[str, ...], ...] = ()
+    labels: tuple[str, ...] = ()
+    priority: int = DEFAULT_PRIORITY
+    profile: str = ""
+    review: bool = False
+    artifact: bool = False
+    done: bool = False
+    children: tuple[Draft, ...] = ()
+    line: int = 0
+
+    def walk(self) -> Iterator[Draft]:
+        """Answer this draft and all below it, parents first."""
+        yield self
+        for child in self.children:
+            yield from child.walk()

@@ -1,0 +1,84 @@
+"""What was measured on disk: snapshots, comparisons and executed commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from counterpoint.kernel.clock import Timestamp
+
+Method = Literal["git", "hash"]
+ChangeKind = Literal["added", "modified", "deleted", "renamed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """The state of a working tree at one moment.
+
+    method: `git`, or `hash` where there is no repository.
+    commit: the full id of HEAD; empty without a commit or without git.
+    branch: the short branch name; empty when detached or without git.
+    files: path → SHA-256 of the content (empty text: the path is deleted), for every path that is
+        dirty or untracked (git) or for every file that is not ignored (hash). Paths are relative to
+        the tree's root, with `/`.
+    warnings: what could not be read, in words.
+    """
+
+    method: Method
+    commit: str = ""
+    branch: str = ""
+    files: Mapping[str, str] = field(default_factory=dict[str, str])
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange:
+    """One path that differs between two snapshots; `previous` is the old name of a rename."""
+
+    path: str
+    kind: ChangeKind
+    previous: str = ""
+    insertions: int = 0
+    deletions: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What changed between a start snapshot and now, commits oldest first."""
+
+    start: Snapshot
+    end: Snapshot
+    changes: tuple[FileChange, ...] = ()
+    commits: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A command to run: an argument list (never shell text), a folder below the root, a limit."""
+
+    argv: tuple[str, ...]
+    folder: str = "."
+    limit_seconds: int = 600
+    output_limit: int = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """What came of a command.
+
+    exit_code: as the process gave it; minus the signal's number if a signal ended it.
+    output_sha256: over all bytes of stdout and stderr as they came, also beyond the cap.
+    output_bytes: how many bytes came in all; `output` holds the first and last parts of them within
+        the cap, decoded with replacement, secrets not yet masked.
+    """
+
+    argv: tuple[str, ...]
+    exit_code: int
+    output: str
+    output_bytes: int
+    output_sha256: str
+    timed_out: bool
+    started_at: Timestamp
+    ended_at: Timestamp

@@ -1,0 +1,142 @@
+"""The states of every kind of work and the moves between them, as tables.
+
+Rules: (1) every move of every item is an edge of one of these tables; code never decides a move by
+branching on states. (2) A state belongs to one category; the core reasons about categories only, so
+that a dialect can bring more states by bringing a table. (3) Diagrams are drawn from these tables.
+
+    category   meaning                                         counts as closed   releases dependents
+    open       may be taken up when nothing is in the way      no                 no
+    active     somebody is at it                               no                 no
+    review     the work is handed in and awaits a verdict      no                 no
+    done       finished, or skipped on purpose                 yes                yes
+    dropped    failed or cancelled                             yes                no
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from counterpoint.kernel.errors import IllegalMove, InvalidInput
+
+Category = Literal["open", "active", "review", "done", "dropped"]
+
+UNCLOSED: tuple[Category, ...] = ("open", "active", "review")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lifecycle:
+    """A named table: for each state its category and the states that may follow it."""
+
+    name: str
+    first: str
+    categories: Mapping[str, Category]
+    moves: Mapping[str, tuple[str, ...]]
+
+    def category(self, state: str) -> Category:
+        """Answer the category of a state; InvalidInput names the states there are."""
+        try:
+            return self.categories[state]
+        except KeyError:
+            known = ", ".join(self.categories)
+            raise InvalidInput(
+                f"there is no state {state!r}", hint=f"Use one of: {known}."
+            ) from None
+
+    def check(self, start: str, end: str, subject: str) -> None:
+        """Raise IllegalMove, naming the open moves, unless the table has this edge."""
+        self.category(end)
+        if end not in self.moves[start]:
+            ways = ", ".join(self.moves[start]) or "nothing: it is final"
+            raise IllegalMove(
+                f"{subject} cannot go from {start!r} to {end!r}",
+                hint=f"From {start!r} it may become: {ways}.",
+                state=start,
+                moves=list(self.moves[start]),
+            )
+
+
+TASK = Lifecycle(
+    name="task",
+    first="open",
+    categories={
+        "open": "open",
+        "active": "active",
+        "review": "review",
+        "done": "done",
+        "skipped": "done",
+        "failed": "dropped",
+        "cancelled": "dropped",
+    },
+    moves={
+        "open": ("active", "skipped", "cancelled"),
+        "active": ("open", "review", "done", "failed", "skipped", "cancelled"),
+        "review": ("open", "active", "done", "cancelled"),
+        "done": ("open",),
+        "skipped": ("open",),
+        "failed": ("open", "cancelled", "skipped"),
+        "cancelled": ("open",),
+    },
+)
+"""A piece of work that one session does at a time."""
+
+PART = Lifecycle(
+    name="part",
+    first="open",
+    categories={
+        "open": "open",
+        "active": "active",
+        "review": "review",
+        "done": "done",
+        "skipped": "done",
+        "cancelled": "dropped",
+    },
+    moves={
+        "open": ("active", "review", "done", "skipped", "cancelled"),
+        "active": ("review", "done", "cancelled"),
+        "review": ("active", "done", "cancelled"),
+        "done": ("active",),
+        "skipped": ("open",),
+        "cancelled": ("open",),
+    },
+)
+"""A phase or a root: it holds other work and closes when that has closed and its gates are met."""
+
+SESSION = Lifecycle(
+    name="session",
+    first="active",
+    categories={
+        "active": "active",
+        "paused": "open",
+        "handed_off": "done",
+        "completed": "done",
+        "failed": "dropped",
+    },
+    moves={
+        "active": ("paused", "handed_off", "completed", "failed"),
+        "paused": ("active", "handed_off", "completed", "failed"),
+        "handed_off": (),
+        "completed": (),
+        "failed": (),
+    },
+)
+"""One agent's sitting; an ended one accepts no more writes."""
+
+GATE = Lifecycle(
+    name="gate",
+    first="closed",
+    categories={"closed": "open", "met": "done", "waived": "done"},
+    moves={"closed": ("met", "waived"), "met": ("closed",), "waived": ("closed",)},
+)
+"""A condition on an item: closed until it is met or waived."""
+
+LIFECYCLES: Mapping[str, Lifecycle] = {table.name: table for table in (TASK, PART, SESSION, GATE)}
+
+
+def lifecycle(name: str) -> Lifecycle:
+    """Answer the table of a name; InvalidInput if there is none."""
+    try:
+        return LIFECYCLES[name]
+    except KeyError:
+        raise InvalidInput(f"there is no lifecycle {name!r}") from None

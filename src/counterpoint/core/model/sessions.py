@@ -1,0 +1,88 @@
+"""Sessions and what they hold: claims with leases, and what they hand over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from counterpoint.core.model.lifecycles import SESSION
+from counterpoint.core.model.rows import Prose, Proses
+from counterpoint.kernel.clock import Timestamp
+
+DEFAULT_LEASE_MINUTES = 30
+LEASE_MINUTES = (1, 1440)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One agent's sitting; `continues` names the session whose work it took up."""
+
+    table: ClassVar[str] = "sessions"
+    key: ClassVar[tuple[str, ...]] = ("project", "id")
+
+    project: str
+    id: str
+    agent: str
+    profile: str
+    client: str
+    status: str
+    continues: str
+    started_at: Timestamp
+    ended_at: str
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it accepts no more writes."""
+        return SESSION.category(self.status) in {"done", "dropped"}
+
+    def moved(self, status: str, at: Timestamp) -> Session:
+        """Answer this session in another state; IllegalMove unless the table has the edge."""
+        SESSION.check(self.status, status, self.id)
+        ended = SESSION.category(status) in {"done", "dropped"}
+        return replace(self, status=status, ended_at=at if ended else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """An item held by a session until the lease ends.
+
+    token: the fencing token; it rises with every claim of the item and never falls, so that a
+        worker whose lease was taken over can be told from the one who holds it now.
+    """
+
+    table: ClassVar[str] = "claims"
+    key: ClassVar[tuple[str, ...]] = ("project", "item")
+
+    project: str
+    item: str
+    token: int
+    session: str
+    agent: str
+    state: Literal["live", "released"]
+    claimed_at: Timestamp
+    leased_until: Timestamp
+
+    def is_live(self, now: Timestamp) -> bool:
+        """Whether the lease still runs."""
+        return self.state == "live" and now < self.leased_until
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handoff:
+    """What one sitting leaves for the next."""
+
+    table: ClassVar[str] = "handoffs"
+    key: ClassVar[tuple[str, ...]] = ("project", "id")
+
+    project: str
+    id: str
+    number: int
+    session: str
+    agent: str
+    action: Literal["pause", "end", "resume", "continue"]
+    item: str
+    summary: Prose
+    next_steps: Proses
+    blockers: Proses
+    context: Prose
+    created_at: Timestamp

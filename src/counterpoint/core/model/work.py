@@ -1,0 +1,186 @@
+"""Work: the small header every item has, and the facets kept in tables of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from counterpoint.core.model.lifecycles import Category, Lifecycle, lifecycle
+from counterpoint.core.model.rows import Prose
+from counterpoint.kernel.clock import Timestamp
+
+Kind = Literal["issue", "workflow", "plan", "spec", "phase", "task"]
+
+ROOT_KINDS: tuple[Kind, ...] = ("issue", "workflow", "plan", "spec", "task")
+"""The kinds that may stand at the top of a tree."""
+
+WORKABLE: tuple[Kind, ...] = ("task", "issue")
+"""The kinds that a session claims and works on; the others hold them."""
+
+TITLE_LIMIT = 300
+BODY_LIMIT = 20_000
+PRIORITIES = range(5)
+"""0 is the most urgent, 4 the least."""
+DEFAULT_PRIORITY = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """What isolates one body of work from another; its id is also its ledger's name.
+
+    prefix: what the ids of its items begin with; unique in a store.
+    public_key: the key that signs its checkpoints and receipts, as hex.
+    """
+
+    table: ClassVar[str] = "projects"
+    key: ClassVar[tuple[str, ...]] = ("project",)
+
+    project: str
+    title: str
+    prefix: str
+    public_key: str
+    created_at: Timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """The header of one piece of work.
+
+    number: counts the items of the project; with the prefix it makes the id.
+    parent: the item that holds this one; empty for a root. root: the top of the tree.
+    position: the place among the siblings, from 0.
+    blockers: how many open things are in the way: unfinished dependencies, closed gates that hold
+        the start, open blocker records, and a parent that itself has any (counted once).
+    held: how many of `blockers` come from the parent: 0 or 1.
+    """
+
+    table: ClassVar[str] = "items"
+    key: ClassVar[tuple[str, ...]] = ("project", "id")
+
+    project: str
+    id: str
+    number: int
+    kind: Kind
+    title: str
+    lifecycle: str
+    status: str
+    category: Category
+    parent: str
+    root: str
+    position: int
+    priority: int
+    blockers: int
+    held: int
+    assignee: str
+    profile: str
+    body: Prose
+    version: int
+    created_at: Timestamp
+    updated_at: Timestamp
+    closed_at: str
+
+    @property
+    def states(self) -> Lifecycle:
+        """The table of states this item moves on."""
+        return lifecycle(self.lifecycle)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing more is to be done."""
+        return self.category in {"done", "dropped"}
+
+    @property
+    def is_workable(self) -> bool:
+        """Whether a session can claim it."""
+        return self.kind in WORKABLE
+
+    def moved(self, status: str, at: Timestamp) -> Item:
+        """Answer this item in another state; IllegalMove unless its table has the edge."""
+        self.states.check(self.status, status, self.id)
+        category = self.states.category(status)
+        closed = category in {"done", "dropped"}
+        return replace(self, status=status, category=category, closed_at=at if closed else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """One word on an item."""
+
+    table: ClassVar[str] = "labels"
+    key: ClassVar[tuple[str, ...]] = ("project", "item", "name")
+
+    project: str
+    item: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependency:
+    """`item` cannot start before `needs` is done."""
+
+    table: ClassVar[str] = "dependencies"
+    key: ClassVar[tuple[str, ...]] = ("project", "item", "needs")
+
+    project: str
+    item: str
+    needs: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Area:
+    """A part of the tree an item will touch: a folder, a file, or a glob with `*` and `**`."""
+
+    table: ClassVar[str] = "areas"
+    key: ClassVar[tuple[str, ...]] = ("project", "item", "pattern")
+
+    project: str
+    item: str
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Criterion:
+    """A sentence that must be true when the item is done."""
+
+    table: ClassVar[str] = "criteria"
+    key: ClassVar[tuple[str, ...]] = ("project", "item", "position")
+
+    project: str
+    item: str
+    position: int
+    text: Prose
+    met: bool
+
+
+GateKind = Literal["check", "review", "artifact"]
+Holds = Literal["start", "finish"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """A condition on an item that somebody other than its worker, or a command, must meet.
+
+    kind: `check` is met by a receipt of its command with exit code 0, `review` by an approving
+        verdict, `artifact` by a submission.
+    holds: what it holds back, the start of the item or its end.
+    """
+
+    table: ClassVar[str] = "gates"
+    key: ClassVar[tuple[str, ...]] = ("project", "item", "name")
+
+    project: str
+    item: str
+    name: str
+    kind: GateKind
+    holds: Holds
+    argv: tuple[str, ...]
+    status: str
+    proof: str
+    reason: Prose
+    updated_at: Timestamp
+
+    def moved(self, status: str, at: Timestamp, *, proof: str = "", reason: str = "") -> Gate:
+        """Answer this gate in another state; the same state only takes the fresher proof."""
+        if status != self.status:
+            lifecycle("gate").check(self.status, status, f"gate {self.name!r} of {self.item}")
+        return replace(self, status=status, proof=proof, reason=Prose(reason), updated_at=at)

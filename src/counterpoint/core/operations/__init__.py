@@ -1,0 +1,1 @@
+"""Verbs: each reads, decides by the rules, and writes through the one write path."""

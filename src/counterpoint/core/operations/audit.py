@@ -1,0 +1,323 @@
+"""Proving: verify the ledger, seal checkpoints, prove entries, replay everything.
+
+What `verify` finds: any edit, removal, insertion or swap of entries (chain); any rewrite or truncation
+back to the last anchored checkpoint (tree); a head or tree node that does not belong to the entries;
+a text that is not what its digest says. What `rebuild` finds: any table that is not the fold of the
+ledger, down to the cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+from counterpoint.core.ledger import checkpoint as checkpoints
+from counterpoint.core.ledger.bundle import BundleHeader, dump_bundle
+from counterpoint.core.ledger.chain import Verification
+from counterpoint.core.ledger.checkpoint import Checkpoint
+from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage
+from counterpoint.core.ledger.merkle import (
+    consistency_proof,
+    frontier_at,
+    inclusion_proof,
+)
+from counterpoint.core.ledger.note import VerifierKey
+from counterpoint.core.model.answers import Audit, Proof, Rebuilt
+from counterpoint.core.model.catalogue import BY_TABLE, NOUNS
+from counterpoint.core.model.rows import Noun, columns
+from counterpoint.core.operations.recording.change import frontier_of
+from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.ports.store import Reading, Store, Writing
+from counterpoint.kernel import canonical
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import (
+    ChainBroken,
+    CounterpointError,
+    InvalidInput,
+    LedgerBroken,
+    ProofMismatch,
+    StateDiffers,
+)
+
+_DIFFERENCES_SHOWN = 20
+
+
+class Auditing:
+    """Verbs for proving."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Work at a desk."""
+        self._desk = desk
+
+    @property
+    def key(self) -> VerifierKey:
+        """The public key that this project's checkpoints are signed with."""
+        return VerifierKey(
+            name=f"counterpoint/{self._desk.project}",
+            public_key=self._desk.outside.signer.public_key,
+        )
+
+    def verify(self, notes: tuple[str, ...] = ()) -> Audit:
+        """Check the whole ledger against itself, the anchor, and given checkpoints.
+
+        A sound ledger is anchored anew at its present size.
+        """
+        anchors = self._desk.outside.anchors
+        faults: list[CounterpointError] = []
+        known = [*notes, *filter(None, [anchors.last(self._desk.project)])]
+        sealed = list(filter(None, (self._open(note, faults) for note in known)))
+        with self._desk.reading() as view:
+            audit = self._verify(view, sealed, faults)
+        if audit.sound and audit.size:
+            anchors.keep(self._desk.project, self._seal(audit.size, bytes.fromhex(audit.root)))
+        return audit
+
+    def _open(self, note: str, faults: list[CounterpointError]) -> Checkpoint | None:
+        try:
+            return checkpoints.verify(note, self.key)
+        except CounterpointError as fault:
+            faults.append(fault)
+            return None
+
+    def _verify(
+        self, view: Reading, sealed: list[Checkpoint], faults: list[CounterpointError]
+    ) -> Audit:
+        head = view.head()
+        verification = Verification(self._desk.project, checkpoints=sealed)
+        verification.read(view.entries())
+        verification.close(head.size)
+        faults += verification.faults
+        root, last = b"", GENESIS
+        if not verification.faults:
+            verified = verification.verified()
+            root, last = verified.root, verified.last
+            faults += _head_faults(view, root, last)
+        redacted, text_faults = _texts(view)
+        faults += text_faults
+        return Audit(
+            project=self._desk.project,
+            size=verification.size,
+            root=root.hex(),
+            last=last,
+            anchored=max((one.size for one in sealed), default=0),
+            redacted=redacted,
+            faults=tuple(faults),
+        )
+
+    def checkpoint(self) -> str:
+        """Answer the present end of the ledger as a signed note, and anchor it."""
+        with self._desk.reading() as view:
+            head = view.head()
+        note = self._seal(head.size, frontier_of(head).root())
+        self._desk.outside.anchors.keep(self._desk.project, note)
+        return note
+
+    def _seal(self, size: int, root: bytes) -> str:
+        sealed = Checkpoint(origin=self.key.name, size=size, root=root)
+        return checkpoints.seal(sealed, self._desk.outside.signer.sign, self.key)
+
+    def inclusion(self, sequence: int, size: int | None = None) -> Proof:
+        """Answer the proof that an entry is in the ledger of a size; InvalidInput."""
+        with self._desk.reading() as view:
+            end = self._size(view, size)
+            path = inclusion_proof(sequence, end, view.node)
+            root = frontier_at(end, view.node).root()
+            entry = next(view.entries(sequence, sequence + 1))
+            leaf = view.node(0, sequence)
+        return Proof(
+            size=end,
+            root=root.hex(),
+            path=tuple(part.hex() for part in path),
+            checkpoint=self._seal(end, root),
+            sequence=sequence,
+            leaf=leaf.hex(),
+            entry=entry.decode(),
+        )
+
+    def consistency(self, first: int, second: int | None = None) -> Proof:
+        """Answer the proof that the ledger of one size begins with that of another."""
+        with self._desk.reading() as view:
+            end = self._size(view, second)
+            path = consistency_proof(first, end, view.node)
+            root = frontier_at(end, view.node).root()
+            before = frontier_at(first, view.node).root()
+        return Proof(
+            size=end,
+            root=root.hex(),
+            path=tuple(part.hex() for part in path),
+            checkpoint=self._seal(end, root),
+            first_size=first,
+            first_root=before.hex(),
+        )
+
+    def _size(self, view: Reading, size: int | None) -> int:
+        head = view.head().size
+        if size is not None and not 0 <= size <= head:
+            raise InvalidInput(f"the ledger has {head} entries, not {size}", size=head)
+        return head if size is None else size
+
+    def export(self) -> Iterator[bytes]:
+        """Answer the lines of a bundle that verifies offline, with a checkpoint of its end."""
+        with self._desk.reading() as view:
+            head = view.head()
+            header = BundleHeader(
+                project=self._desk.project,
+                key=self.key,
+                checkpoint=self._seal(head.size, frontier_of(head).root()),
+            )
+            texts = (body for _, body in view.texts())
+            yield from dump_bundle(header, view.entries(0, head.size), texts)
+
+    def rebuild(self) -> Rebuilt:
+        """Replay the ledger into an empty store and compare every table, cell by cell."""
+        scratch = self._desk.outside.scratch()
+        try:
+            with self._desk.reading() as view:
+                with scratch.writing(self._desk.project) as writing:
+                    size = replay(view.entries(), writing)
+                return self._compare(view, scratch, size)
+        finally:
+            scratch.close()
+
+    def _compare(self, view: Reading, scratch: Store, size: int) -> Rebuilt:
+        rows: dict[str, int] = {}
+        differences: list[StateDiffers] = []
+        with scratch.reading(self._desk.project) as replayed:
+            for noun in NOUNS:
+                count, found = _compare_table(noun, view, replayed)
+                rows[noun.table] = count
+                differences += found
+        return Rebuilt(size=size, rows=rows, differences=tuple(differences))
+
+    def entry(self, sequence: int) -> Entry:
+        """Answer one entry; InvalidInput if the ledger is not so long."""
+        with self._desk.reading() as view:
+            self._size(view, sequence + 1)
+            return Entry.from_bytes(next(view.entries(sequence, sequence + 1)))
+
+    def log(
+        self,
+        *,
+        subject: str = "",
+        action: str = "",
+        before: int | None = None,
+        after: int | None = None,
+        limit: int = 50,
+    ) -> list[Entry]:
+        """Answer entries that match: the latest first, or with `after` onward from there."""
+        with self._desk.reading() as view:
+            found = view.sequences(
+                subject=subject, action=action, before=before, after=after, limit=limit
+            )
+            return [Entry.from_bytes(next(view.entries(place, place + 1))) for place in found]
+
+
+def replay(entries: Iterator[bytes], writing: Writing) -> int:
+    """Fold entries into the tables of an empty store; answer how many there were."""
+    count = 0
+    for data in entries:
+        for image in Entry.from_bytes(data).rows:
+            _apply(image, writing)
+        count += 1
+    return count
+
+
+def _apply(image: RowImage, writing: Writing) -> None:
+    noun = BY_TABLE.get(image.table)
+    if noun is None:
+        raise ChainBroken(f"an entry writes to a table {image.table!r} that there is not")
+    if image.values is None:
+        writing.drop(noun, image.key)
+        return
+    values = {name: _plain(value) for name, value in image.values.items()}
+    if image.whole:
+        writing.put(noun, {"project": writing.project, **image.key, **values})
+    else:
+        writing.change(noun, image.key, values)
+
+
+def _plain(value: Json) -> Json:
+    """Answer the digest of a referred text, or the value as it is."""
+    if isinstance(value, dict):
+        return cast("dict[str, Json]", value)["$text"]
+    return value
+
+
+def _head_faults(view: Reading, root: bytes, last: str) -> list[LedgerBroken]:
+    head = view.head()
+    faults: list[LedgerBroken] = []
+    if (head.leaf or GENESIS) != last:
+        faults.append(ChainBroken("the head does not name the last entry of the ledger"))
+    if frontier_of(head).root() != root:
+        faults.append(ProofMismatch("the head's tree is not the tree of the entries"))
+    elif head.size and frontier_at(head.size, view.node).root() != root:
+        faults.append(ProofMismatch("a stored node of the tree does not belong to the entries"))
+    return faults
+
+
+def _texts(view: Reading) -> tuple[int, list[CounterpointError]]:
+    """Answer how many texts are gone, and a fault for each that is not its digest's."""
+    faults: list[CounterpointError] = []
+    kept: set[str] = set()
+    for digest, body in view.texts():
+        kept.add(digest)
+        if canonical.text_digest(body) != digest:
+            faults.append(
+                ProofMismatch(f"the text {digest[:12]}… was changed", hint="Restore a backup.")
+            )
+    wanted: set[str] = set()
+    for noun in NOUNS:
+        wanted |= _digests(noun, view)
+    return len(wanted - kept), faults
+
+
+def _digests(noun: type[Noun], view: Reading) -> set[str]:
+    places = [place for place, (_, sort) in enumerate(columns(noun)) if sort in {"prose", "proses"}]
+    if not places:
+        return set()
+    return {str(row[place]) for row in view.table(noun) for place in places if row[place]}
+
+
+def _compare_table(
+    noun: type[Noun], view: Reading, replayed: Reading
+) -> tuple[int, list[StateDiffers]]:
+    """Walk two tables side by side, both in the order of their keys."""
+    count = 0
+    differences: list[StateDiffers] = []
+    mine, theirs = view.table(noun), replayed.table(noun)
+    row: Any = next(mine, None)
+    other: Any = next(theirs, None)
+    while row is not None or other is not None:
+        count += row is not None
+        if row != other and len(differences) < _DIFFERENCES_SHOWN:
+            differences.append(_differs(noun, row, other))
+        if row == other or row is None or other is None or _key(noun, row) == _key(noun, other):
+            row, other = next(mine, None), next(theirs, None)
+        elif _key(noun, row) < _key(noun, other):
+            row = next(mine, None)
+        else:
+            other = next(theirs, None)
+    return count, differences
+
+
+def _key(noun: type[Noun], row: tuple[Any, ...]) -> tuple[Any, ...]:
+    names = [name for name, _ in columns(noun)]
+    return tuple(row[names.index(name)] for name in noun.key)
+
+
+def _differs(noun: type[Noun], row: Any, other: Any) -> StateDiffers:
+    key = "/".join(str(part) for part in _key(noun, row or other)[1:])
+    if other is None:
+        what = "is in the table, but no entry wrote it"
+    elif row is None:
+        what = "was written by an entry, but is not in the table"
+    elif _key(noun, row) != _key(noun, other):
+        what = "is only on one side of the comparison"
+    else:
+        what = "is not what the entries say"
+    return StateDiffers(
+        f"row {key} of {noun.table} {what}",
+        hint="Run `counterpoint restore` with a backup, or keep the file for inspection.",
+        table=noun.table,
+        key=key,
+    )

@@ -1,0 +1,185 @@
+"""Claims: one session holds an item for a while, and proves it with a token.
+
+Rule 1: an item has at most one live claim; who takes it is decided inside one transaction.
+Rule 2: the token rises with every claim of the item. A write under a claim carries the token; an older
+token, another session, or a lease that has run out and was taken over is refused with ClaimLost.
+Rule 3: a lease that has run out stays good until somebody takes the item over; then never again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from counterpoint.core.model.answers import Offer, Readiness, Started
+from counterpoint.core.model.asks import Wanted
+from counterpoint.core.model.evidence import Snapshot
+from counterpoint.core.model.journal import StartPoint
+from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.sessions import DEFAULT_LEASE_MINUTES, Claim
+from counterpoint.core.model.work import Item
+from counterpoint.core.operations.readiness import judged, offers
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.moves import move
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules.measuring import files_text
+from counterpoint.kernel.clock import later
+from counterpoint.kernel.errors import (
+    AlreadyClaimed,
+    ClaimLost,
+    InvalidInput,
+    NotClaimHolder,
+    NotReady,
+)
+
+
+class Claims:
+    """Verbs for taking and giving back."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Work at a desk."""
+        self._desk = desk
+
+    def start(self, item: str, minutes: int = DEFAULT_LEASE_MINUTES) -> Started:
+        """Claim an item and remember the tree as it is; a second call renews the lease.
+
+        Raises NotFound, NotReady, AlreadyClaimed, SessionEnded.
+        """
+        self._refuse_no_session()
+        snapshot = self._desk.outside.evidence.snapshot(self._desk.caller.root)
+        with recording(self._desk, "task.started", item) as change:
+            session = change.open_session()
+            found = change.get(Item, item)
+            before = change.find(Claim, item)
+            if before is not None and before.session == session and found.category == "active":
+                return self._renew(change, found, before, minutes)
+            judgment = judged(change.writing, found, session, change.now)
+            if not judgment.is_ready:
+                raise _not_free(found, judgment, before)
+            return self._take(change, found, before, minutes, snapshot)
+
+    def take_next(
+        self, wanted: Wanted, minutes: int = DEFAULT_LEASE_MINUTES
+    ) -> tuple[Started, Offer] | None:
+        """Claim the first ready item, chosen and taken in one transaction; None if there is none."""
+        self._refuse_no_session()
+        snapshot = self._desk.outside.evidence.snapshot(self._desk.caller.root)
+        with recording(self._desk, "task.started") as change:
+            session = change.open_session()
+            offer = next(offers(change.writing, wanted, session, change.now), None)
+            if offer is None:
+                return None
+            change.subject = offer.item.id
+            found = change.get(Item, offer.item.id)
+            before = change.find(Claim, found.id)
+            return self._take(change, found, before, minutes, snapshot), offer
+
+    def _refuse_no_session(self) -> None:
+        if not self._desk.caller.actor.session:
+            raise InvalidInput(
+                "a claim belongs to a session", hint="Start the server with an agent's name."
+            )
+
+    def _renew(self, change: Change, item: Item, claim: Claim, minutes: int) -> Started:
+        """Extend the caller's own lease; the start point stays the first one."""
+        change.action = "claim.renewed"
+        until = max(claim.leased_until, later(change.now, minutes * 60))
+        renewed = replace(claim, leased_until=until, state="live")
+        change.put(renewed)
+        point = change.get(StartPoint, item.id, claim.token)
+        return Started(
+            item=item, claim=renewed, snapshot=point, warnings=(), renewed=True, taken_over_from=""
+        )
+
+    def _take(
+        self, change: Change, item: Item, before: Claim | None, minutes: int, snapshot: Snapshot
+    ) -> Started:
+        actor = self._desk.caller.actor
+        claim = Claim(
+            project=item.project,
+            item=item.id,
+            token=before.token + 1 if before else 1,
+            session=actor.session,
+            agent=actor.name,
+            state="live",
+            claimed_at=change.now,
+            leased_until=later(change.now, minutes * 60),
+        )
+        change.put(claim)
+        point = _point(change, claim, snapshot)
+        change.put(point)
+        lost = before.agent or before.session if before and item.category == "active" else ""
+        change.told(token=claim.token, until=claim.leased_until)
+        if lost:
+            change.action = "task.taken_over"
+            change.told(taken_over_from=lost)
+        held = replace(item, assignee=actor.name)
+        if held.category == "open":
+            held = move(change, held, "active")
+        else:
+            change.put(held)
+        return Started(
+            item=held,
+            claim=claim,
+            snapshot=point,
+            warnings=snapshot.warnings,
+            renewed=False,
+            taken_over_from=lost,
+        )
+
+
+def _point(change: Change, claim: Claim, snapshot: Snapshot) -> StartPoint:
+    return StartPoint(
+        project=claim.project,
+        item=claim.item,
+        token=claim.token,
+        method=snapshot.method,
+        commit=snapshot.commit,
+        branch=snapshot.branch,
+        files=Prose(files_text(snapshot)),
+        taken_at=change.now,
+    )
+
+
+def _not_free(item: Item, judgment: Readiness, claim: Claim | None) -> AlreadyClaimed | NotReady:
+    why = "; ".join(judgment.reasons)
+    if judgment.held_by and claim is not None:
+        return AlreadyClaimed(
+            f"{item.id} is held by {claim.agent or claim.session} until {claim.leased_until}",
+            holder=claim.agent,
+            until=claim.leased_until,
+        )
+    return NotReady(f"{item.id} is not ready: {why}", reasons=list(judgment.reasons))
+
+
+def held(view: Reading, session: str, item: str, token: int | None) -> Claim:
+    """Answer a session's claim of an item, proved by its token.
+
+    Raises NotClaimHolder without a claim, ClaimLost if somebody else took it over.
+    """
+    claim = view.find(Claim, item)
+    if claim is None or (claim.session != session and token is None):
+        raise NotClaimHolder(f"{item} is not claimed by this session")
+    if claim.session != session or (token is not None and token < claim.token):
+        raise ClaimLost(
+            f"{item} is now held by {claim.agent or claim.session}; its token rose to {claim.token}",
+            holder=claim.agent,
+            token=token,
+        )
+    if claim.state != "live":
+        raise NotClaimHolder(f"the claim of {item} has ended")
+    if token is None:
+        raise NotClaimHolder(
+            f"a write under the claim of {item} must carry its token",
+            hint="Pass the `token` that `start` answered; `brief` shows it again.",
+        )
+    if token != claim.token:
+        raise InvalidInput(f"{token} is no token of {item}", hint="Pass the `token` of `start`.")
+    return claim
+
+
+def refuse_strangers(change: Change, item: str, token: int | None) -> None:
+    """Raise ClaimLost if a token is given that no longer holds the item."""
+    if token is not None:
+        held(change.writing, change.desk.caller.actor.session, item, token)

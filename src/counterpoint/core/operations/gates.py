@@ -1,0 +1,153 @@
+"""Running commands here and keeping signed receipts: what opens a check gate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from counterpoint.core.model.answers import Checked
+from counterpoint.core.model.asks import Check
+from counterpoint.core.model.evidence import Command, Execution, Snapshot
+from counterpoint.core.model.journal import Receipt
+from counterpoint.core.model.rows import Prose, image_of
+from counterpoint.core.model.work import Gate, Item, Project
+from counterpoint.core.operations.claims import refuse_strangers
+from counterpoint.core.operations.recording.change import Change, missing
+from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.links import shift
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.ports.evidence import Watch
+from counterpoint.core.rules.measuring import files_text
+from counterpoint.core.rules.secrets import mask
+from counterpoint.kernel import canonical
+from counterpoint.kernel.errors import InvalidInput, NotFound
+
+
+class Gates:
+    """Verbs for checks."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Work at a desk."""
+        self._desk = desk
+
+    def verify(self, check: Check, token: int | None = None, watch: Watch | None = None) -> Checked:
+        """Run commands and keep a signed receipt of each; a gate's own command moves the gate.
+
+        Raises NotFound for an item or gate, ProgramMissing, PathOutside, ClaimLost.
+        """
+        receipts: list[Receipt] = []
+        for gate, command in self._orders(check):
+            if watch is not None:
+                watch(f"running {' '.join(command.argv)}")
+            root = self._desk.caller.root
+            execution = self._desk.outside.evidence.run(root, command, watch)
+            snapshot = self._desk.outside.evidence.snapshot(root)
+            receipts.append(self._keep(check.item, gate, command, execution, snapshot, token))
+        return Checked(
+            receipts=tuple(receipts), passed=all(_passed(receipt) for receipt in receipts)
+        )
+
+    def _orders(self, check: Check) -> list[tuple[str, Command]]:
+        if check.command is not None:
+            return [("", check.command)]
+        with self._desk.reading() as view:
+            if view.find(Item, check.item) is None:
+                raise missing(Item, check.item)
+            gates = view.select(Gate, item=check.item, kind="check", order="name")
+        unknown = set(check.gates) - {gate.name for gate in gates}
+        if unknown:
+            known = ", ".join(gate.name for gate in gates) or "none"
+            raise NotFound(
+                f"{check.item} has no check gate {', '.join(sorted(unknown))}",
+                hint=f"Its check gates are: {known}.",
+            )
+        if not gates:
+            raise InvalidInput(
+                f"{check.item} has no check gate",
+                hint="Pass `command` as a list of arguments, or add one with `edit`.",
+            )
+        wanted = [gate for gate in gates if not check.gates or gate.name in check.gates]
+        return [(gate.name, Command(argv=gate.argv)) for gate in wanted]
+
+    def _keep(
+        self,
+        item: str,
+        gate: str,
+        command: Command,
+        execution: Execution,
+        snapshot: Snapshot,
+        token: int | None,
+    ) -> Receipt:
+        with recording(self._desk, "check.ran", item) as change:
+            session = change.open_session()
+            if item:
+                refuse_strangers(change, item, token)
+            draft = self._receipt(change, item, gate, command, execution, snapshot)
+            receipt = self._signed(replace(draft, session=session))
+            change.put(receipt)
+            change.action = "check.passed" if _passed(receipt) else "check.failed"
+            change.told(receipt=receipt.id, exit_code=receipt.exit_code, gate=gate)
+            if gate:
+                _move_gate(change, item, gate, receipt)
+            return receipt
+
+    def _receipt(
+        self,
+        change: Change,
+        item: str,
+        gate: str,
+        command: Command,
+        execution: Execution,
+        snapshot: Snapshot,
+    ) -> Receipt:
+        number = change.next_number(Receipt)
+        secrets = self._desk.outside.secrets
+        argv = tuple(mask(word, secrets) for word in command.argv)
+        return Receipt(
+            project=self._desk.project,
+            id=f"{change.get(Project).prefix}-c{number}",
+            number=number,
+            item=item,
+            gate=gate,
+            session="",
+            agent=self._desk.caller.actor.name,
+            argv=argv,
+            folder=command.folder,
+            command_sha256=canonical.sha256(canonical.dump([command.folder, *command.argv])),
+            exit_code=execution.exit_code,
+            timed_out=execution.timed_out,
+            output=Prose(mask(execution.output, secrets)),
+            output_sha256=execution.output_sha256,
+            output_bytes=execution.output_bytes,
+            method=snapshot.method,
+            commit=snapshot.commit,
+            files=Prose(files_text(snapshot)),
+            started_at=execution.started_at,
+            ended_at=execution.ended_at,
+            signature="",
+        )
+
+    def _signed(self, receipt: Receipt) -> Receipt:
+        signature = self._desk.outside.signer.sign(signed_bytes(receipt))
+        return replace(receipt, signature=signature.hex())
+
+
+def signed_bytes(receipt: Receipt) -> bytes:
+    """Answer what a receipt's signature is over: its row image without the signature."""
+    image = image_of(receipt, {})
+    del image["signature"]
+    return b"counterpoint receipt v1\n" + canonical.dump(image)
+
+
+def _passed(receipt: Receipt) -> bool:
+    return receipt.exit_code == 0 and not receipt.timed_out
+
+
+def _move_gate(change: Change, item: str, name: str, receipt: Receipt) -> None:
+    """Open or close a gate by what its command has just said."""
+    gate = change.get(Gate, item, name)
+    if gate.argv != receipt.argv or gate.status == "waived":
+        return
+    status = "met" if _passed(receipt) else "closed"
+    change.put(gate.moved(status, change.now, proof=receipt.id))
+    if gate.holds == "start" and status != gate.status:
+        shift(change, change.get(Item, item), -1 if status == "met" else 1)

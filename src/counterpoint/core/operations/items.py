@@ -1,0 +1,270 @@
+"""Looking at items and changing them: fields, states, labels, edges, place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from counterpoint.core.model.asks import Edit, Sought
+from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.work import Area, Criterion, Dependency, Gate, Item, Label, Project
+from counterpoint.core.operations.readiness import has_open_children
+from counterpoint.core.operations.recording.change import Change, missing
+from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.links import depend, shift, undepend
+from counterpoint.core.operations.recording.moves import move, refuse_closed_gates, touched
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.ports.store import Filter
+from counterpoint.kernel.errors import (
+    Conflict,
+    CyclicDependency,
+    GateClosed,
+    InvalidInput,
+    StaleVersion,
+)
+
+
+class Items:
+    """Verbs for single items and lists of them."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Work at a desk."""
+        self._desk = desk
+
+    def get(self, item: str) -> Item:
+        """Answer an item; NotFound."""
+        with self._desk.reading() as view:
+            found = view.find(Item, item)
+        if found is None:
+            raise missing(Item, item)
+        return found
+
+    def list(self, sought: Sought, after: int, limit: int) -> list[Item]:
+        """Answer items by number, beyond a number."""
+        filters: dict[str, Filter] = {
+            name: value
+            for name in ("status", "category", "kind", "parent", "root", "assignee")
+            if (value := getattr(sought, name))
+        }
+        with self._desk.reading() as view:
+            if not sought.label:
+                return view.select(Item, order="number", after=(after,), limit=limit, **filters)
+            labelled = view.select(Label, name=sought.label)
+            ids = tuple(label.item for label in labelled)
+            if not ids:
+                return []
+            return view.select(Item, order="number", after=(after,), limit=limit, id=ids, **filters)
+
+    def edit(self, item: str, edit: Edit) -> Item:
+        """Change an item as told, all of it or nothing.
+
+        Raises StaleVersion, IllegalMove, CyclicDependency, NotFound, InvalidInput.
+        """
+        with recording(self._desk, "item.edited", item) as change:
+            change.open_session()
+            found = change.get(Item, item)
+            if edit.expected_version not in {None, found.version}:
+                raise StaleVersion(
+                    f"{item} is at version {found.version}, not {edit.expected_version}",
+                    version=found.version,
+                )
+            count = len(change.images)
+            after = self._fields(change, found, edit)
+            after = self._facets(change, after, edit)
+            after = self._edges(change, after, edit)
+            after = self._place(change, after, edit)
+            if edit.status is not None and edit.status != after.status:
+                change.told(moved=[after.status, edit.status])
+                after = self._move(change, after, edit.status)
+            if edit.reason:
+                change.told(reason=edit.reason)
+            if after.version == found.version and len(change.images) > count:
+                after = touched(change, change.get(Item, item))
+                change.put(after)
+            return after
+
+    def _fields(self, change: Change, item: Item, edit: Edit) -> Item:
+        changed: dict[str, Any] = {
+            name: value
+            for name in ("title", "priority", "assignee", "profile")
+            if (value := getattr(edit, name)) is not None and value != getattr(item, name)
+        }
+        if edit.body is not None and edit.body != item.body:
+            changed["body"] = Prose(edit.body)
+        if not changed:
+            return item
+        after = touched(change, replace(item, **changed))
+        change.put(after)
+        change.told(fields=sorted(changed))
+        return after
+
+    def _facets(self, change: Change, item: Item, edit: Edit) -> Item:
+        _relabel(change, item, edit)
+        if edit.areas is not None:
+            old = {area.pattern: area for area in change.select(Area, item=item.id)}
+            for pattern in old.keys() - set(edit.areas):
+                change.drop(old[pattern])
+            for pattern in dict.fromkeys(edit.areas):
+                if pattern not in old:
+                    change.put(Area(project=item.project, item=item.id, pattern=pattern))
+        if edit.acceptance is not None:
+            _replace_criteria(change, item, edit.acceptance)
+        if edit.checks is not None:
+            _replace_checks(change, item, edit.checks)
+        return self._waive(change, item, edit)
+
+    def _waive(self, change: Change, item: Item, edit: Edit) -> Item:
+        if edit.waive and not edit.reason:
+            raise InvalidInput("a waiver needs a reason", hint="Pass `reason`.")
+        for name in edit.waive:
+            gate = change.get(Gate, item.id, name)
+            change.put(gate.moved("waived", change.now, reason=edit.reason))
+            change.told(waived=list(edit.waive))
+            if gate.holds == "start" and gate.status == "closed":
+                item = shift(change, item, -1)
+        return item
+
+    def _edges(self, change: Change, item: Item, edit: Edit) -> Item:
+        for name in edit.remove_needs:
+            item = undepend(change, item, name)
+        for name in edit.add_needs:
+            item = depend(change, item, change.get(Item, name))
+        return item
+
+    def _place(self, change: Change, item: Item, edit: Edit) -> Item:
+        if edit.parent is not None and edit.parent != item.parent:
+            item = _reparent(change, item, edit.parent)
+        if edit.position is not None:
+            item = _reposition(change, item, edit.position)
+        return item
+
+    def _move(self, change: Change, item: Item, status: str) -> Item:
+        if item.states.category(status) == "done" and status == "done":
+            if has_open_children(change.writing, item):
+                raise GateClosed(
+                    f"{item.id} has unfinished work below it",
+                    hint="Finish or cancel it first; `list` with `parent` shows it.",
+                )
+            refuse_closed_gates(change, item.id)
+        return move(change, item, status)
+
+    def project(self) -> Project:
+        """Answer the project."""
+        with self._desk.reading() as view:
+            found = view.find(Project)
+        if found is None:
+            raise missing(Project, self._desk.project)
+        return found
+
+
+def _relabel(change: Change, item: Item, edit: Edit) -> None:
+    for name in dict.fromkeys(edit.add_labels):
+        if change.find(Label, item.id, name) is None:
+            change.put(Label(project=item.project, item=item.id, name=name))
+    for name in edit.remove_labels:
+        label = change.find(Label, item.id, name)
+        if label is not None:
+            change.drop(label)
+
+
+def _replace_criteria(change: Change, item: Item, sentences: Iterable[str]) -> None:
+    old = change.select(Criterion, item=item.id)
+    met = {criterion.text: criterion.met for criterion in old}
+    wanted = list(sentences)
+    for criterion in old[len(wanted) :]:
+        change.drop(criterion)
+    for position, sentence in enumerate(wanted):
+        change.put(
+            Criterion(
+                project=item.project,
+                item=item.id,
+                position=position,
+                text=Prose(sentence),
+                met=met.get(Prose(sentence), False),
+            )
+        )
+
+
+def _replace_checks(change: Change, item: Item, checks: Iterable[tuple[str, ...]]) -> None:
+    """Make these the check gates of an item; a command that stays keeps its gate and its state."""
+    old = change.select(Gate, item=item.id, kind="check", holds="finish", order="name")
+    kept = {gate.argv: gate for gate in old}
+    wanted = list(dict.fromkeys(checks))
+    for gate in old:
+        if gate.argv not in wanted:
+            change.drop(gate)
+    names = {kept[argv].name for argv in wanted if argv in kept}
+    free = (f"check-{place}" for place in range(1, len(old) + len(wanted) + 1))
+    for argv in wanted:
+        if argv not in kept:
+            name = next(name for name in free if name not in names)
+            change.put(
+                Gate(
+                    project=item.project,
+                    item=item.id,
+                    name=name,
+                    kind="check",
+                    holds="finish",
+                    argv=argv,
+                    status="closed",
+                    proof="",
+                    reason=Prose(""),
+                    updated_at=change.now,
+                )
+            )
+
+
+def _reparent(change: Change, item: Item, parent: str) -> Item:
+    """Put an item below another, or at the top; its tree follows to the root."""
+    above = change.get(Item, parent) if parent else None
+    if above is not None:
+        _refuse_below_itself(change, item, above)
+        if above.is_closed and not item.is_closed:
+            raise Conflict(f"{parent} is {above.status}", hint="Reopen it with `edit` first.")
+    if item.kind == "phase" and above is None:
+        raise InvalidInput("a phase cannot stand alone", hint="Give it a `parent`.")
+    siblings = len(change.select(Item, parent=parent)) if parent else 0
+    root = above.root if above else item.id
+    held = int(above is not None and above.blockers > 0)
+    moved = replace(item, parent=parent, position=siblings, held=held)
+    after = touched(change, moved)
+    change.put(after)
+    after = shift(change, after, held - item.held)
+    _set_root(change, after, root)
+    change.told(parent=parent)
+    return change.get(Item, item.id)
+
+
+def _refuse_below_itself(change: Change, item: Item, above: Item) -> None:
+    here: Item | None = above
+    while here is not None:
+        if here.id == item.id:
+            raise CyclicDependency(
+                f"{above.id} is below {item.id}", hint="Choose a parent outside of it."
+            )
+        if change.find(Dependency, item.id, here.id) is not None:
+            raise CyclicDependency(f"{item.id} waits for {here.id} and cannot be below it")
+        here = change.find(Item, here.parent) if here.parent else None
+
+
+def _set_root(change: Change, item: Item, root: str) -> None:
+    waiting = [item.id]
+    while waiting:
+        here = change.get(Item, waiting.pop())
+        if here.root != root:
+            change.put(replace(here, root=root))
+        waiting += [child.id for child in change.select(Item, parent=here.id)]
+
+
+def _reposition(change: Change, item: Item, position: int) -> Item:
+    """Move an item to a place among its siblings; they close up."""
+    if not item.parent:
+        raise InvalidInput("an item without a parent has no place among siblings")
+    siblings = change.select(Item, parent=item.parent, order="position,number")
+    others = [sibling for sibling in siblings if sibling.id != item.id]
+    others.insert(min(position, len(others)), change.get(Item, item.id))
+    for place, sibling in enumerate(others):
+        if sibling.position != place:
+            change.put(replace(sibling, position=place))
+    return change.get(Item, item.id)

@@ -1,0 +1,91 @@
+"""Remembered values: state that outlives a session, for a project or for one profile."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from counterpoint.core.model.journal import StateEntry
+from counterpoint.core.model.rows import Prose
+from counterpoint.core.operations.recording.change import missing
+from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.kernel import canonical
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import InvalidInput, StaleVersion
+
+VALUE_LIMIT = 64_000
+"""Bytes of JSON text that one value may have."""
+
+
+class Memory:
+    """Verbs for remembered values."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Work at a desk."""
+        self._desk = desk
+
+    def get(self, scope: str, name: str) -> StateEntry:
+        """Answer a value; NotFound."""
+        with self._desk.reading() as view:
+            found = view.find(StateEntry, scope, name)
+        if found is None:
+            raise missing(StateEntry, scope, name)
+        return found
+
+    def list(self, scope: str, after: str, limit: int) -> list[StateEntry]:
+        """Answer the values of a scope by name, beyond a name."""
+        with self._desk.reading() as view:
+            return view.select(
+                StateEntry, scope=scope, order="name", after=(after,) if after else (), limit=limit
+            )
+
+    def put(
+        self, scope: str, name: str, value: Json, expected_version: int | None = None
+    ) -> StateEntry:
+        """Remember a value; StaleVersion if its version is not the expected one (0: not there)."""
+        text = canonical.dump_any(value)
+        if len(text.encode()) > VALUE_LIMIT:
+            raise InvalidInput(
+                f"the value has {len(text.encode())} bytes of JSON; {VALUE_LIMIT} is the most",
+                hint="Put large texts into a file and remember its path.",
+            )
+        with recording(self._desk, "state.put") as change:
+            change.open_session()
+            before = change.find(StateEntry, scope, name)
+            _refuse_stale(before, expected_version, name)
+            entry = StateEntry(
+                project=self._desk.project,
+                scope=scope,
+                name=name,
+                value=Prose(text),
+                version=before.version + 1 if before else 1,
+                agent=self._desk.caller.actor.name,
+                updated_at=change.now,
+            )
+            if before is not None and before.value == text:
+                return before
+            change.put(entry)
+            change.told(scope=scope, name=name, version=entry.version)
+            return entry
+
+    def forget(self, scope: str, name: str, expected_version: int | None = None) -> bool:
+        """Forget a value; answer whether it was there."""
+        with recording(self._desk, "state.forgotten") as change:
+            change.open_session()
+            before = change.find(StateEntry, scope, name)
+            _refuse_stale(before, expected_version, name)
+            if before is None:
+                return False
+            change.drop(replace(before))
+            change.told(scope=scope, name=name)
+            return True
+
+
+def _refuse_stale(before: StateEntry | None, expected: int | None, name: str) -> None:
+    version = before.version if before else 0
+    if expected is not None and expected != version:
+        raise StaleVersion(
+            f"{name!r} is at version {version}, not {expected}",
+            hint="Get it again and repeat the change on the present value.",
+            version=version,
+        )

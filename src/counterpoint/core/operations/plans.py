@@ -1,0 +1,213 @@
+"""Making work: a whole tree at once, from a draft."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from counterpoint.core.model.answers import Made
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.lifecycles import PART, TASK
+from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.work import (
+    WORKABLE,
+    Area,
+    Criterion,
+    Dependency,
+    Gate,
+    Item,
+    Label,
+    Project,
+)
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.links import depend
+from counterpoint.core.operations.recording.unit import open_unit, recording
+from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules import outline, templates
+from counterpoint.core.rules.drafting import Planned, plan_of
+from counterpoint.kernel.errors import Conflict, InvalidInput
+
+_ITEMS_AN_ENTRY = 100
+"""Large plans are spread over several entries, so that none becomes unreadably large."""
+
+
+class Plans:
+    """Verbs for whole trees of work."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Work at a desk."""
+        self._desk = desk
+
+    def read(self, text: str) -> Draft:
+        """Answer the draft of a Markdown plan; MalformedDocument names lines."""
+        return outline.load(text)
+
+    def from_template(self, name: str, values: dict[str, str]) -> Draft:
+        """Answer the draft of a template with its variables filled; NotFound, InvalidInput."""
+        return outline.load(templates.fill(self._desk.outside.library.template(name), values))
+
+    def preview(self, draft: Draft, parent: str = "") -> list[Planned]:
+        """Answer what `create` would make, in its order; the same refusals, nothing written."""
+        with self._desk.reading() as view:
+            if parent:
+                _holder(view, parent, draft)
+            return plan_of(draft, lambda item: view.find(Item, item) is not None)
+
+    def create(self, draft: Draft, parent: str = "") -> Made:
+        """Make a tree of work, below an existing item if one is given.
+
+        Raises MalformedDocument with every fault, CyclicDependency, NotFound, Conflict.
+        """
+        if self._desk.unit is None:
+            with open_unit(self._desk):
+                return self._create(draft, parent)
+        return self._create(draft, parent)
+
+    def _create(self, draft: Draft, parent: str) -> Made:
+        with self._desk.reading() as view:
+            planned = plan_of(draft, lambda item: view.find(Item, item) is not None)
+        made: list[Item] = []
+        for start in range(0, len(planned), _ITEMS_AN_ENTRY):
+            action = "plan.extended" if made else "plan.created"
+            with recording(self._desk, action) as change:
+                change.open_session()
+                _put_batch(change, planned, made, planned[start : start + _ITEMS_AN_ENTRY], parent)
+                change.subject = made[0].id
+                if len(made) == len(planned):
+                    _link(change, planned, made)
+                    change.told(title=made[0].title, items=len(made))
+        with self._desk.reading() as view:
+            after = tuple(view.find(Item, item.id) or item for item in made)
+        ready = [item.id for item in after if item.is_workable and not item.blockers]
+        return Made(root=after[0], items=after, ready=tuple(ready))
+
+
+def _holder(view: Reading, parent: str, draft: Draft) -> Item:
+    above = view.find(Item, parent)
+    if above is None:
+        raise InvalidInput(f"there is no item {parent!r} to put this below")
+    if above.is_closed:
+        raise Conflict(
+            f"{parent} is {above.status}", hint="Reopen it with `edit`, or leave `parent` out."
+        )
+    if draft.kind == "phase" and above.kind == "task":
+        raise InvalidInput(f"a phase cannot stand below the task {parent}")
+    return above
+
+
+def _put_batch(
+    change: Change,
+    planned: Sequence[Planned],
+    made: list[Item],
+    batch: Sequence[Planned],
+    parent: str,
+) -> None:
+    """Put some items of a plan, each with the count of what will be in its way."""
+    project = change.get(Project)
+    for part in batch:
+        if part.parent is None:
+            above = _holder(change.writing, parent, part.draft) if parent else None
+            position = len(change.select(Item, parent=parent)) if parent else 0
+            number = change.next_number(Item)
+        else:
+            above, position, number = made[part.parent], part.position, made[-1].number + 1
+        item = _item(change, project, number, part, above, position)
+        held = int(above is not None and above.blockers > 0)
+        unfinished = sum(not planned[need].draft.done for need in part.needs)
+        item = replace(item, held=held, blockers=held + unfinished)
+        _put_with_facets(change, item, part.draft)
+        made.append(item)
+
+
+def _item(
+    change: Change,
+    project: Project,
+    number: int,
+    planned: Planned,
+    above: Item | None,
+    position: int,
+) -> Item:
+    draft = planned.draft
+    states = TASK if draft.kind in WORKABLE else PART
+    status = "done" if draft.done else states.first
+    name = f"{project.prefix}-{number}"
+    return Item(
+        project=project.project,
+        id=name,
+        number=number,
+        kind=draft.kind,
+        title=draft.title.strip(),
+        lifecycle=states.name,
+        status=status,
+        category=states.category(status),
+        parent=above.id if above else "",
+        root=above.root if above else name,
+        position=position,
+        priority=draft.priority,
+        blockers=0,
+        held=0,
+        assignee="",
+        profile=draft.profile,
+        body=Prose(draft.body),
+        version=1,
+        created_at=change.now,
+        updated_at=change.now,
+        closed_at=change.now if draft.done else "",
+    )
+
+
+def _put_with_facets(change: Change, item: Item, draft: Draft) -> None:
+    change.put(item)
+    for name in dict.fromkeys(draft.labels):
+        change.put(Label(project=item.project, item=item.id, name=name))
+    for pattern in dict.fromkeys(draft.areas):
+        change.put(Area(project=item.project, item=item.id, pattern=pattern))
+    for position, sentence in enumerate(draft.acceptance):
+        change.put(
+            Criterion(
+                project=item.project,
+                item=item.id,
+                position=position,
+                text=Prose(sentence),
+                met=draft.done,
+            )
+        )
+    for gate in gates_of(change, item, draft):
+        change.put(gate)
+
+
+def gates_of(change: Change, item: Item, draft: Draft) -> list[Gate]:
+    """Answer the gates a draft asks for."""
+    plain = Gate(
+        project=item.project,
+        item=item.id,
+        name="",
+        kind="review",
+        holds="finish",
+        argv=(),
+        status="met" if draft.done else "closed",
+        proof="",
+        reason=Prose(""),
+        updated_at=change.now,
+    )
+    gates = [
+        replace(plain, name=f"check-{place}", kind="check", argv=argv)
+        for place, argv in enumerate(draft.checks, 1)
+    ]
+    if draft.artifact:
+        gates.append(replace(plain, name="artifact", kind="artifact"))
+    if draft.review:
+        gates.append(replace(plain, name="review"))
+    return gates
+
+
+def _link(change: Change, planned: Sequence[Planned], made: Sequence[Item]) -> None:
+    """Put the edges; inside the tree `plan_of` has ruled out circles, others are asked one by one."""
+    for place, part in enumerate(planned):
+        item = made[place]
+        for need in part.needs:
+            change.put(Dependency(project=item.project, item=item.id, needs=made[need].id))
+    for place, part in enumerate(planned):
+        for name in part.outside:
+            depend(change, change.get(Item, made[place].id), change.get(Item, name))

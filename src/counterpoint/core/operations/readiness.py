@@ -1,0 +1,163 @@
+"""Ready work: what `list`, `next` and `start` all ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import merge
+from itertools import islice
+
+from counterpoint.core.model.answers import Offer, Readiness
+from counterpoint.core.model.asks import Wanted
+from counterpoint.core.model.journal import Record
+from counterpoint.core.model.lifecycles import UNCLOSED
+from counterpoint.core.model.sessions import Claim
+from counterpoint.core.model.work import Area, Dependency, Gate, Item, Label
+from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules.readiness import Surroundings, judge
+from counterpoint.kernel.clock import Timestamp
+
+_PAGE = 50
+
+
+class Ready:
+    """Verbs that find out what can be done."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Work at a desk."""
+        self._desk = desk
+
+    def offers(
+        self, wanted: Wanted, limit: int, after: tuple[int, int] | None = None
+    ) -> list[Offer]:
+        """Answer ready items in order: by priority, then by age.
+
+        after: priority and number of the last one seen.
+        """
+        session, now = self._desk.caller.actor.session, self._desk.outside.clock.now()
+        with self._desk.reading() as view:
+            return list(islice(offers(view, wanted, session, now, after), limit))
+
+    def judge(self, item: Item) -> Readiness:
+        """Answer whether the caller may take up an item, with every reason."""
+        with self._desk.reading() as view:
+            return judged(
+                view, item, self._desk.caller.actor.session, self._desk.outside.clock.now()
+            )
+
+
+def offers(
+    view: Reading,
+    wanted: Wanted,
+    session: str,
+    now: Timestamp,
+    after: tuple[int, int] | None = None,
+) -> Iterator[Offer]:
+    """Answer what a session may take up, in order, as long as somebody asks for more."""
+    busy = busy_areas(view, session, now)
+    for item in _candidates(view, wanted, now, after):
+        if not _is_wanted(view, item, wanted):
+            continue
+        found = judge(item, _around(view, item, busy), session, now)
+        if found.is_ready:
+            waiting = len(view.select(Dependency, needs=item.id, limit=_PAGE))
+            why = (*found.reasons, f"{waiting} wait for it") if waiting else found.reasons
+            yield Offer(item=item, why=why, unblocks=waiting)
+
+
+def judged(view: Reading, item: Item, session: str, now: Timestamp) -> Readiness:
+    """Answer whether a session may take up an item, with every reason."""
+    around = _around(view, item, busy_areas(view, session, now))
+    return judge(item, around, session, now)
+
+
+def busy_areas(view: Reading, session: str, now: Timestamp) -> dict[str, tuple[str, ...]]:
+    """Answer the areas of every item that another session holds at this moment."""
+    live = view.select(Claim, state="live")
+    held = [claim.item for claim in live if claim.is_live(now) and claim.session != session]
+    return {item: _areas(view, item) for item in held}
+
+
+def _areas(view: Reading, item: str) -> tuple[str, ...]:
+    return tuple(area.pattern for area in view.select(Area, item=item))
+
+
+def _around(view: Reading, item: Item, busy: dict[str, tuple[str, ...]]) -> Surroundings:
+    reasons = in_the_way(view, item) if item.blockers else ()
+    if has_open_children(view, item):
+        reasons = (*reasons, "its sub-tasks are not finished")
+    return Surroundings(
+        in_the_way=reasons,
+        claim=view.find(Claim, item.id) if item.category == "active" else None,
+        areas=_areas(view, item.id) if busy else (),
+        busy=busy,
+    )
+
+
+def has_open_children(view: Reading, item: Item) -> bool:
+    """Answer whether work below an item is not closed yet."""
+    return view.exists(Item, parent=item.id, category=UNCLOSED)
+
+
+def in_the_way(view: Reading, item: Item) -> tuple[str, ...]:
+    """Answer each open thing in the way of an item, in words with its id."""
+    reasons: list[str] = []
+    for edge in view.select(Dependency, item=item.id):
+        needed = view.find(Item, edge.needs)
+        if needed is not None and needed.category != "done":
+            reasons.append(f"waits for {needed.id} ({needed.status}): {needed.title}")
+    reasons += [
+        f"gate {gate.name} ({gate.kind}) is closed"
+        for gate in view.select(Gate, item=item.id, holds="start", status="closed")
+    ]
+    reasons += [
+        f"blocker {record.id}: {record.title}"
+        for record in view.select(Record, item=item.id, kind="blocker", status="open")
+    ]
+    if item.held:
+        above = view.find(Item, item.parent)
+        if above is not None:
+            reasons += [f"{above.id} {reason}" for reason in in_the_way(view, above)]
+    return tuple(reasons)
+
+
+def _is_wanted(view: Reading, item: Item, wanted: Wanted) -> bool:
+    if wanted.profile and item.profile not in {"", wanted.profile}:
+        return False
+    return not wanted.label or view.exists(Label, item=item.id, name=wanted.label)
+
+
+def _candidates(
+    view: Reading, wanted: Wanted, now: Timestamp, after: tuple[int, int] | None
+) -> Iterator[Item]:
+    """Answer items with nothing in the way, and those whose lease has run out, in order."""
+    streams = [_open(view, kind, wanted.root, after) for kind in wanted.kinds]
+    return merge(*streams, _expired(view, wanted, now, after), key=_order)
+
+
+def _order(item: Item) -> tuple[int, int]:
+    return item.priority, item.number
+
+
+def _open(view: Reading, kind: str, root: str, after: tuple[int, int] | None) -> Iterator[Item]:
+    page = view.ready(kind, after=after, root=root, limit=_PAGE)
+    while page:
+        for item in page:
+            if not has_open_children(view, item):
+                yield item
+        page = view.ready(kind, after=_order(page[-1]), root=root, limit=_PAGE)
+
+
+def _expired(
+    view: Reading, wanted: Wanted, now: Timestamp, after: tuple[int, int] | None
+) -> Iterator[Item]:
+    found: list[Item] = []
+    for claim in view.select(Claim, state="live"):
+        item = None if claim.is_live(now) else view.find(Item, claim.item)
+        if item is None or item.kind not in wanted.kinds or (wanted.root not in {"", item.root}):
+            continue
+        if not (item.blockers or has_open_children(view, item)) and (
+            after is None or _order(item) > after
+        ):
+            found.append(item)
+    return iter(sorted(found, key=_order))

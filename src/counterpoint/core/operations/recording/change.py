@@ -1,0 +1,210 @@
+"""What one verb does to the tables, on its way to becoming one ledger entry.
+
+Rule 1: every mutation of every table happens on a `Change`. Rule 2: what it wrote stands in its entry as
+row images, with each text by its digest. Rule 3: secrets are masked here, before a row, a text or a fact
+is made from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage
+from counterpoint.core.ledger.merkle import Frontier, leaf_hash
+from counterpoint.core.model.rows import Cell, N, Noun, columns, image_of
+from counterpoint.core.model.sessions import Session
+from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.ports.store import Append, Filter, Head, Writing
+from counterpoint.core.rules.secrets import mask
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.errors import NotFound, SessionEnded
+
+_MASKED_WORDS = frozenset({"title", "tags", "files", "argv"})
+"""Columns that are kept as they are but may hold what an agent wrote."""
+
+
+class Change:
+    """What one verb is doing to the tables, on its way to becoming one entry."""
+
+    def __init__(self, desk: Desk, writing: Writing, now: Timestamp, action: str) -> None:
+        """Begin a change; `recording` is the only caller."""
+        self.desk = desk
+        self.writing = writing
+        self.now = now
+        self.action = action
+        self.subject = ""
+        self.facts: dict[str, Json] = {}
+        self.images: list[RowImage] = []
+        self._texts: dict[str, str] = {}
+        self._seen: dict[tuple[str, tuple[Cell, ...]], dict[str, Json]] = {}
+
+    def find(self, noun: type[N], *key: Cell) -> N | None:
+        """Answer the row with this key, or None."""
+        found = self.writing.find(noun, *key)
+        if found is not None:
+            self._remember(found)
+        return found
+
+    def get(self, noun: type[N], *key: Cell) -> N:
+        """Answer the row with this key; NotFound."""
+        found = self.find(noun, *key)
+        if found is None:
+            raise missing(noun, *key)
+        return found
+
+    def select(self, noun: type[N], *, order: str = "", **equal: Filter) -> list[N]:
+        """Answer the rows whose columns equal the filters."""
+        found = self.writing.select(noun, order=order, after=(), limit=None, **equal)
+        for row in found:
+            self._remember(row)
+        return found
+
+    def put(self, noun: Noun) -> None:
+        """Write a row: only the changed columns if it was read here before."""
+        kind = type(noun)
+        image = image_of(self._masked(noun), self._texts)
+        place = self._place(noun)
+        before = self._seen.get(place)
+        self._seen[place] = image
+        key = {name: image[name] for name in kind.key[1:]}
+        if before is None:
+            self.writing.keep(self._texts)
+            self.writing.put(kind, image)
+            self._log(kind, key, _without(image, ("project", *key)), whole=True)
+            return
+        changed = {name: value for name, value in image.items() if before[name] != value}
+        if changed:
+            self.writing.keep(self._texts)
+            self.writing.change(kind, key, changed)
+            self._log(kind, key, changed, whole=False)
+
+    def drop(self, noun: Noun) -> None:
+        """Delete a row."""
+        kind = type(noun)
+        key: dict[str, Json] = {name: getattr(noun, name) for name in kind.key[1:]}
+        self._seen.pop(self._place(noun), None)
+        self.writing.drop(kind, key)
+        self._log(kind, key, None, whole=True)
+
+    def told(self, **facts: Json) -> None:
+        """Add facts to the entry: what a reader of the log wants to know."""
+        for name, value in facts.items():
+            self.facts[name] = self._clean(value)
+
+    def next_number(self, noun: type[Noun]) -> int:
+        """Answer the number the next row of this noun takes."""
+        return self.writing.last_number(noun) + 1
+
+    def open_session(self) -> str:
+        """Answer the caller's session, opened on its first write; SessionEnded."""
+        actor = self.desk.caller.actor
+        if not actor.session:
+            return ""
+        session = self.find(Session, actor.session)
+        if session is None:
+            session = Session(
+                project=self.desk.project,
+                id=actor.session,
+                agent=actor.name,
+                profile=actor.profile,
+                client=self.desk.caller.client,
+                status="active",
+                continues="",
+                started_at=self.now,
+                ended_at="",
+            )
+            self.put(session)
+        if session.has_ended:
+            raise SessionEnded(f"session {session.id} is {session.status}")
+        if session.status == "paused":
+            self.put(session.moved("active", self.now))
+        return session.id
+
+    def seal(self, head: Head) -> tuple[Append, Head]:
+        """Make the entry of this change at the end of a ledger, and the head after it."""
+        entry = Entry(
+            project=self.desk.project,
+            sequence=head.size,
+            time=self.now,
+            actor=self.desk.caller.actor,
+            action=self.action,
+            subject=self.subject,
+            facts=self.facts,
+            rows=tuple(self.images),
+            previous=head.leaf or GENESIS,
+        )
+        data = entry.to_bytes()
+        leaf = leaf_hash(data)
+        frontier, nodes = frontier_of(head).append(leaf)
+        after = Head(
+            size=head.size + 1, leaf=leaf.hex(), time=self.now, frontier=frontier.to_bytes()
+        )
+        append = Append(
+            sequence=head.size,
+            data=data,
+            leaf=leaf,
+            time=self.now,
+            subject=self.subject,
+            action=self.action,
+            frontier=after.frontier,
+            nodes=tuple(nodes),
+        )
+        return append, after
+
+    def _log(
+        self, kind: type[Noun], key: dict[str, Json], values: dict[str, Json] | None, *, whole: bool
+    ) -> None:
+        if values is not None:
+            prose = {name for name, sort in columns(kind) if sort in {"prose", "proses"}}
+            values = {
+                name: {"$text": value} if value and name in prose else value
+                for name, value in values.items()
+            }
+        self.images.append(RowImage(table=kind.table, key=key, values=values, whole=whole))
+
+    def _place(self, noun: Noun) -> tuple[str, tuple[Cell, ...]]:
+        kind = type(noun)
+        return kind.table, tuple(getattr(noun, name) for name in kind.key[1:])
+
+    def _remember(self, noun: Noun) -> None:
+        self._seen[self._place(noun)] = image_of(noun, {})
+
+    def _masked(self, noun: N) -> N:
+        changes: dict[str, Any] = {}
+        for name, sort in columns(type(noun)):
+            if sort in {"prose", "proses"} or name in _MASKED_WORDS:
+                value = getattr(noun, name)
+                clean = self._clean(value)
+                if clean != value:
+                    changes[name] = clean
+        return replace(noun, **changes) if changes else noun  # pyright: ignore[reportArgumentType] -- every noun is a dataclass
+
+    def _clean(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return mask(value, self.desk.outside.secrets)
+        if isinstance(value, tuple):
+            return tuple(self._clean(part) for part in cast("tuple[Any, ...]", value))
+        if isinstance(value, list):
+            return [self._clean(part) for part in cast("list[Any]", value)]
+        if isinstance(value, dict):
+            parts = cast("dict[str, Any]", value)
+            return {name: self._clean(part) for name, part in parts.items()}
+        return value
+
+
+def frontier_of(head: Head) -> Frontier:
+    """Answer the frontier of a ledger's tree at its head."""
+    return Frontier.from_bytes(head.frontier) if head.frontier else Frontier()
+
+
+def missing(noun: type[Noun], *key: Cell) -> NotFound:
+    """Answer the error for a row that is not there."""
+    words = " ".join(str(part) for part in key)
+    return NotFound(f"there is no {noun.__name__.lower()} {words!r} in this project")
+
+
+def _without(image: dict[str, Json], names: Sequence[str]) -> dict[str, Json]:
+    return {name: value for name, value in image.items() if name not in names}

@@ -1,0 +1,79 @@
+"""The desk a call works at: the caller, the project, and everything outside it may ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from counterpoint.core.model.actors import Actor
+from counterpoint.core.ports.evidence import Evidence, Signer
+from counterpoint.core.ports.store import Anchors, Library, Reading, Store, Writing
+from counterpoint.kernel.clock import Clock
+from counterpoint.kernel.ids import Mint
+
+
+class OpenUnit(Protocol):
+    """The transaction a call may have open; `recording` makes and ends it."""
+
+    writing: Writing | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who is calling: bound when an agent's connection starts.
+
+    actor: with the session every write belongs to; without one for people at the command line.
+    item: the item the connection was started for, if any.
+    root: the working tree evidence is measured in; may be a linked worktree.
+    """
+
+    actor: Actor
+    root: Path
+    client: str = ""
+    item: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outside:
+    """What the core was given at start: one of each port, for one project.
+
+    scratch: makes an empty store that passes away, for replaying the ledger into.
+    secrets: values that are masked wherever they turn up.
+    """
+
+    store: Store
+    evidence: Evidence
+    signer: Signer
+    library: Library
+    anchors: Anchors
+    scratch: Callable[[], Store]
+    clock: Clock
+    mint: Mint
+    project: str
+    secrets: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True, kw_only=True)
+class Desk:
+    """One call's place: made for the call, used by one thread, then thrown away."""
+
+    outside: Outside
+    caller: Caller
+    unit: OpenUnit | None = field(default=None)
+
+    @property
+    def project(self) -> str:
+        """The project everything here is of."""
+        return self.outside.project
+
+    @contextmanager
+    def reading(self) -> Generator[Reading]:
+        """Open a view: of the open transaction if this call has one, else of the store."""
+        if self.unit is not None and self.unit.writing is not None:
+            yield self.unit.writing
+        else:
+            with self.outside.store.reading(self.project) as view:
+                yield view

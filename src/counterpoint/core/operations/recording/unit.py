@@ -1,0 +1,149 @@
+"""The one write path: rows and their ledger entry land together, or not at all.
+
+Rule 1: every mutation happens inside `recording`; one `recording` is one entry.
+Rule 2: all entries of one call share one transaction, so a call happens whole or not.
+Rule 3: under an idempotency key the answer is kept in that same transaction; a retry reads it.
+Rule 4: time in the ledger never runs backwards; a clock that is far behind is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
+
+from counterpoint.core.model.journal import Reply
+from counterpoint.core.model.rows import Prose
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.ports.store import Writing
+from counterpoint.kernel import canonical
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.clock import Timestamp, elapsed_ms
+from counterpoint.kernel.errors import ClockBehind, KeyReused
+
+CLOCK_TOLERANCE_MS = 60_000
+"""How far this machine's clock may be behind the last entry before writes are refused."""
+
+
+class Unit:
+    """The transaction of one call: opened by its first write, committed at its end."""
+
+    def __init__(
+        self, desk: Desk, held: ExitStack, at_begin: Callable[[Writing], None] | None
+    ) -> None:
+        """Prepare a unit; `open_unit` is the only caller."""
+        self.desk = desk
+        self.writing: Writing | None = None
+        self.changes: list[Change] = []
+        self._at_begin = at_begin
+        self._held = held
+
+    def begin(self, action: str) -> Change:
+        """Answer a fresh change in this unit's transaction."""
+        if self.writing is None:
+            outside = self.desk.outside
+            self.writing = self._held.enter_context(outside.store.writing(outside.project))
+            if self._at_begin is not None:
+                self._at_begin(self.writing)
+        return Change(self.desk, self.writing, self._moment(self.writing), action)
+
+    def append(self) -> None:
+        """Append the entry of each change, in order."""
+        if self.writing is None:
+            return
+        head = self.writing.head()
+        for change in self.changes:
+            if change.images or change.facts:
+                entry, head = change.seal(head)
+                self.writing.append(entry)
+
+    def _moment(self, writing: Writing) -> Timestamp:
+        """Answer the time of a change: now, but never before the last entry."""
+        now = self.desk.outside.clock.now()
+        last = Timestamp(self.changes[-1].now if self.changes else writing.head().time)
+        if not last or now >= last:
+            return now
+        if elapsed_ms(now, last) > CLOCK_TOLERANCE_MS:
+            raise ClockBehind(
+                f"this machine's clock says {now}, but the ledger's last entry is of {last}"
+            )
+        return last
+
+
+@contextmanager
+def open_unit(desk: Desk, at_begin: Callable[[Writing], None] | None = None) -> Generator[Unit]:
+    """Open the transaction of a call: all of it lands when the block ends, or nothing.
+
+    at_begin: looks at the transaction before the first write.
+    """
+    with ExitStack() as held:
+        unit = desk.unit = Unit(desk, held, at_begin)
+        try:
+            yield unit
+            unit.append()
+        finally:
+            desk.unit = None
+
+
+@contextmanager
+def recording(desk: Desk, action: str, subject: str = "") -> Generator[Change]:
+    """Open a change that lands as one entry when the block ends, or leaves nothing behind."""
+    unit = desk.unit
+    if not isinstance(unit, Unit):
+        with open_unit(desk), recording(desk, action, subject) as change:
+            yield change
+        return
+    change = unit.begin(action)
+    change.subject = subject
+    yield change
+    unit.changes.append(change)
+
+
+class _AnsweredBefore(Exception):
+    """Ends a unit whose key turned out to be answered already."""
+
+    def __init__(self, reply: Reply) -> None:
+        self.reply = reply
+
+
+def once(desk: Desk, name: str, request: Json, run: Callable[[], Json]) -> Json:
+    """Run a call under an idempotency key, or answer what it answered the first time.
+
+    request: what makes the call this call (tool and arguments); another one under the same key is
+        refused with KeyReused.
+    """
+    agent = desk.caller.actor.name
+    digest = canonical.text_digest(canonical.dump_any(request))
+
+    def look(view: Writing) -> None:
+        found = view.find(Reply, agent, name)
+        if found is not None:
+            raise _AnsweredBefore(found)
+
+    with desk.reading() as view:
+        known = view.find(Reply, agent, name)
+    if known is not None:
+        return _again(known, digest)
+    try:
+        with open_unit(desk, at_begin=look) as unit:
+            answer = run()
+            if unit.changes:
+                unit.changes[-1].put(
+                    Reply(
+                        project=desk.project,
+                        agent=agent,
+                        name=name,
+                        request=digest,
+                        answer=Prose(canonical.dump_any(answer)),
+                        created_at=unit.changes[-1].now,
+                    )
+                )
+    except _AnsweredBefore as before:
+        return _again(before.reply, digest)
+    return answer
+
+
+def _again(reply: Reply, digest: str) -> Json:
+    if reply.request != digest:
+        raise KeyReused(f"the idempotency key {reply.name!r} belongs to another call")
+    return canonical.load(reply.answer)

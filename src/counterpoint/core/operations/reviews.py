@@ -1,0 +1,206 @@
+"""Handing in and judging: submissions, verdicts, and what they open."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from counterpoint.core.model.answers import Reviewed, Submitted
+from counterpoint.core.model.asks import Judgment
+from counterpoint.core.model.journal import Outcome, Submission, Verdict
+from counterpoint.core.model.rows import Prose, Proses
+from counterpoint.core.model.work import Gate, Item, Project
+from counterpoint.core.operations.claims import held
+from counterpoint.core.operations.readiness import has_open_children
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.moves import (
+    close_when_done,
+    closed_gates,
+    move,
+    touched,
+)
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.ports.store import Reading
+from counterpoint.kernel.errors import Conflict, Forbidden, GateClosed, StaleVersion
+
+
+class Reviews:
+    """Verbs for handing in and judging."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Work at a desk."""
+        self._desk = desk
+
+    def submit(self, item: str, path: str, summary: str, token: int | None = None) -> Submitted:
+        """Say that an item is finished, with the file that shows it.
+
+        All below it must be closed. It goes to review, or closes if nothing holds it back.
+        Raises GateClosed, PathOutside, NotFound, Conflict.
+        """
+        sha256, size, commit = self._measure(path)
+        with recording(self._desk, "phase.submitted", item) as change:
+            session = change.open_session()
+            found = change.get(Item, item)
+            self._refuse_unready(change, found, token)
+            number = change.next_number(Submission)
+            submission = Submission(
+                project=self._desk.project,
+                id=f"{change.get(Project).prefix}-s{number}",
+                number=number,
+                item=item,
+                session=session,
+                agent=self._desk.caller.actor.name,
+                path=path,
+                sha256=sha256,
+                size=size,
+                commit=commit,
+                summary=Prose(summary),
+                created_at=change.now,
+            )
+            change.put(submission)
+            change.told(submission=submission.id, path=path, sha256=sha256)
+            _meet(change, item, "artifact", submission.id)
+            after = self._advance(change, found)
+            return Submitted(
+                submission=submission, item=after, closed=tuple(closed_gates(change, item))
+            )
+
+    def _measure(self, path: str) -> tuple[str, int, str]:
+        evidence, root = self._desk.outside.evidence, self._desk.caller.root
+        sha256, size = evidence.digest(root, path) if path else ("", 0)
+        return sha256, size, evidence.snapshot(root).commit
+
+    def _refuse_unready(self, change: Change, item: Item, token: int | None) -> None:
+        if item.is_closed:
+            raise Conflict(f"{item.id} is {item.status}", hint="Reopen it with `edit` first.")
+        if item.is_workable:
+            held(change.writing, self._desk.caller.actor.session, item.id, token)
+        if has_open_children(change.writing, item):
+            raise GateClosed(
+                f"{item.id} still has unfinished work below it",
+                hint="Finish or cancel it first; `list` with `parent` shows it.",
+            )
+
+    def _advance(self, change: Change, item: Item) -> Item:
+        """Move a submitted item on: to review, or to done if nothing holds it back."""
+        if item.is_workable:
+            return change.get(Item, item.id)
+        if closed_gates(change, item.id):
+            if "review" in item.states.moves[item.status]:
+                return move(change, item, "review")
+            return change.get(Item, item.id)
+        return move(change, item, "done")
+
+    def review(self, item: str, judgment: Judgment) -> Reviewed:
+        """Approve or reject an item as it was handed in.
+
+        Who did the work cannot approve it. An approval names what was looked at; if that is no longer
+        what lies there, it is refused with StaleVersion. A rejection reopens the item with its fixes.
+        """
+        with self._desk.reading() as view:
+            latest = _latest(view, item)
+        current = self._current(latest)
+        with recording(self._desk, "item.judged", item) as change:
+            session = change.open_session()
+            found = change.get(Item, item)
+            self._refuse_own(change, found)
+            if judgment.approves:
+                _refuse_stale(judgment.subject, current)
+            verdict = self._verdict(change, item, session, judgment, current)
+            change.put(verdict)
+            change.action = "item.approved" if judgment.approves else "item.rejected"
+            change.told(verdict=verdict.id, subject=verdict.subject)
+            if judgment.approves:
+                after = self._approve(change, found, verdict)
+            else:
+                after = self._reject(change, found, verdict)
+            return Reviewed(verdict=verdict, item=after, closed=tuple(closed_gates(change, item)))
+
+    def _current(self, latest: Submission | None) -> tuple[str, ...]:
+        """Answer what there is to look at: hash of the submitted file as it lies there, commit."""
+        evidence, root = self._desk.outside.evidence, self._desk.caller.root
+        commit = evidence.snapshot(root).commit
+        if latest is None or not latest.path:
+            return (commit,)
+        return (evidence.digest(root, latest.path)[0], commit)
+
+    def _refuse_own(self, change: Change, item: Item) -> None:
+        """Raise Forbidden if the caller did the work, by session or by name."""
+        actor = self._desk.caller.actor
+        rows = [
+            *change.select(Outcome, item=item.id),
+            *change.select(Submission, item=item.id),
+        ]
+        own = [row for row in rows if (actor.session and row.session == actor.session)]
+        own += [row for row in rows if row.agent == actor.name and actor.kind == "agent"]
+        if own:
+            raise Forbidden(
+                f"{actor.name} worked on {item.id} and cannot judge it",
+                hint="Ask another session, with another agent's name, to review it.",
+            )
+
+    def _verdict(
+        self,
+        change: Change,
+        item: str,
+        session: str,
+        judgment: Judgment,
+        current: tuple[str, ...],
+    ) -> Verdict:
+        number = change.next_number(Verdict)
+        return Verdict(
+            project=self._desk.project,
+            id=f"{change.get(Project).prefix}-v{number}",
+            number=number,
+            item=item,
+            session=session,
+            agent=self._desk.caller.actor.name,
+            decision="approve" if judgment.approves else "reject",
+            subject=judgment.subject or current[0],
+            reason=Prose(judgment.reason),
+            fixes=Proses(judgment.fixes),
+            created_at=change.now,
+        )
+
+    def _approve(self, change: Change, item: Item, verdict: Verdict) -> Item:
+        if item.is_closed:
+            raise Conflict(f"{item.id} is {item.status} already", hint="Nothing is to be done.")
+        _meet(change, item.id, "review", verdict.id)
+        if item.is_workable:
+            if item.status == "review" and not closed_gates(change, item.id):
+                return move(change, item, "done")
+        else:
+            close_when_done(change, item.id)
+        return change.get(Item, item.id)
+
+    def _reject(self, change: Change, item: Item, verdict: Verdict) -> Item:
+        for gate in change.select(Gate, item=item.id, kind="review", status="met"):
+            change.put(gate.moved("closed", change.now, reason=f"rejected by {verdict.id}"))
+        if item.category == "active" and item.is_workable:
+            after = touched(change, item)
+            change.put(after)
+            return after
+        back = "open" if item.is_workable else "active"
+        return move(change, item, back) if item.status != back else item
+
+
+def _latest(view: Reading, item: str) -> Submission | None:
+    found = view.select(Submission, item=item, order="number desc", limit=1)
+    return found[0] if found else None
+
+
+def _refuse_stale(subject: str, current: tuple[str, ...]) -> None:
+    """Refuse an approval of something else than what lies there now."""
+    shown = [mark for mark in current if mark]
+    if subject and not any(mark.startswith(subject) for mark in shown):
+        raise StaleVersion(
+            f"you reviewed {subject[:12]}, but now there is {' and '.join(m[:12] for m in shown)}",
+            hint="Look at it again and pass the hash or commit that is there now.",
+            current=shown,
+        )
+
+
+def _meet(change: Change, item: str, kind: str, proof: str) -> None:
+    for gate in change.select(Gate, item=item, kind=kind):
+        if gate.status != "waived":
+            change.put(replace(gate.moved("met", change.now), proof=proof))

@@ -1,0 +1,44 @@
+"""Finding: full text over items, records, outcomes, handoffs and verdicts."""
+
+from __future__ import annotations
+
+import re
+
+from counterpoint.core.model.answers import Found
+from counterpoint.core.model.catalogue import BY_TABLE
+from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.kernel.errors import InvalidInput
+
+_WORD = re.compile(r"\w+", re.UNICODE)
+_MOST_WORDS = 32
+
+
+class Search:
+    """Verbs for finding."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Work at a desk."""
+        self._desk = desk
+
+    def find(
+        self,
+        query: str,
+        *,
+        kinds: tuple[str, ...] = (),
+        item: str = "",
+        limit: int,
+        offset: int = 0,
+    ) -> list[Found]:
+        """Answer what has any of the words, best first; InvalidInput without a word."""
+        words = list(dict.fromkeys(_WORD.findall(query.lower())))[:_MOST_WORDS]
+        if not words:
+            raise InvalidInput("the query has no word in it", hint="Give letters or digits.")
+        with self._desk.reading() as view:
+            hits = view.search(words, kinds=kinds, item=item, limit=limit, offset=offset)
+            found: list[Found] = []
+            for hit in hits:
+                key = tuple(hit.key.split("/"))
+                row = view.find(BY_TABLE[hit.table], *key)
+                if row is not None:
+                    found.append(Found(kind=hit.kind, score=hit.score, item=hit.item, row=row))
+            return found

@@ -1,0 +1,219 @@
+"""Ending a claimed item: the outcome, what was measured, and what follows for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from counterpoint.core.model.answers import Finished, Measured
+from counterpoint.core.model.asks import Report
+from counterpoint.core.model.evidence import Comparison
+from counterpoint.core.model.journal import Outcome, Outcomes, Receipt, StartPoint
+from counterpoint.core.model.rows import Prose, Proses
+from counterpoint.core.model.sessions import Claim
+from counterpoint.core.model.work import Area, Criterion, Gate, Item
+from counterpoint.core.operations.claims import held
+from counterpoint.core.operations.readiness import has_open_children
+from counterpoint.core.operations.recording.change import Change, missing
+from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.moves import closed_gates, move, refuse_closed_gates
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.rules.areas import covers
+from counterpoint.core.rules.measuring import evidence_text, measured, snapshot_of
+from counterpoint.core.rules.remarks import remarks_on
+from counterpoint.kernel.errors import GateClosed, InvalidInput, NotFound, PathOutside
+
+_STATUS: dict[Outcomes, str] = {
+    "done": "done",
+    "partial": "open",
+    "failed": "failed",
+    "skipped": "skipped",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Before:
+    """What a claim began with, and the checks that have passed since."""
+
+    point: StartPoint
+    areas: tuple[str, ...]
+    passed: tuple[tuple[str, Receipt], ...]
+
+
+class Tasks:
+    """Verbs for the end of work."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Work at a desk."""
+        self._desk = desk
+
+    def finish(self, item: str, token: int | None, report: Report) -> Finished:
+        """End the caller's claim of an item with an outcome and the measured evidence.
+
+        `done` goes to review if a review gate is closed; other closed gates refuse it (GateClosed).
+        The same call again answers as before. Raises ClaimLost, NotClaimHolder, IllegalMove.
+        """
+        again = self._answered(item, token, report)
+        if again is not None:
+            return again
+        before = self._before(item, token)
+        comparison = self._desk.outside.evidence.compare(
+            self._desk.caller.root, snapshot_of(before.point)
+        )
+        if report.outcome == "done":
+            self._refuse_stale_checks(item, before)
+        with recording(self._desk, f"task.{_verb(report.outcome)}", item) as change:
+            session = change.open_session()
+            claim = held(change.writing, session, item, token)
+            found = change.get(Item, item)
+            self._mark(change, item, report.met)
+            if report.outcome == "done":
+                self._refuse_unfinished(change, found)
+            return self._end(change, found, claim, report, comparison)
+
+    def _answered(self, item: str, token: int | None, report: Report) -> Finished | None:
+        """Answer what a retry of a finish that landed already must hear."""
+        if token is None:
+            return None
+        with self._desk.reading() as view:
+            before = view.find(Outcome, item, token)
+            found = view.find(Item, item)
+            session = self._desk.caller.actor.session
+            if before is None or found is None or before.session != session:
+                return None
+            if (before.outcome, before.summary) != (report.outcome, report.summary):
+                return None
+            above = view.find(Item, found.parent) if found.parent else None
+            return Finished(item=found, outcome=before, measured=None, released=(), parent=above)
+
+    def _before(self, item: str, token: int | None) -> _Before:
+        """Answer what is known before measuring, refusing what would be refused later anyway."""
+        with self._desk.reading() as view:
+            if view.find(Item, item) is None:
+                raise missing(Item, item)
+            claim = held(view, self._desk.caller.actor.session, item, token)
+            point = view.find(StartPoint, item, claim.token)
+            if point is None:
+                raise missing(StartPoint, item, claim.token)
+            gates = view.select(Gate, item=item, kind="check", status="met")
+            found = [(gate.name, view.find(Receipt, gate.proof)) for gate in gates]
+            return _Before(
+                point=point,
+                areas=tuple(area.pattern for area in view.select(Area, item=item)),
+                passed=tuple((name, receipt) for name, receipt in found if receipt is not None),
+            )
+
+    def _mark(self, change: Change, item: str, met: Sequence[int]) -> None:
+        for position in met:
+            criterion = change.find(Criterion, item, position)
+            if criterion is None:
+                raise InvalidInput(
+                    f"{item} has no acceptance sentence {position}",
+                    hint="Number them from 0, in the order `show` gives.",
+                )
+            change.put(replace(criterion, met=True))
+
+    def _refuse_unfinished(self, change: Change, item: Item) -> None:
+        if has_open_children(change.writing, item):
+            raise GateClosed(
+                f"{item.id} has sub-tasks that are not finished",
+                hint="Finish or cancel them first; `list` with `parent` shows them.",
+            )
+        refuse_closed_gates(change, item.id, but="review")
+
+    def _refuse_stale_checks(self, item: str, before: _Before) -> None:
+        """Refuse a check that passed before the last edit inside the item's areas.
+
+        Without areas others' edits in the same tree could not be told from the caller's own.
+        """
+        for name, receipt in before.passed if before.areas else ():
+            edited = self._edited_since(receipt, before.areas)
+            if edited:
+                raise GateClosed(
+                    f"gate {name} of {item} passed before the last edit of {edited[0]}",
+                    hint="Run `verify` again on the tree as it is now.",
+                    edited=edited[:20],
+                )
+
+    def _edited_since(self, receipt: Receipt, areas: Sequence[str]) -> list[str]:
+        evidence, root = self._desk.outside.evidence, self._desk.caller.root
+        then = snapshot_of(receipt)
+        changes = evidence.compare(root, then).changes
+        paths = [
+            change.path for change in changes if any(covers(area, change.path) for area in areas)
+        ]
+        # A file that was dirty when the check ran and was committed as it was is no edit.
+        return [
+            path
+            for path in paths
+            if path not in then.files or not self._has_content(path, then.files[path])
+        ]
+
+    def _has_content(self, path: str, digest: str) -> bool:
+        try:
+            return self._desk.outside.evidence.digest(self._desk.caller.root, path)[0] == digest
+        except (NotFound, PathOutside):
+            return False
+
+    def _end(
+        self, change: Change, item: Item, claim: Claim, report: Report, comparison: Comparison
+    ) -> Finished:
+        status = _STATUS[report.outcome]
+        if report.outcome == "done" and closed_gates(change, item.id):
+            status = "review"
+        found = measured(comparison)
+        outcome = self._outcome(change, item, claim, report, comparison, found)
+        change.put(outcome)
+        change.told(outcome=report.outcome, files=found.file_count, commits=len(found.commits))
+        moved = move(change, item, status)
+        above = change.find(Item, moved.parent) if moved.parent else None
+        released = tuple(change.facts.get("released", ()))
+        return Finished(
+            item=moved, outcome=outcome, measured=found, released=released, parent=above
+        )
+
+    def _outcome(
+        self,
+        change: Change,
+        item: Item,
+        claim: Claim,
+        report: Report,
+        comparison: Comparison,
+        found: Measured,
+    ) -> Outcome:
+        unmet = [c.text for c in change.select(Criterion, item=item.id) if not c.met]
+        areas = [area.pattern for area in change.select(Area, item=item.id)]
+        remarks = remarks_on(
+            comparison,
+            areas=areas,
+            unmet=unmet if report.outcome == "done" else (),
+            unproved=_unproved(change, item, report),
+        )
+        return Outcome(
+            project=item.project,
+            item=item.id,
+            token=claim.token,
+            session=claim.session,
+            agent=claim.agent,
+            outcome=report.outcome,
+            summary=Prose(report.summary),
+            achievements=Proses(report.achievements),
+            limitations=Proses(report.limitations),
+            next_steps=Proses(report.next_steps),
+            evidence=Prose(evidence_text(found)),
+            remarks=Proses(tuple(remarks)),
+            ended_at=change.now,
+        )
+
+
+def _verb(outcome: Outcomes) -> str:
+    return {"done": "finished", "partial": "put_back"}.get(outcome, outcome)
+
+
+def _unproved(change: Change, item: Item, report: Report) -> list[str]:
+    """Answer a remark if the words speak of passing tests and no receipt shows them."""
+    words = " ".join((report.summary, *report.achievements)).lower()
+    claims = "tests pass" in words or "all tests" in words or "tests are green" in words
+    if not claims or change.writing.exists(Receipt, item=item.id, exit_code=0):
+        return []
+    return ["the summary says that tests pass, but no receipt shows it: use `verify`"]

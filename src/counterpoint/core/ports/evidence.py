@@ -1,0 +1,49 @@
+"""What the core asks about the working tree and about commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from counterpoint.core.model.evidence import Command, Comparison, Execution, Snapshot
+
+Watch = Callable[[str], None]
+"""Is told, in words, how a long command is getting on."""
+
+
+class Evidence(Protocol):
+    """Measures a working tree and runs commands in it."""
+
+    def snapshot(self, root: Path) -> Snapshot:
+        """Answer the state of the tree at this moment."""
+        ...
+
+    def compare(self, root: Path, start: Snapshot) -> Comparison:
+        """Answer what changed in the tree since the start snapshot."""
+        ...
+
+    def run(self, root: Path, command: Command, watch: Watch | None = None) -> Execution:
+        """Run a command below the root; ProgramMissing, PathOutside, InvalidInput."""
+        ...
+
+    def contain(self, root: Path, path: str) -> str:
+        """Answer the path relative to the root, links resolved; PathOutside if it leaves it."""
+        ...
+
+    def digest(self, root: Path, path: str) -> tuple[str, int]:
+        """Answer SHA-256 and size of a file below the root; NotFound, PathOutside."""
+        ...
+
+
+class Signer(Protocol):
+    """Signs with the project's Ed25519 key."""
+
+    @property
+    def public_key(self) -> bytes:
+        """The 32 raw bytes of the public key."""
+        ...
+
+    def sign(self, message: bytes) -> bytes:
+        """Answer the 64 bytes of the signature."""
+        ...

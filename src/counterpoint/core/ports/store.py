@@ -1,0 +1,237 @@
+"""What the core asks of a database: one project's rows, entries, texts and queries.
+
+A store gives out a `Reading` (a consistent view) and a `Writing` (one transaction, durable when its
+`with` block has ended, undone if the block raises). Both are bound to one project, so that no query
+can see another's rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from counterpoint.core.model.rows import Cell, N, Noun
+from counterpoint.core.model.work import Item, Project
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.clock import Timestamp
+
+Filter = Cell | tuple[Cell, ...]
+"""One value that a column must have, or several of which it must have one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """The end of a project's ledger: how long it is, its last leaf and time, the tree's frontier."""
+
+    size: int
+    leaf: str
+    time: str
+    frontier: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Append:
+    """One entry on its way into the ledger, with the tree nodes that it completes."""
+
+    sequence: int
+    data: bytes
+    leaf: bytes
+    time: Timestamp
+    subject: str
+    action: str
+    frontier: bytes
+    nodes: tuple[tuple[int, int, bytes], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One row that a search found; a higher score is a better match.
+
+    key: the row's key without the project, its parts joined by `/`.
+    """
+
+    table: str
+    key: str
+    item: str
+    kind: str
+    score: float
+
+
+class Reading(Protocol):
+    """A consistent view of one project."""
+
+    @property
+    def project(self) -> str:
+        """The project every answer is of."""
+        ...
+
+    def find(self, noun: type[N], *key: Cell) -> N | None:
+        """Answer the row with this key (without the project), or None."""
+        ...
+
+    def select(
+        self,
+        noun: type[N],
+        *,
+        order: str = "",
+        after: Sequence[Cell] = (),
+        limit: int | None = None,
+        **equal: Filter,
+    ) -> list[N]:
+        """Answer the rows whose columns equal the filters.
+
+        order: comma-separated columns, each with an optional ` desc`; the key by default.
+        after: values of the order's columns; only rows beyond them are answered.
+        """
+        ...
+
+    def exists(self, noun: type[Noun], **equal: Filter) -> bool:
+        """Answer whether there is such a row."""
+        ...
+
+    def counts(self, noun: type[Noun], column: str, **equal: Filter) -> dict[str, int]:
+        """Answer how many rows there are for each value of a column."""
+        ...
+
+    def last_number(self, noun: type[Noun]) -> int:
+        """Answer the highest `number` of a noun's rows; 0 if there is none."""
+        ...
+
+    def ready(
+        self, kind: str, *, after: tuple[int, int] | None, root: str, limit: int
+    ) -> list[Item]:
+        """Answer open items of a kind with nothing in the way, by priority and number.
+
+        after: priority and number of the last one seen. root: only below this root; empty for all.
+        """
+        ...
+
+    def search(
+        self,
+        words: Sequence[str],
+        *,
+        kinds: Sequence[str] = (),
+        item: str = "",
+        limit: int = 20,
+        offset: int = 0,
+    ) -> list[Hit]:
+        """Answer rows whose title or text has any of the words, best first."""
+        ...
+
+    def text(self, digest: str) -> str | None:
+        """Answer the text of a digest; None if it was redacted."""
+        ...
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """Answer every text that is kept, with its digest, by digest."""
+        ...
+
+    def head(self) -> Head:
+        """Answer the end of the ledger."""
+        ...
+
+    def entries(self, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+        """Answer the bytes of entries in order, from start and before stop."""
+        ...
+
+    def sequences(
+        self,
+        *,
+        subject: str = "",
+        action: str = "",
+        before: int | None = None,
+        after: int | None = None,
+        limit: int = 50,
+    ) -> list[int]:
+        """Answer the sequence numbers of matching entries: latest first, or with `after` onward."""
+        ...
+
+    def node(self, level: int, index: int) -> bytes:
+        """Answer the hash of a complete subtree of the ledger's tree; level 0 are the leaves."""
+        ...
+
+    def table(self, noun: type[Noun]) -> Iterator[tuple[Cell, ...]]:
+        """Answer the raw rows of a table by key, digests in place of prose."""
+        ...
+
+
+class Writing(Reading, Protocol):
+    """One transaction of one project."""
+
+    def put(self, noun: type[Noun], row: Mapping[str, Json]) -> None:
+        """Insert or replace a whole row image."""
+        ...
+
+    def change(self, noun: type[Noun], key: Mapping[str, Json], row: Mapping[str, Json]) -> None:
+        """Set some columns of the row with this key."""
+        ...
+
+    def drop(self, noun: type[Noun], key: Mapping[str, Json]) -> None:
+        """Delete the row with this key."""
+        ...
+
+    def keep(self, texts: Mapping[str, str]) -> None:
+        """Keep texts under their digests; those that are there already stay."""
+        ...
+
+    def append(self, entry: Append) -> None:
+        """Append an entry to the ledger; the sequence must be the next."""
+        ...
+
+
+class Store(Protocol):
+    """A database."""
+
+    def reading(self, project: str) -> AbstractContextManager[Reading]:
+        """Open a consistent view of a project."""
+        ...
+
+    def writing(self, project: str) -> AbstractContextManager[Writing]:
+        """Open a transaction: all of it lands durably, or nothing."""
+        ...
+
+    def projects(self) -> list[Project]:
+        """Answer every project of the database."""
+        ...
+
+    def faults(self) -> list[str]:
+        """Answer what the database itself finds wrong with its file."""
+        ...
+
+    def backup(self, target: Path) -> None:
+        """Write a consistent copy while others go on writing."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the database."""
+        ...
+
+
+class Library(Protocol):
+    """Where named templates of plans are kept."""
+
+    def template(self, name: str) -> str:
+        """Answer the Markdown of a template; NotFound names those there are."""
+        ...
+
+    def names(self) -> list[str]:
+        """Answer the names of all templates."""
+        ...
+
+
+class Anchors(Protocol):
+    """Where the last signed checkpoint of a ledger is kept, outside of the database.
+
+    A ledger that was cut off or written anew cannot agree with a checkpoint kept elsewhere.
+    """
+
+    def last(self, project: str) -> str:
+        """Answer the checkpoint kept last, as a signed note; empty if there is none."""
+        ...
+
+    def keep(self, project: str, note: str) -> None:
+        """Keep a checkpoint in place of the last."""
+        ...

@@ -1,0 +1,1 @@
+"""Judgments: pure functions from nouns to decisions."""

@@ -1,0 +1,183 @@
+"""Judging a draft before it is made: names resolved, limits kept, no circles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.work import BODY_LIMIT, PRIORITIES, TITLE_LIMIT
+from counterpoint.kernel.errors import CyclicDependency, MalformedDocument
+
+ITEM_LIMIT = 20_000
+"""How many items one plan may have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """A draft laid flat: parents before children, references as places in the list.
+
+    needs: places of other drafts; outside: ids of existing items.
+    """
+
+    draft: Draft
+    parent: int | None
+    position: int
+    needs: tuple[int, ...] = ()
+    outside: tuple[str, ...] = ()
+
+
+def plan_of(draft: Draft, exists: Callable[[str], bool]) -> list[Planned]:
+    """Answer a draft laid flat.
+
+    exists: answers whether there is an item of an id in the project already.
+    Raises MalformedDocument (all faults together) and CyclicDependency.
+    """
+    flat = _flatten(draft)
+    faults = [*_limit_faults(flat)]
+    names, repeated = _names(flat)
+    planned: list[Planned] = []
+    for place, (part, parent, position) in enumerate(flat):
+        inside, outside, unknown = _resolve(part, names, repeated, exists)
+        if part.needs is None:
+            inside = _usual(flat, place)
+        faults += [(part, problem) for problem in unknown]
+        planned.append(
+            Planned(draft=part, parent=parent, position=position, needs=inside, outside=outside)
+        )
+    if faults:
+        raise _malformed(faults)
+    _refuse_circles(planned)
+    return planned
+
+
+def _flatten(draft: Draft) -> list[tuple[Draft, int | None, int]]:
+    flat: list[tuple[Draft, int | None, int]] = [(draft, None, 0)]
+    place = 0
+    while place < len(flat):
+        part = flat[place][0]
+        flat += [(child, place, position) for position, child in enumerate(part.children)]
+        place += 1
+    return flat
+
+
+def _limit_faults(flat: Sequence[tuple[Draft, int | None, int]]) -> Iterable[tuple[Draft, str]]:
+    if len(flat) > ITEM_LIMIT:
+        yield flat[0][0], f"the plan has {len(flat)} items; {ITEM_LIMIT} is the most"
+    for part, _, _ in flat:
+        if not part.title.strip():
+            yield part, "there is no title"
+        if len(part.title) > TITLE_LIMIT:
+            yield part, f"the title is longer than {TITLE_LIMIT} characters"
+        if len(part.body) > BODY_LIMIT:
+            yield part, f"the description is longer than {BODY_LIMIT} characters"
+        if part.priority not in PRIORITIES:
+            yield part, f"priority {part.priority} is not from 0 to {PRIORITIES[-1]}"
+
+
+def _names(
+    flat: Sequence[tuple[Draft, int | None, int]],
+) -> tuple[dict[str, int], set[str]]:
+    """Answer which place each name and title means, and which mean several."""
+    names: dict[str, int] = {}
+    repeated: set[str] = set()
+    for place, (part, _, _) in enumerate(flat):
+        for name in {part.name, part.title} - {""}:
+            if names.setdefault(name, place) != place:
+                repeated.add(name)
+    return names, repeated
+
+
+def _resolve(
+    part: Draft, names: Mapping[str, int], repeated: set[str], exists: Callable[[str], bool]
+) -> tuple[tuple[int, ...], tuple[str, ...], list[str]]:
+    inside: list[int] = []
+    outside: list[str] = []
+    unknown: list[str] = []
+    for name in part.needs or ():
+        if name in repeated:
+            unknown.append(f"{name!r} means several items: give them names with {{#name}}")
+        elif name in names:
+            inside.append(names[name])
+        elif exists(name):
+            outside.append(name)
+        else:
+            unknown.append(f"it comes after {name!r}, which is neither in the plan nor an item")
+    return tuple(dict.fromkeys(inside)), tuple(dict.fromkeys(outside)), unknown
+
+
+def _usual(flat: Sequence[tuple[Draft, int | None, int]], place: int) -> tuple[int, ...]:
+    """Answer what an item without `needs` comes after: the phase before it, if it is a phase."""
+    part, parent, position = flat[place]
+    if part.kind != "phase" or position == 0:
+        return ()
+    before = place - 1
+    is_sibling = flat[before][1] == parent and flat[before][0].kind == "phase"
+    return (before,) if is_sibling else ()
+
+
+def _refuse_circles(planned: Sequence[Planned]) -> None:
+    """Raise CyclicDependency if no order of work satisfies the plan.
+
+    Each item begins and ends. An end waits for the item's beginning and for its children's ends; a beginning
+    waits for the parent's beginning and for the ends of what the item needs. No circle among these
+    is what makes an order possible. Beginnings have the numbers 2·place, ends 2·place + 1.
+    """
+    waits: list[list[int]] = [[] for _ in range(2 * len(planned))]
+    for place, part in enumerate(planned):
+        begin, end = 2 * place, 2 * place + 1
+        waits[end].append(begin)
+        waits[begin] += [2 * need + 1 for need in part.needs]
+        if part.parent is not None:
+            waits[begin].append(2 * part.parent)
+            waits[2 * part.parent + 1].append(end)
+    stuck = _unordered(waits)
+    if stuck:
+        titles = list(dict.fromkeys(planned[node // 2].draft.title for node in sorted(stuck)))
+        shown = ", ".join(repr(title) for title in titles[:6])
+        raise CyclicDependency(f"these wait for each other: {shown}", items=titles[:50])
+
+
+def _unordered(waits: Sequence[Sequence[int]]) -> set[int]:
+    """Answer the nodes of circles (and what hangs on both sides of them is left out)."""
+    stuck = _peel(waits)
+    if not stuck:
+        return stuck
+    back: list[list[int]] = [[] for _ in waits]
+    for node in stuck:
+        for need in waits[node]:
+            if need in stuck:
+                back[need].append(node)
+    return _peel([part if node in stuck else [] for node, part in enumerate(back)]) or stuck
+
+
+def _peel(waits: Sequence[Sequence[int]]) -> set[int]:
+    """Answer what is left when everything that waits for nothing is taken away, again and again."""
+    left = [len(needs) for needs in waits]
+    waiters: list[list[int]] = [[] for _ in waits]
+    for node, needs in enumerate(waits):
+        for need in needs:
+            waiters[need].append(node)
+    free = [node for node, count in enumerate(left) if count == 0]
+    gone = 0
+    while free:
+        node = free.pop()
+        gone += 1
+        for waiter in waiters[node]:
+            left[waiter] -= 1
+            if left[waiter] == 0:
+                free.append(waiter)
+    return {node for node, count in enumerate(left) if count > 0} if gone < len(waits) else set()
+
+
+def _malformed(faults: Iterable[tuple[Draft, str]]) -> MalformedDocument:
+    listed = [
+        {"line": part.line, "item": part.title[:80], "problem": text} for part, text in faults
+    ]
+    shown = "; ".join(
+        f"line {fault['line']}: {fault['problem']}"
+        if fault["line"]
+        else f"{fault['item']!r}: {fault['problem']}"
+        for fault in listed[:20]
+    )
+    return MalformedDocument(f"the plan cannot be made: {shown}", faults=listed)

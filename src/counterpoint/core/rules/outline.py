@@ -1,0 +1,292 @@
+"""Plans written in Markdown: read into drafts, and written back.
+
+    # Title of the plan                    one, first; the text below it describes the plan
+    ## Title of a phase {#name}            phases follow each other unless `after` says otherwise
+    - [ ] Title of a task {#name}          `[x]` is done already; deeper indents are sub-tasks
+      - after: name, title of another      what must be done first; `none` lifts the usual order
+      - areas: src/api, tests/**           what it will touch
+      - accept: a sentence                 what must be true at the end; any number
+      - verify: pytest -q tests/api        a command that must pass; any number; no shell
+      - labels: one, two
+      - priority: 0                        0 most urgent … 4 least; 2 if not given
+      - profile: reviewer
+      - review: yes                        needs an approving verdict
+      - artifact: yes                      needs a submission
+      any other indented text              describes the task
+
+Under a heading the same attributes, not indented, belong to the phase (or, before the first phase, to
+the plan). A document is valid if and only if (1) it has exactly one `#` heading and it comes first,
+(2) no heading skips a level, (3) every attribute is one of those above with a readable value,
+(4) every task has a title. Everything else that cannot be read is named by its line.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.work import PRIORITIES, TITLE_LIMIT, Kind
+from counterpoint.kernel.errors import MalformedDocument
+
+_HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*$")
+_TASK = re.compile(r"(\s*)[-*+]\s+\[([ xX])\](?:\s+(.*))?$")
+_ATTRIBUTE = re.compile(r"(\s*)[-*+]\s+([A-Za-z]+)\s*:\s*(.*?)\s*$")
+_NAME = re.compile(r"\s*\{#([A-Za-z0-9_.-]{1,64})\}$")
+_FENCE = re.compile(r"\s*(```|~~~)")
+_SHELL = frozenset({"&&", "||", "|", ";", ">", ">>", "<", "&", "2>", "2>&1"})
+_TRUE = frozenset({"yes", "true", "required"})
+_FALSE = frozenset({"no", "false"})
+
+ATTRIBUTES = (
+    "after",
+    "areas",
+    "accept",
+    "verify",
+    "labels",
+    "priority",
+    "profile",
+    "review",
+    "artifact",
+)
+
+
+@dataclass(slots=True)
+class _Node:
+    """A draft in the making."""
+
+    kind: Kind
+    level: int
+    title: str
+    name: str
+    line: int
+    done: bool = False
+    text: list[str] = field(default_factory=list[str])
+    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    children: list[_Node] = field(default_factory=list["_Node"])
+
+    def drafted(self) -> Draft:
+        return Draft(
+            kind=self.kind,
+            title=self.title,
+            name=self.name,
+            body="\n".join(self.text).strip(),
+            done=self.done,
+            line=self.line,
+            children=tuple(child.drafted() for child in self.children),
+            **self.values,
+        )
+
+
+class _Reader:
+    """Reads a document line by line and remembers what it could not read."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind: Kind = kind
+        self.faults: list[tuple[int, str]] = []
+        self.heads: list[_Node] = []
+        self.tasks: list[_Node] = []
+        self.in_fence = False
+
+    def read(self, text: str) -> Draft:
+        for number, line in enumerate(text.splitlines(), 1):
+            self._line(number, line.expandtabs(4).rstrip())
+        if not self.heads and not self.faults:
+            self.faults.append((1, "there is no `# Title` heading"))
+        if self.faults:
+            raise _malformed(self.faults)
+        return self.heads[0].drafted()
+
+    def _line(self, number: int, line: str) -> None:
+        if _FENCE.match(line):
+            self.in_fence = not self.in_fence
+        elif not self.in_fence:
+            if heading := _HEADING.match(line):
+                self._heading(number, len(heading[1]), heading[2])
+                return
+            if task := _TASK.match(line):
+                self._task(number, len(task[1]), task[2] != " ", task[3] or "")
+                return
+            if (attribute := _ATTRIBUTE.match(line)) and self._takes(attribute):
+                self._attribute(number, attribute)
+                return
+        self._text(number, line)
+
+    def _heading(self, number: int, level: int, words: str) -> None:
+        self.tasks = []
+        title, name = self._title(number, words)
+        if level == 1 and self.heads:
+            self.faults.append((number, "a plan has one `#` heading"))
+            return
+        if level > 1 and not self.heads:
+            self.faults.append((number, "the `# Title` of the plan must come first"))
+            return
+        if level > 1 and level > self.heads[-1].level + 1:
+            self.faults.append((number, f"a heading of level {level} needs one above it first"))
+            return
+        node = _Node("phase" if level > 1 else self.kind, level, title, name, number)
+        if level == 1:
+            self.heads = [node]
+            return
+        self.heads = [head for head in self.heads if head.level < level]
+        self.heads[-1].children.append(node)
+        self.heads.append(node)
+
+    def _task(self, number: int, indent: int, done: bool, words: str) -> None:
+        title, name = self._title(number, words)
+        if not self.heads:
+            self.faults.append((number, "the `# Title` of the plan must come before its tasks"))
+            return
+        node = _Node("task", indent, title, name, number, done=done)
+        while self.tasks and self.tasks[-1].level >= indent:
+            self.tasks.pop()
+        (self.tasks or self.heads)[-1].children.append(node)
+        self.tasks.append(node)
+
+    def _title(self, number: int, words: str) -> tuple[str, str]:
+        found = _NAME.search(words)
+        title = _NAME.sub("", words).strip()
+        if not title:
+            self.faults.append((number, "there is no title"))
+        if len(title) > TITLE_LIMIT:
+            self.faults.append((number, f"the title is longer than {TITLE_LIMIT} characters"))
+        return title, found[1] if found else ""
+
+    def _takes(self, attribute: re.Match[str]) -> bool:
+        """Whether a bullet `word: …` is meant as an attribute and not as a line of text."""
+        word = attribute[2].lower()
+        return bool(self.heads) and bool(get_close_matches(word, ATTRIBUTES, n=1, cutoff=0.8))
+
+    def _attribute(self, number: int, attribute: re.Match[str]) -> None:
+        indent, word, value = len(attribute[1]), attribute[2].lower(), attribute[3]
+        while self.tasks and self.tasks[-1].level >= indent:
+            self.tasks.pop()
+        node = (self.tasks or self.heads)[-1]
+        if word not in ATTRIBUTES:
+            nearest = get_close_matches(word, ATTRIBUTES, n=1, cutoff=0.0)[0]
+            self.faults.append(
+                (number, f"there is no attribute {word!r}; did you mean {nearest!r}?")
+            )
+            return
+        problem = _take(node.values, word, value)
+        if problem:
+            self.faults.append((number, problem))
+
+    def _text(self, number: int, line: str) -> None:
+        if not self.heads:
+            if line.strip():
+                self.faults.append((number, "text before the `# Title` heading"))
+            return
+        indent = len(line) - len(line.lstrip())
+        if line.strip() and not self.in_fence and indent == 0:
+            self.tasks = []
+        node = (self.tasks or self.heads)[-1]
+        node.text.append(line[min(indent, node.level + 2) :] if self.tasks else line)
+
+
+def _take(values: dict[str, Any], word: str, value: str) -> str:
+    """Put one attribute into the values; answer what is wrong with it, or nothing."""
+    if not value:
+        return f"{word!r} has no value"
+    if word in {"review", "artifact"}:
+        if value.lower() not in _TRUE | _FALSE:
+            return f"{word!r} is yes or no, not {value!r}"
+        values[word] = value.lower() in _TRUE
+    elif word == "priority":
+        if not value.isdecimal() or int(value) not in PRIORITIES:
+            return f"priority is a number from 0 to {PRIORITIES[-1]}, not {value!r}"
+        values[word] = int(value)
+    elif word == "after":
+        values["needs"] = () if value.lower() == "none" else _words(value)
+    elif word == "accept":
+        values["acceptance"] = (*values.get("acceptance", ()), value)
+    elif word == "verify":
+        argv, problem = command_of(value)
+        if problem:
+            return problem
+        values["checks"] = (*values.get("checks", ()), argv)
+    else:
+        values[word] = value if word == "profile" else _words(value)
+    return ""
+
+
+def command_of(text: str) -> tuple[tuple[str, ...], str]:
+    """Answer the argument list of a command line, and what is wrong with it, or nothing."""
+    try:
+        argv = tuple(shlex.split(text))
+    except ValueError as fault:
+        return (), f"the command cannot be read: {str(fault).lower()}"
+    if not argv:
+        return (), "the command is empty"
+    if found := _SHELL.intersection(argv):
+        sign = min(found)
+        return (), f"{sign!r} needs a shell, and commands run without one: put it into a script"
+    return argv, ""
+
+
+def _words(value: str) -> tuple[str, ...]:
+    return tuple(word.strip().removeprefix("#") for word in value.split(",") if word.strip())
+
+
+def _malformed(faults: Iterable[tuple[int, str]]) -> MalformedDocument:
+    found = sorted(faults)
+    shown = "; ".join(f"line {number}: {problem}" for number, problem in found[:20])
+    return MalformedDocument(
+        f"the plan cannot be read: {shown}",
+        faults=[{"line": number, "problem": problem} for number, problem in found],
+    )
+
+
+def load(text: str, kind: Kind = "plan") -> Draft:
+    """Answer the draft of a Markdown plan; MalformedDocument names every line at fault."""
+    return _Reader(kind).read(text)
+
+
+def dump(draft: Draft) -> str:
+    """Answer the Markdown of a draft; `load` reads it back to the same draft."""
+    lines: list[str] = []
+    _dump(draft, 1, lines)
+    return "\n".join(lines).strip() + "\n"
+
+
+def _dump(draft: Draft, level: int, lines: list[str]) -> None:
+    name = f" {{#{draft.name}}}" if draft.name else ""
+    if draft.kind == "task" and level > 1:
+        depth = "  " * max(0, level - 2)
+        lines.append(f"{depth}- [{'x' if draft.done else ' '}] {draft.title}{name}")
+        indent = depth + "  "
+    else:
+        lines += ["", f"{'#' * level} {draft.title}{name}", ""]
+        indent = ""
+    lines += [f"{indent}- {word}: {value}" for word, value in _attributes(draft)]
+    lines += [f"{indent}{line}".rstrip() for line in draft.body.splitlines()]
+    if draft.kind != "task" or level == 1:
+        lines.append("")
+    below = 2 if draft.kind != "task" or level == 1 else level + 1
+    for child in draft.children:
+        _dump(child, level + 1 if child.kind != "task" else below, lines)
+
+
+def _attributes(draft: Draft) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    if draft.needs is not None:
+        found.append(("after", ", ".join(draft.needs) or "none"))
+    if draft.areas:
+        found.append(("areas", ", ".join(draft.areas)))
+    found += [("accept", sentence) for sentence in draft.acceptance]
+    found += [("verify", shlex.join(argv)) for argv in draft.checks]
+    if draft.labels:
+        found.append(("labels", ", ".join(draft.labels)))
+    if draft.priority != Draft.__dataclass_fields__["priority"].default:
+        found.append(("priority", str(draft.priority)))
+    if draft.profile:
+        found.append(("profile", draft.profile))
+    if draft.review:
+        found.append(("review", "yes"))
+    if draft.artifact:
+        found.append(("artifact", "yes"))
+    return found

@@ -1,0 +1,68 @@
+"""When an item may be taken up: the one definition for list, next and claim.
+
+Ready if and only if (1) a session can work on its kind, (2) its state is of the category `open`, or
+`active` with a lease that has run out, (3) nothing is in the way: no unfinished dependency, no closed
+gate that holds the start, no open blocker, no blocked parent, and (4) its areas do not overlap with
+the areas of an item that another session holds at this moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from counterpoint.core.model.answers import Readiness
+from counterpoint.core.model.sessions import Claim
+from counterpoint.core.model.work import Item
+from counterpoint.core.rules.areas import overlapping
+from counterpoint.kernel.clock import Timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What readiness looks at beside the item itself.
+
+    in_the_way: each open thing in words. claim: the item's last claim.
+    busy: areas of every item that is held now, by item.
+    """
+
+    in_the_way: tuple[str, ...] = ()
+    claim: Claim | None = None
+    areas: tuple[str, ...] = ()
+    busy: Mapping[str, tuple[str, ...]]
+
+
+def judge(item: Item, around: Surroundings, session: str, now: Timestamp) -> Readiness:
+    """Answer whether a session may take up an item, and why or why not."""
+    reasons = [*_state_reasons(item, around, session, now), *around.in_the_way]
+    reasons += _overlap_reasons(item, around)
+    if reasons:
+        held = around.claim is not None and around.claim.is_live(now)
+        holder = around.claim.session if held and around.claim is not None else ""
+        return Readiness(is_ready=False, reasons=tuple(reasons), held_by=holder)
+    why = [f"priority {item.priority}", "nothing in the way"]
+    if item.category == "active" and around.claim is not None:
+        why.append(f"the lease of {around.claim.agent or around.claim.session} has run out")
+    return Readiness(is_ready=True, reasons=tuple(why))
+
+
+def _state_reasons(item: Item, around: Surroundings, session: str, now: Timestamp) -> Sequence[str]:
+    if not item.is_workable:
+        return [f"a {item.kind} holds work and is not claimed itself"]
+    claim = around.claim
+    if item.category == "open":
+        return []
+    if item.category != "active":
+        return [f"it is {item.status}"]
+    if claim is not None and claim.is_live(now) and claim.session != session:
+        return [f"held by {claim.agent or claim.session} until {claim.leased_until}"]
+    return []
+
+
+def _overlap_reasons(item: Item, around: Surroundings) -> list[str]:
+    return [
+        f"area {mine} overlaps {theirs} of {other}, which is being worked on"
+        for other, areas in around.busy.items()
+        if other != item.id
+        for mine, theirs in overlapping(around.areas, areas)[:1]
+    ]

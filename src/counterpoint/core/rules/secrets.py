@@ -1,0 +1,56 @@
+"""Masking of keys, tokens and passwords before anything is written down."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+MASK = "[secret]"
+SHORTEST = 8
+"""Known values shorter than this are not masked: they would hit ordinary words."""
+
+_SHAPES = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
+    r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
+    r"|\bgh[pousr]_[A-Za-z0-9]{20,}"
+    r"|\bgithub_pat_[A-Za-z0-9_]{20,}"
+    r"|\bglpat-[A-Za-z0-9_-]{20,}"
+    r"|\bsk-[A-Za-z0-9_-]{20,}"
+    r"|\bxox[abeoprs]-[A-Za-z0-9-]{10,}"
+    r"|\bAIza[A-Za-z0-9_-]{35}"
+    r"|\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"
+    r"|(?<=://)[^/\s:@]{1,100}:[^/\s:@]{1,200}(?=@)",
+    re.DOTALL,
+)
+_NAMED = re.compile(
+    r"(?i)\b((?:[a-z0-9_-]{0,40}(?:password|passwd|secret|api_?key|access_?token|auth_?token))"
+    r"[\"']?\s{0,3}[:=]\s{0,3}[\"']?)([^\s\"',;]{6,})"
+)
+_HINTS = re.compile(
+    r"(?i)PRIVATE KEY|AKIA|ASIA|gh[pousr]_|github_pat_|glpat-|sk-|xox|AIza|eyJ|://"
+    r"|passw|secret|api_?key|token"
+)
+"""One cheap look that most texts pass without meeting the exact shapes."""
+
+
+def mask(text: str, known: frozenset[str] = frozenset()) -> str:
+    """Answer the text with every secret in it replaced.
+
+    known: exact values to hide, as from `.env` files. Shapes of well-known keys are always hidden.
+    """
+    if known:
+        text = _any_of(known).sub(MASK, text)
+    if _HINTS.search(text) is None:
+        return text
+    return _NAMED.sub(rf"\1{MASK}", _SHAPES.sub(MASK, text))
+
+
+@lru_cache(maxsize=8)
+def _any_of(known: frozenset[str]) -> re.Pattern[str]:
+    longest_first = sorted(_long_enough(known), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
+
+
+def _long_enough(known: Iterable[str]) -> list[str]:
+    return [value for value in known if len(value) >= SHORTEST]

@@ -1,0 +1,46 @@
+"""Templates of plans: Markdown with `{{variable}}` or `{{variable=default}}` in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from counterpoint.kernel.errors import InvalidInput
+
+_SLOT = re.compile(r"\{\{\s*([a-z][a-z0-9_]{0,63})\s*(?:=([^{}\n]*))?\}\}")
+VALUE_LIMIT = 500
+
+
+def variables(text: str) -> dict[str, str | None]:
+    """Answer every variable of a template with its default; None if it must be given."""
+    found: dict[str, str | None] = {}
+    for slot in _SLOT.finditer(text):
+        if found.get(slot[1]) is None:
+            found[slot[1]] = slot[2]
+    return found
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """Answer the text with every slot filled; InvalidInput names all that is wrong.
+
+    A value is one line, so that it can never add structure to the plan.
+    """
+    known = variables(text)
+    faults = [
+        f"{name!r} is not a variable of this template" for name in values if name not in known
+    ]
+    faults += [
+        f"{name!r} must be given"
+        for name, default in known.items()
+        if default is None and name not in values
+    ]
+    faults += [
+        f"the value of {name!r} is not one line of at most {VALUE_LIMIT} characters"
+        for name, value in values.items()
+        if len(value.splitlines()) > 1 or len(value) > VALUE_LIMIT
+    ]
+    if faults:
+        raise InvalidInput(
+            "; ".join(faults), hint=f"The template has: {', '.join(known) or 'no variables'}."
+        )
+    return _SLOT.sub(lambda slot: values.get(slot[1], known[slot[1]] or ""), text)

@@ -1,0 +1,1 @@
+"""Measured facts: git snapshots, executed commands, signatures."""

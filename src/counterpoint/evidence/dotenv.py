@@ -1,0 +1,89 @@
+"""The secret values that must be masked before anything is written.
+
+A value counts if and only if (1) it has at least eight characters and (2) it stands in a `.env` or
+`.env.*` file directly in the root, or in an environment variable whose name looks secret. Of a
+quoted value over several lines each line counts too, of an address its password, and of a value
+with escapes both spellings. What cannot be read as NAME=VALUE is passed over: the files belong to
+other programs, and one bad line must not uncover the others.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from counterpoint.evidence.environment import looks_secret
+
+_SHORTEST = 8
+_LARGEST_FILE = 1_000_000
+_ASSIGNMENT = re.compile(
+    r"""^[^\S\n]*(?:export[^\S\n]+)?[\w.-]+[^\S\n]*[=:][^\S\n]*
+        (?: "(?P<double>(?:[^"\\]|\\.)*)" | '(?P<single>[^']*)' | `(?P<tick>[^`]*)`
+          | (?P<bare>[^\n]*) )""",
+    re.MULTILINE | re.VERBOSE | re.DOTALL,
+)
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_COMMENT = re.compile(r"(?:^|\s)#.*$")
+
+
+def secret_values(root: Path, environ: Mapping[str, str]) -> frozenset[str]:
+    """Answer every text that must never be shown or stored; files out of reach count as empty."""
+    found = {value for name, value in environ.items() if looks_secret(name)}
+    for text in _texts(root):
+        found.update(_values(text))
+    forms = {form for value in found for form in _forms(value)}
+    return frozenset(form for form in forms if len(form) >= _SHORTEST)
+
+
+def _texts(root: Path) -> Iterator[str]:
+    try:
+        paths = list(root.iterdir())
+    except OSError:
+        return
+    for path in paths:
+        if path.name == ".env" or path.name.startswith(".env."):
+            text = _text(path)
+            if text:
+                yield text
+
+
+def _text(path: Path) -> str:
+    """Answer what stands in a plain file; a pipe of that name must not make us wait."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return ""
+        with path.open("rb") as file:
+            content = file.read(_LARGEST_FILE)
+    except OSError:
+        return ""
+    return content.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _values(text: str) -> Iterator[str]:
+    for match in _ASSIGNMENT.finditer(text):
+        double = match["double"]
+        if double is not None:
+            yield double
+            yield _ESCAPED.sub(lambda part: _ESCAPES.get(part[1], part[1]), double)
+        elif match["bare"] is None:
+            yield match["single"] or match["tick"] or ""
+        else:
+            yield _COMMENT.sub("", match["bare"]).strip()
+            yield match["bare"].strip()
+
+
+def _forms(value: str) -> Iterator[str]:
+    yield value
+    yield from (line.strip() for line in value.splitlines())
+    if "://" in value:
+        try:
+            password = urlsplit(value).password
+        except ValueError:
+            return
+        if password:
+            yield password
+            yield unquote(password)

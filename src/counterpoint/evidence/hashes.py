@@ -1,0 +1,195 @@
+"""Snapshots of a folder without git: one mark for every file.
+
+A file counts if and only if (1) it is a plain file or a link, (2) no name on the way from the root
+is `.git`, nor the first `.counterpoint`, (3) no folder on the way is a link, (4) neither it nor a
+folder on the way is ignored. Ignored is what the last matching line of the deepest `.gitignore`
+that says anything about it excludes, as git does it.
+
+Comparing: a path only in the second is added, only in the first deleted, in both with different
+marks modified. A deleted and an added path of equal, not empty content are one renamed path; among
+several, those with the same last name first, then in the order of names. Lines are not counted.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Protocol, cast
+
+from pathspec import GitIgnoreSpec
+
+from counterpoint.core.model.evidence import Comparison, FileChange, Snapshot
+from counterpoint.evidence.marks import EMPTY, mark, shown
+
+_OWN_FOLDER = ".counterpoint"
+_LARGEST_RULES = 1_000_000
+
+
+class _Compiled(Protocol):
+    """What is used of a pattern of pathspec."""
+
+    include: bool | None
+    regex: re.Pattern[str] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rule:
+    """One line of an ignore file, as an expression over the path below that file."""
+
+    ignore: bool
+    folders_only: bool
+    pattern: re.Pattern[str]
+
+    def names(self, path: str, *, folder: bool) -> bool:
+        """Answer whether the line names this very path; what is below one was judged with it.
+
+        The expressions of pathspec hold one group, which is set where a folder on the way matched.
+        """
+        found = None if self.folders_only and not folder else self.pattern.search(path)
+        return found is not None and not any(found.groups())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rules:
+    """The ignore files from the root down to one folder; deepest first, last line first."""
+
+    files: tuple[tuple[str, tuple[_Rule, ...]], ...] = ()
+
+    def ignores(self, path: str, *, folder: bool) -> bool:
+        for place, rules in self.files:
+            below = path.removeprefix(place)
+            for rule in rules:
+                if rule.names(below, folder=folder):
+                    return rule.ignore
+        return False
+
+
+@dataclass(slots=True)
+class _Walk:
+    """One pass over a tree; collects what it could not read."""
+
+    root: Path
+    warnings: list[str] = field(default_factory=list[str])
+
+    def names(self) -> Iterator[str]:
+        waiting = [("", _Rules())]
+        while waiting:
+            folder, above = waiting.pop()
+            entries = self._entries(folder)
+            rules = self._rules(folder, above)
+            for entry in entries:
+                path = folder + entry.name
+                if entry.name == ".git" or path == _OWN_FOLDER:
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    if not rules.ignores(path, folder=True):
+                        waiting.append((path + "/", rules))
+                elif (entry.is_symlink() or entry.is_file()) and not rules.ignores(
+                    path, folder=False
+                ):
+                    yield path
+
+    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
+        try:
+            with os.scandir(self.root / folder) as found:
+                return list(found)
+        except OSError as fault:
+            self.warnings.append(f"`{shown(folder)}` cannot be listed ({fault.strerror})")
+            return []
+
+    def _rules(self, folder: str, above: _Rules) -> _Rules:
+        path = self.root / folder / ".gitignore"
+        if path.is_symlink() or not path.is_file():
+            return above
+        try:
+            with path.open("rb") as file:
+                text = os.fsdecode(file.read(_LARGEST_RULES)).removeprefix("\ufeff")
+        except OSError as fault:
+            name = shown(folder + ".gitignore")
+            self.warnings.append(f"`{name}` cannot be read ({fault.strerror})")
+            return above
+        return _Rules(files=((folder, _read(text)), *above.files))
+
+
+def snapshot(root: Path) -> Snapshot:
+    """Answer the marks of every file below the root that is not ignored."""
+    walk = _Walk(root)
+    files: dict[str, str] = {}
+    for name in walk.names():
+        found = mark(root, name)
+        if found.digest:
+            files[shown(name)] = found.digest
+        if found.remark:
+            walk.warnings.append(f"`{shown(name)}` {found.remark}")
+    ordered = dict(sorted(files.items()))
+    return Snapshot(method="hash", files=ordered, warnings=tuple(sorted(walk.warnings)))
+
+
+def compare(root: Path, start: Snapshot) -> Comparison:
+    """Answer what changed since a snapshot that was also made without git."""
+    end = snapshot(root)
+    return Comparison(
+        start=start,
+        end=end,
+        changes=differences(start.files, end.files),
+        warnings=tuple(line for line in end.warnings if line not in start.warnings),
+    )
+
+
+def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[FileChange, ...]:
+    """Answer the changes from one set of marks to another, in the order of paths."""
+    deleted = {path: before[path] for path in before.keys() - after.keys()}
+    added = {path: after[path] for path in after.keys() - before.keys()}
+    pairs = renames(deleted, added)
+    changes = [FileChange(path=path, kind="renamed", previous=pairs[path]) for path in pairs]
+    moved = set(pairs.values())
+    changes += [FileChange(path=path, kind="deleted") for path in deleted if path not in moved]
+    changes += [FileChange(path=path, kind="added") for path in added if path not in pairs]
+    changes += [
+        FileChange(path=path, kind="modified")
+        for path in before.keys() & after.keys()
+        if before[path] != after[path]
+    ]
+    return tuple(sorted(changes, key=lambda change: change.path))
+
+
+def renames(deleted: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
+    """Answer present path → previous path for deleted and added paths of equal content."""
+    sources: dict[str, list[str]] = {}
+    for path in sorted(deleted):
+        if deleted[path] not in ("", EMPTY):
+            sources.setdefault(deleted[path], []).append(path)
+    pairs: dict[str, str] = {}
+    for same_name in (True, False):
+        for path in sorted(added.keys() - pairs.keys()):
+            for source in sources.get(added[path], ()):
+                if not same_name or PurePosixPath(source).name == PurePosixPath(path).name:
+                    pairs[path] = source
+                    sources[added[path]].remove(source)
+                    break
+    return pairs
+
+
+def _read(text: str) -> tuple[_Rule, ...]:
+    """Read the lines one by one, since git passes over a line that is no pattern."""
+    rules: list[_Rule] = []
+    for ended in text.split("\n"):
+        line = ended.removesuffix("\r")
+        line = line if line.endswith("\\ ") else line.rstrip(" ")
+        try:
+            spec = GitIgnoreSpec.from_lines([line.removesuffix("/")])
+        except ValueError:
+            continue
+        rules += [
+            _Rule(
+                ignore=bool(pattern.include),
+                folders_only=line.endswith("/"),
+                pattern=re.compile(pattern.regex.pattern, re.DOTALL),
+            )
+            for pattern in cast("Sequence[_Compiled]", spec.patterns)
+            if pattern.include is not None and pattern.regex is not None
+        ]
+    return tuple(reversed(rules))

@@ -1,0 +1,169 @@
+"""The project's Ed25519 key: made once, kept private, used to sign.
+
+Layout: `ed25519` holds the private key (PEM, PKCS #8, mode 0600) and `ed25519.pub` the public one
+(PEM, SubjectPublicKeyInfo), in a folder of mode 0700. A stored key is valid if and only if (1) the
+folder can be written by nobody but its owner, (2) the private file is a plain file that nobody but
+its owner can read or write, (3) it holds an Ed25519 key without passphrase, (4) the public file is
+absent, and is then written, or holds the public half of that key.
+
+Making: the key is written in full to a file of a random name and then linked to its own name.
+A link is made only where there is none, so of racing processes one wins, and all read its key.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from counterpoint.kernel.errors import Unavailable
+
+_PRIVATE = "ed25519"
+_PUBLIC = "ed25519.pub"
+_FOR_OTHERS = 0o077
+_WRITE_FOR_OTHERS = 0o022
+_LARGEST = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectKey:
+    """A key pair in memory, which the core knows as Signer.
+
+    public_key: the 32 raw bytes of the public half; public_pem: the same as the file holds it.
+    sign: answers the 64 bytes of a message's signature (RFC 8032, section 5.1).
+    """
+
+    public_key: bytes
+    public_pem: bytes
+    sign: Callable[[bytes], bytes] = field(repr=False)
+
+
+def open_key(folder: Path) -> ProjectKey:
+    """Answer the key kept in the folder, made on first use; Unavailable if it is not private."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if folder.stat().st_mode & _WRITE_FOR_OTHERS:
+            raise Unavailable(
+                "others can write the folder of the project's key",
+                hint=f"Run `chmod 700 {folder}`, and make sure that the key is still yours.",
+            )
+        content = _read_private(folder / _PRIVATE)
+        if content is None:
+            _publish(folder, _PRIVATE, _make(), mode=0o600)
+            content = _read_private(folder / _PRIVATE) or b""
+        key = _load(content)
+        _match_public(folder, key.public_pem)
+    except OSError as fault:
+        raise Unavailable(
+            f"the project's key cannot be used: {fault.strerror}",
+            hint=f"Check the owner and the mode of {folder}.",
+        ) from fault
+    return key
+
+
+def verify(public_key: bytes, message: bytes, signature: bytes) -> bool:
+    """Answer whether the signature of the message was made with the key's private half."""
+    # Loading the library takes longer than starting a small program; most runs sign nothing.
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric import ed25519
+
+    try:
+        ed25519.Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def _make() -> bytes:
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ed25519
+
+    return ed25519.Ed25519PrivateKey.generate().private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+
+
+def _load(content: bytes) -> ProjectKey:
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ed25519
+
+    try:
+        key = serialization.load_pem_private_key(content, password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as fault:
+        raise _unusable("is not a PEM key without passphrase") from fault
+    if not isinstance(key, ed25519.Ed25519PrivateKey):
+        raise _unusable("is not an Ed25519 key")
+    public = key.public_key()
+    return ProjectKey(
+        public_key=public.public_bytes_raw(),
+        public_pem=public.public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        ),
+        sign=key.sign,
+    )
+
+
+def _unusable(reason: str) -> Unavailable:
+    return Unavailable(
+        f"the project's key file {reason}",
+        hint="Restore the key from a backup; signatures made before need the same key.",
+    )
+
+
+def _read_private(path: Path) -> bytes | None:
+    """Answer the file's bytes, or None if there is no file; refuse one that others can read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise _unusable("is not a plain file")
+        if mode & _FOR_OTHERS:
+            raise Unavailable(
+                f"others can read the project's key (mode {stat.S_IMODE(mode):04o})",
+                hint=f"Run `chmod 600 {path}`; if others were on this machine, make a fresh key.",
+            )
+        return os.read(descriptor, _LARGEST)
+    finally:
+        os.close(descriptor)
+
+
+def _match_public(folder: Path, expected: bytes) -> None:
+    """Write the public file where there is none; refuse one that belongs to another key."""
+    path = folder / _PUBLIC
+    if not path.exists():
+        _publish(folder, _PUBLIC, expected, mode=0o644)
+    if path.read_bytes().strip() != expected.strip():
+        raise Unavailable(
+            "the public key file belongs to another key",
+            hint=f"One of the two files in {folder} was replaced; restore them from a backup.",
+        )
+
+
+def _publish(folder: Path, name: str, content: bytes, *, mode: int) -> None:
+    """Put a whole file under its name unless another process was first."""
+    draft = folder / f".{name}.{secrets.token_hex(8)}"
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(descriptor)
+        with suppress(FileExistsError):
+            os.link(draft, folder / name)
+    finally:
+        draft.unlink()
+    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(place)
+    finally:
+        os.close(place)

@@ -1,0 +1,72 @@
+"""Evidence from this machine's disk: git where there is one, else hashes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from counterpoint.core.model.evidence import Command, Comparison, Execution, Snapshot
+from counterpoint.core.ports.evidence import Watch
+from counterpoint.evidence import commands, hashes, paths
+from counterpoint.evidence.environment import for_command
+from counterpoint.evidence.git import GitTree, open_tree
+from counterpoint.kernel.clock import Clock
+from counterpoint.kernel.errors import ProgramMissing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalEvidence:
+    """Measures working trees and runs commands here; implements the core's Evidence.
+
+    passed: names of variables that commands may see besides the usual ones; never secrets.
+    """
+
+    clock: Clock
+    passed: Collection[str] = ()
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+
+    def snapshot(self, root: Path) -> Snapshot:
+        """Answer the state of the tree at this moment; NotFound without a root."""
+        top = paths.real_root(root)
+        tree = self._tree(top)
+        if isinstance(tree, GitTree):
+            return tree.snapshot()
+        found = hashes.snapshot(top)
+        return replace(found, warnings=(tree, *found.warnings)) if tree else found
+
+    def compare(self, root: Path, start: Snapshot) -> Comparison:
+        """Answer what changed in the tree since the start, measured as the start was."""
+        top = paths.real_root(root)
+        if start.method == "hash":
+            return hashes.compare(top, start)
+        tree = self._tree(top)
+        if isinstance(tree, GitTree):
+            return tree.compare(start)
+        reason = tree or "the repository is no longer there"
+        return Comparison(
+            start=start,
+            end=hashes.snapshot(top),
+            warnings=(f"what changed since the start is not known: {reason}",),
+        )
+
+    def run(self, root: Path, command: Command, watch: Watch | None = None) -> Execution:
+        """Run a command below the root; ProgramMissing, PathOutside, InvalidInput."""
+        environ = for_command(self.environ, self.passed)
+        return commands.run(root, command, environ=environ, clock=self.clock, watch=watch)
+
+    def contain(self, root: Path, path: str) -> str:
+        """Answer the path relative to the root, links followed; PathOutside if it leaves it."""
+        return paths.contain(root, path)
+
+    def digest(self, root: Path, path: str) -> tuple[str, int]:
+        """Answer SHA-256 and size of a file below the root; NotFound, PathOutside."""
+        return paths.digest(root, path)
+
+    def _tree(self, top: Path) -> GitTree | str:
+        try:
+            return open_tree(top, self.environ)
+        except ProgramMissing:
+            inside = any((folder / ".git").exists() for folder in (top, *top.parents))
+            return "there is a repository, but git is not installed" if inside else ""

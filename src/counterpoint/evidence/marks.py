@@ -1,0 +1,90 @@
+r"""What stands for the content of one path, and how names are shown.
+
+The mark of a path is, by what lies there without following links: (1) nothing, a folder or
+anything that is not a file: the empty text; (2) a link: SHA-256 of its target; (3) a file up to
+64 MB: SHA-256 of its bytes; (4) a larger file, or one that cannot be read: SHA-256 of its size and
+time of change, with a remark. A path below a link is not in the tree at all and falls under (1).
+
+Names are kept as Python gives them and shown as Unicode: a byte that is no UTF-8 becomes `\xNN`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+LARGEST = 64 * 1024 * 1024
+EMPTY = hashlib.sha256(b"").hexdigest()
+
+_CHUNK = 1 << 20
+_SHOWN_BYTE = re.compile(rb"\\x([89a-f][0-9a-f])")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """The mark of one path; `remark` says why it is not that of the content."""
+
+    digest: str = ""
+    remark: str = ""
+
+
+def shown(name: str) -> str:
+    """Answer a file name as valid Unicode."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def raw(root: Path, name: str) -> str:
+    """Answer the name on disk of one that was shown."""
+    if "\\x" not in name or os.path.lexists(root / name):
+        return name
+    return os.fsdecode(
+        _SHOWN_BYTE.sub(lambda match: bytes.fromhex(match[1].decode()), os.fsencode(name))
+    )
+
+
+def mark(root: Path, name: str) -> Mark:
+    """Answer the mark of a path below the root."""
+    parents = PurePosixPath(name).parents
+    if any((root / parent).is_symlink() for parent in parents if parent.name):
+        return Mark()
+    path = root / name
+    try:
+        state = path.lstat()
+        if stat.S_ISLNK(state.st_mode):
+            return Mark(digest=hashlib.sha256(os.fsencode(path.readlink())).hexdigest())
+    except (FileNotFoundError, NotADirectoryError):
+        return Mark()
+    except OSError as fault:
+        return Mark(digest=EMPTY, remark=f"cannot be seen ({fault.strerror})")
+    return _of_file(path, state) if stat.S_ISREG(state.st_mode) else Mark()
+
+
+def _of_file(path: Path, state: os.stat_result) -> Mark:
+    if state.st_size > LARGEST:
+        return _outside(state, "is over 64 MB and was compared by size and time only")
+    try:
+        return Mark(digest=_content(path))
+    except FileNotFoundError:
+        return Mark()
+    except OSError as fault:
+        return _outside(state, f"cannot be read ({fault.strerror})")
+
+
+def _content(path: Path) -> str:
+    state = hashlib.sha256()
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        while chunk := os.read(descriptor, _CHUNK):
+            state.update(chunk)
+    finally:
+        os.close(descriptor)
+    return state.hexdigest()
+
+
+def _outside(state: os.stat_result, remark: str) -> Mark:
+    text = f"{state.st_size} bytes, changed at {state.st_mtime_ns}"
+    return Mark(digest=hashlib.sha256(text.encode()).hexdigest(), remark=remark)

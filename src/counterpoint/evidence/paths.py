@@ -1,0 +1,113 @@
+"""Keeps the paths that callers give below a root.
+
+A path is accepted if and only if (1) it is not empty, has no NUL and is valid Unicode, (2) no part
+is `..` or longer than 255 bytes, nor the whole longer than 4,096, (3) once every symbolic link on
+the way is followed, links that lead nowhere included, it lies at or below the root with its own
+links followed. The answer is the place it really names, with `/`, relative to the root. It need
+not exist yet. Reading goes down from the root folder by folder and follows no link, so that a link
+put in the way after the check is not followed either.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+from pathlib import Path, PurePosixPath
+
+from counterpoint.kernel.errors import InvalidInput, NotFound, PathOutside
+
+_LONGEST_PART = 255
+_LONGEST_PATH = 4096
+_CHUNK = 1 << 20
+_DOWN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def contain(root: Path, path: str) -> str:
+    """Answer the path relative to the root, links followed; PathOutside, InvalidInput, NotFound."""
+    _check_text(path)
+    top = real_root(root)
+    real = Path(_real(top / path))
+    if not real.is_relative_to(top):
+        raise PathOutside(f"`{path}` leads outside the project")
+    return real.relative_to(top).as_posix()
+
+
+def digest(root: Path, path: str) -> tuple[str, int]:
+    """Answer SHA-256 and size of a plain file below the root; NotFound, PathOutside."""
+    relative = contain(root, path)
+    try:
+        descriptor = _open_below(real_root(root), relative)
+    except (FileNotFoundError, NotADirectoryError) as fault:
+        raise NotFound(f"there is no file `{path}`", hint="Check the path.") from fault
+    except OSError as fault:
+        raise InvalidInput(f"`{path}` cannot be read: {fault.strerror}") from fault
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise InvalidInput(f"`{path}` is not a plain file", hint="Name a file.")
+        return _read(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def real_root(root: Path) -> Path:
+    """Answer the root with its links followed; NotFound unless it is a folder."""
+    try:
+        top = root.resolve(strict=True)
+    except (OSError, RuntimeError) as fault:
+        raise NotFound("the root folder does not exist", hint="Check the path.") from fault
+    if not top.is_dir():
+        raise NotFound("the root is not a folder", hint="Name the folder of the project.")
+    return top
+
+
+def _check_text(path: str) -> None:
+    try:
+        length = len(path.encode())
+    except UnicodeEncodeError as fault:
+        raise InvalidInput("the path is not valid Unicode") from fault
+    if not path or "\0" in path:
+        raise InvalidInput("the path is empty or has a NUL character")
+    parts = PurePosixPath(path).parts
+    if length > _LONGEST_PATH or any(len(part.encode()) > _LONGEST_PART for part in parts):
+        raise InvalidInput("the path, or a name in it, is too long for the file system")
+    if ".." in parts:
+        raise PathOutside(
+            f"`{path}` has a `..` in it", hint="Give the plain path below the project root."
+        )
+
+
+def _real(path: Path) -> str:
+    """Follow links strictly while everything exists, loosely where something does not yet."""
+    try:
+        return os.path.realpath(path, strict=True)
+    except (FileNotFoundError, NotADirectoryError):
+        return os.path.realpath(path)
+    except OSError as fault:
+        reason = "its links go in a circle" if fault.errno == errno.ELOOP else fault.strerror
+        raise InvalidInput(f"the path cannot be followed: {reason}") from fault
+
+
+def _read(descriptor: int) -> tuple[str, int]:
+    state = hashlib.sha256()
+    size = 0
+    while chunk := os.read(descriptor, _CHUNK):
+        state.update(chunk)
+        size += len(chunk)
+    return state.hexdigest(), size
+
+
+def _open_below(top: Path, relative: str) -> int:
+    """Open for reading, step by step from the root, refusing every link."""
+    *folders, name = PurePosixPath(relative).parts or (".",)
+    place = os.open(top, _DOWN)
+    try:
+        for folder in folders:
+            below = os.open(folder, _DOWN, dir_fd=place)
+            os.close(place)
+            place = below
+        return os.open(name, _READ, dir_fd=place)
+    finally:
+        os.close(place)

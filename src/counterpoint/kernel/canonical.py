@@ -1,0 +1,82 @@
+"""Canonical JSON bytes (RFC 8785) under a narrow profile, and their digests.
+
+Valid input if and only if (1) every object key is an ASCII string, (2) every number is an integer
+with |n| < 2^53, (3) every string is valid Unicode, (4) values are null, booleans, numbers, strings,
+arrays and objects. Inside that profile sorted-key orjson and RFC 8785 give the same bytes
+(a property test holds them side by side); outside it `dump` refuses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import orjson
+
+from counterpoint.kernel.errors import InvalidInput
+
+Json = Any
+"""A JSON value: None, bool, int, float, str, list, or a dict with text keys."""
+
+_LIMIT = 2**53
+
+
+def dump(value: Json) -> bytes:
+    """Answer the canonical bytes of a value; InvalidInput outside the profile."""
+    _check(value)
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except (TypeError, ValueError) as fault:
+        raise InvalidInput("a text is not valid Unicode") from fault
+
+
+def load(data: bytes | str) -> Json:
+    """Answer the value of JSON bytes; InvalidInput if they are not JSON."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as fault:
+        raise InvalidInput(f"not valid JSON: {fault}") from fault
+
+
+def dump_any(value: Json) -> str:
+    """Answer compact sorted JSON text of any JSON value, floats included."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    except (TypeError, ValueError) as fault:
+        raise InvalidInput(f"not a JSON value: {fault}") from fault
+
+
+def sha256(data: bytes) -> str:
+    """Answer the SHA-256 of bytes as 64 hex digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def text_digest(text: str) -> str:
+    """Answer the SHA-256 of the UTF-8 bytes of a text as 64 hex digits."""
+    try:
+        return sha256(text.encode())
+    except UnicodeEncodeError as fault:
+        raise InvalidInput("a text is not valid Unicode") from fault
+
+
+def _check(value: Json) -> None:
+    """Walk the value without recursion, so that depth is no way to crash."""
+    waiting: list[Json] = [value]
+    while waiting:
+        part = waiting.pop()
+        if part is None or isinstance(part, str | bool):
+            continue
+        if isinstance(part, int):
+            if not -_LIMIT < part < _LIMIT:
+                raise InvalidInput(f"the number {part} is outside ±2^53")
+        elif isinstance(part, Mapping):
+            names = cast("Mapping[Any, Any]", part)
+            for name in names:
+                if not isinstance(name, str) or not name.isascii():
+                    raise InvalidInput(f"the key {name!r} is not ASCII text")
+            waiting.extend(names.values())
+        elif isinstance(part, Sequence) and not isinstance(part, bytes | bytearray):
+            waiting.extend(cast("Sequence[Any]", part))
+        else:
+            raise InvalidInput(f"a {type(part).__name__} has no place in canonical JSON")

@@ -1,0 +1,233 @@
+"""Every error of the product, as one tree that faces map by kind.
+
+CounterpointError               code (from the class name), kind, hint, facts, retryable
+├── NotFound                    not_found    there is no such thing in this project
+│                                            └ UnknownTool
+├── InvalidInput                invalid      ├ UnknownArgument · MalformedDocument · CyclicDependency
+│                                            └ PathOutside
+├── Conflict                    conflict     ├ IllegalMove · StaleVersion · AlreadyClaimed
+│                                            └ KeyReused · NotReady
+├── GateClosed                  gate
+├── Forbidden                   forbidden    ├ ClaimLost · NotClaimHolder · SessionEnded
+├── LedgerBroken                integrity    ├ ChainBroken · ProofMismatch · StateDiffers
+└── Unavailable                 unavailable  ├ StoreBusy · StoreFull · StoreReadOnly · StoreCorrupt
+                                             ├ StoreNewer · ClockBehind · ProgramMissing
+                                             └ Unexpected
+
+Rules: the class docstring is the default message; `hint` is the next move in the caller's terms;
+`facts` are JSON values a program can act on; nothing here names a dialect.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+Kind = Literal[
+    "not_found", "invalid", "conflict", "gate", "forbidden", "integrity", "unavailable"
+]
+
+
+class CounterpointError(Exception):
+    """Something was refused."""
+
+    kind: ClassVar[Kind] = "invalid"
+    retryable: ClassVar[bool] = False
+    default_hint: ClassVar[str] = "Read the message, correct the call and try again."
+
+    def __init__(self, message: str = "", *, hint: str = "", **facts: Any) -> None:
+        """Say what was refused; without a message the class docstring speaks."""
+        self.message = message or (type(self).__doc__ or "").strip()
+        self.hint = hint or self.default_hint
+        self.facts: Mapping[str, Any] = facts
+        super().__init__(self.message)
+
+    @property
+    def code(self) -> str:
+        """The class name in snake_case: what programs switch on."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
+
+
+class NotFound(CounterpointError):
+    """There is no such thing in this project."""
+
+    kind = "not_found"
+    default_hint = "Check the id with `find` or `list`."
+
+
+class UnknownTool(NotFound):
+    """There is no such tool."""
+
+    default_hint = "Read `tools/list` for the tools there are."
+
+
+class InvalidInput(CounterpointError):
+    """The input is not valid."""
+
+    kind = "invalid"
+
+
+class UnknownArgument(InvalidInput):
+    """The call has an argument that does not exist."""
+
+
+class MalformedDocument(InvalidInput):
+    """The document cannot be read as written."""
+
+    default_hint = "Mend the lines named in the message; nothing was changed."
+
+
+class CyclicDependency(InvalidInput):
+    """The dependencies would form a circle."""
+
+    default_hint = "Remove one of the edges of the circle."
+
+
+class PathOutside(InvalidInput):
+    """The path leads outside the project."""
+
+    default_hint = "Give a path below the project root or the session's worktree."
+
+
+class Conflict(CounterpointError):
+    """The state is not what the call expects."""
+
+    kind = "conflict"
+
+
+class IllegalMove(Conflict):
+    """This state cannot be reached from the present one."""
+
+
+class StaleVersion(Conflict):
+    """Somebody changed this since you read it."""
+
+    retryable = True
+    default_hint = "Read it again with `show` and repeat the change on the new version."
+
+
+class AlreadyClaimed(Conflict):
+    """Another session holds the claim."""
+
+    default_hint = "Take other work with `next`, or wait until the lease ends."
+
+
+class NotReady(Conflict):
+    """The item cannot be worked on yet."""
+
+    default_hint = "Take other work with `next`."
+
+
+class KeyReused(Conflict):
+    """The idempotency key was used before with other arguments."""
+
+    default_hint = "Use a fresh key for a different call."
+
+
+class GateClosed(CounterpointError):
+    """A gate of the item is not met."""
+
+    kind = "gate"
+    default_hint = "Meet the gates named in the message, then repeat the call."
+
+
+class Forbidden(CounterpointError):
+    """This caller may not do that."""
+
+    kind = "forbidden"
+
+
+class ClaimLost(Forbidden):
+    """The claim is no longer yours: the lease ended and another session took over."""
+
+    default_hint = "Stop working on this item; take other work with `next`."
+
+
+class NotClaimHolder(Forbidden):
+    """Only the session that holds the claim may do that."""
+
+    default_hint = "Claim the item with `start` first."
+
+
+class SessionEnded(Forbidden):
+    """The session has ended and accepts no more writes."""
+
+    default_hint = "Continue it in a new session with `handoff` action `continue`."
+
+
+class LedgerBroken(CounterpointError):
+    """The ledger does not verify."""
+
+    kind = "integrity"
+    default_hint = "Stop writing, keep the file, and restore a verified backup."
+
+
+class ChainBroken(LedgerBroken):
+    """An entry does not carry the hash of the entry before it."""
+
+
+class ProofMismatch(LedgerBroken):
+    """The proof does not lead to the given root."""
+
+
+class StateDiffers(LedgerBroken):
+    """The tables are not what the ledger says they should be."""
+
+
+class Unavailable(CounterpointError):
+    """Something that is needed is missing or does not answer."""
+
+    kind = "unavailable"
+    default_hint = "Run `counterpoint doctor`."
+
+
+class StoreBusy(Unavailable):
+    """The database is locked by another program."""
+
+    retryable = True
+    default_hint = "Try again; if it stays so, see which program holds the file open."
+
+
+class StoreFull(Unavailable):
+    """The disk is full; nothing was written."""
+
+    retryable = True
+    default_hint = "Free some space and repeat the call."
+
+
+class StoreReadOnly(Unavailable):
+    """The database cannot be written."""
+
+    default_hint = "Check the owner and the mode of the file and of its folder."
+
+
+class StoreCorrupt(Unavailable):
+    """The file is not a sound Counterpoint database."""
+
+    default_hint = "Keep the file aside and run `counterpoint restore` with a backup."
+
+
+class StoreNewer(Unavailable):
+    """The database was written by a newer version of Counterpoint."""
+
+    default_hint = "Upgrade Counterpoint, or use another database."
+
+
+class ClockBehind(Unavailable):
+    """The clock of this machine is behind the last entry of the ledger."""
+
+    retryable = True
+    default_hint = "Set the clock of this machine right and repeat the call."
+
+
+class ProgramMissing(Unavailable):
+    """A program that is needed is not installed."""
+
+    default_hint = "Install it and make sure it is on the PATH."
+
+
+class Unexpected(Unavailable):
+    """Something went wrong inside the server."""
+
+    default_hint = "Read the server's log for the cause; what was answered before is safe."

@@ -1,0 +1,35 @@
+"""The only place that mints identifiers that must be unique everywhere.
+
+Items are not named here: `<prefix>-<number>` comes from the project's own counter, so that people
+can say it. Everything else is `<prefix>_` and 26 letters of Crockford's base 32: 128 random bits.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import NewType, Protocol
+
+ProjectId = NewType("ProjectId", str)
+ItemId = NewType("ItemId", str)
+SessionId = NewType("SessionId", str)
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_LENGTH = 26
+
+
+class Mint(Protocol):
+    """What makes identifiers; tests put a counting one in its place."""
+
+    def mint(self, prefix: str) -> str:
+        """Answer a fresh identifier that starts with the prefix."""
+        ...
+
+
+class RandomMint:
+    """Identifiers from the operating system's randomness."""
+
+    def mint(self, prefix: str) -> str:
+        """Answer a fresh identifier that starts with the prefix."""
+        bits = secrets.randbits(128)
+        letters = [_ALPHABET[(bits >> shift) & 31] for shift in range(0, _LENGTH * 5, 5)]
+        return f"{prefix}_{''.join(letters)}"

@@ -1,0 +1,1 @@
+"""Tools, schemas and servers over the official MCP SDK; knows no domain."""

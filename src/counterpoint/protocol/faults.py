@@ -1,0 +1,266 @@
+"""What is wrong with an argument, said in the caller's terms.
+
+A fault is `{path, problem, ...}`: where in the arguments, what in words, and the numbers or names
+that a program can act on (`lowest`, `highest`, `limit`, `allowed`, `valid`, `nearest`). Pydantic finds
+the faults; its words and the names of its union branches never leave this module, and a value
+is repeated only where it is short.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, cast
+
+import orjson
+
+from counterpoint.kernel.canonical import Json
+from counterpoint.protocol.schema import Schema, names_at, part_at
+
+Path = tuple[str | int, ...]
+Fault = dict[str, Json]
+Wording = Callable[[Json, Mapping[str, Any]], str]
+
+_SHORT = 40
+_NAME = 60
+
+_KINDS: dict[str, str] = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "none_required": "null",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "set_type": "a list",
+    "frozen_set_type": "a list",
+    "dict_type": "an object",
+    "mapping_type": "an object",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+    "dataclass_type": "an object",
+    "date_type": "a date such as 2026-11-20",
+    "datetime_type": "a time such as 2026-11-20T12:00:00Z",
+}
+
+_LOWEST = ("minimum", "exclusiveMinimum")
+_HIGHEST = ("maximum", "exclusiveMaximum")
+
+
+def fault(path: Path, problem: str, **facts: Json) -> Fault:
+    """Answer one fault at a place."""
+    return {"path": spell(path), "problem": problem, **facts}
+
+
+def spell(path: Path) -> str:
+    """Answer a path as a person writes it: `plan.phases[0].title`."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += f".{_named(step)}" if text else _named(step)
+    return text
+
+
+def show(value: Json) -> str:
+    """Answer a value if it is short, else only what sort of value it is."""
+    try:
+        text = orjson.dumps(value).decode()
+    except (TypeError, ValueError):
+        return sort_of(value)
+    return text if len(text) <= _SHORT else sort_of(value)
+
+
+def sort_of(value: Json) -> str:
+    """Answer what sort of JSON value this is."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    for kind, name in ((str, "text"), (int, "a number"), (float, "a number"), (list, "a list")):
+        if isinstance(value, kind):
+            return name
+    return "an object"
+
+
+def unknown(path: Path, valid: Sequence[str]) -> Fault:
+    """Answer the fault of a name that does not exist, with the nearest that does."""
+    near = difflib.get_close_matches(str(path[-1])[:_NAME], valid, n=1)
+    offer = f"; did you mean {near[0]}?" if near else ""
+    known = f" Valid: {', '.join(valid)}." if valid else " None is taken here."
+    problem = f"there is no such argument{offer or '.'}{known}"
+    facts: Fault = {"valid": list(valid)}
+    if near:
+        facts["nearest"] = near[0]
+    return fault(path, problem, kind="unknown", **facts)
+
+
+def told(errors: Iterable[Mapping[str, Any]], given: Json, schema: Schema) -> list[Fault]:
+    """Answer the faults that pydantic's errors stand for, one for each place."""
+    places: dict[Path, list[Mapping[str, Any]]] = {}
+    for error in errors:
+        places.setdefault(_place(error, given), []).append(error)
+    return [
+        _one(path, found, given, schema)
+        for path, found in places.items()
+        if not _is_other_branch(path, found, places)
+    ]
+
+
+def _is_other_branch(
+    path: Path, errors: list[Mapping[str, Any]], places: Mapping[Path, object]
+) -> bool:
+    """Whether a union's other branch went deeper, so that its fault is the one to tell."""
+    only_sort = all(error["type"] in _KINDS for error in errors)
+    return only_sort and any(
+        len(other) > len(path) and other[: len(path)] == path for other in places
+    )
+
+
+def _one(path: Path, errors: list[Mapping[str, Any]], given: Json, schema: Schema) -> Fault:
+    """Answer the fault of one place; a union that failed speaks for all its branches."""
+    wanted = dict.fromkeys(_KINDS[one["type"]] for one in errors if one["type"] in _KINDS)
+    others = [one for one in errors if one["type"] not in _KINDS]
+    if others:
+        # A branch that took the type and refused the value knows best what is wrong.
+        return _refused(path, others[0], _value_at(given, path), schema)
+    value = _value_at(given, path)
+    return fault(path, f"must be {' or '.join(wanted)}, not {show(value)}")
+
+
+def _refused(path: Path, error: Mapping[str, Any], value: Json, schema: Schema) -> Fault:
+    kind, context = cast("str", error["type"]), cast("dict[str, Any]", error.get("ctx", {}))
+    if kind == "missing":
+        return fault(path, "is required", kind="missing")
+    if kind == "extra_forbidden":
+        return unknown(path, names_at(schema, path[:-1]))
+    if kind in {"literal_error", "enum"}:
+        return _not_among(path, value, schema, context)
+    if kind in _BOUNDS:
+        return _out_of_range(path, value, kind, context, part_at(schema, path))
+    wording = _WORDINGS.get(kind)
+    return fault(path, wording(value, context) if wording else "is not valid")
+
+
+def _not_among(path: Path, value: Json, schema: Schema, context: Mapping[str, Any]) -> Fault:
+    part = part_at(schema, path)
+    allowed = cast("list[Json]", part.get("enum", [part["const"]] if "const" in part else []))
+    words = [str(one) for one in allowed]
+    listing = ", ".join(words) if words else str(context.get("expected", ""))
+    near = difflib.get_close_matches(value[:_NAME], words, n=1) if isinstance(value, str) else []
+    offer = f"; did you mean {near[0]}?" if near else ""
+    facts: Fault = {"allowed": allowed} if allowed else {}
+    return fault(path, f"{show(value)} is not one of: {listing}{offer}", **facts)
+
+
+def _out_of_range(
+    path: Path, value: Json, kind: str, context: Mapping[str, Any], part: Schema
+) -> Fault:
+    words, name = _BOUNDS[kind]
+    facts: Fault = {}
+    for key, names in (("lowest", _LOWEST), ("highest", _HIGHEST)):
+        found = next((part[name] for name in names if name in part), None)
+        if found is not None:
+            facts[key] = found
+    return fault(path, f"{show(value)} is {words} {context[name]}", **facts)
+
+
+_BOUNDS: dict[str, tuple[str, str]] = {
+    "greater_than_equal": ("below the lowest allowed,", "ge"),
+    "less_than_equal": ("above the highest allowed,", "le"),
+    "greater_than": ("too low; it must be above", "gt"),
+    "less_than": ("too high; it must be below", "lt"),
+}
+
+
+def _too_long(value: Json, context: Mapping[str, Any]) -> str:
+    limit = context.get("max_length")
+    if isinstance(value, str):
+        return f"is {len(value)} characters long; the limit is {limit}"
+    return f"has {len(value)} entries; the limit is {limit}"
+
+
+def _too_short(value: Json, context: Mapping[str, Any]) -> str:
+    least = context.get("min_length")
+    if not value:
+        return "must not be empty"
+    noun = "characters" if isinstance(value, str) else "entries"
+    return f"has too few {noun}; at least {least} are needed"
+
+
+def _formless(_value: Json, context: Mapping[str, Any]) -> str:
+    return f"must have the form {context['pattern']}"
+
+
+def _no_multiple(value: Json, context: Mapping[str, Any]) -> str:
+    return f"{show(value)} is no multiple of {context['multiple_of']}"
+
+
+def _fixed(words: str) -> Wording:
+    def wording(_value: Json, _context: Mapping[str, Any]) -> str:
+        return words
+
+    return wording
+
+
+def _own_words(_value: Json, context: Mapping[str, Any]) -> str:
+    return str(context.get("error", "is not valid"))
+
+
+_WORDINGS: dict[str, Wording] = {
+    "string_too_long": _too_long,
+    "too_long": _too_long,
+    "string_too_short": _too_short,
+    "too_short": _too_short,
+    "value_error": _own_words,
+    "assertion_error": _own_words,
+    "multiple_of": _no_multiple,
+    "string_pattern_mismatch": _formless,
+    "int_parsing_size": _fixed("is too large a number"),
+    "finite_number": _fixed("must be a finite number"),
+    "date_from_datetime_parsing": _fixed("must be a date such as 2026-11-20"),
+    "date_parsing": _fixed("must be a date such as 2026-11-20"),
+    "datetime_from_date_parsing": _fixed("must be a time such as 2026-11-20T12:00:00Z"),
+    "datetime_parsing": _fixed("must be a time such as 2026-11-20T12:00:00Z"),
+}
+
+
+def _place(error: Mapping[str, Any], given: Json) -> Path:
+    """Answer where in the arguments an error is, without the names of union branches."""
+    path: list[str | int] = []
+    value = given
+    steps = cast("tuple[str | int, ...]", error["loc"])
+    for number, step in enumerate(steps):
+        if isinstance(step, str) and isinstance(value, dict):
+            inside = cast("dict[str, Json]", value)
+            if step in inside:
+                path.append(step)
+                value = inside[step]
+            elif error["type"] == "missing" and number == len(steps) - 1:
+                path.append(step)
+        elif isinstance(step, int) and isinstance(value, list):
+            entries = cast("list[Json]", value)
+            if step < len(entries):
+                path.append(step)
+                value = entries[step]
+    return tuple(path)
+
+
+def _value_at(given: Json, path: Path) -> Json:
+    value = given
+    for step in path:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
+
+
+def _named(step: str) -> str:
+    """Answer a name, cut and quoted where a caller made it long or odd."""
+    if step.isidentifier() and len(step) <= _NAME:
+        return step
+    cut = step if len(step) <= _NAME else f"{step[:_NAME]}…"
+    return ascii(cut) if not cut.isprintable() else f"'{cut}'"

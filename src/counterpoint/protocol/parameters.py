@@ -1,0 +1,165 @@
+"""The parameters of a tool: read from its signature, shown as JSON Schema.
+
+A function's first parameter is the call; every other one is an argument, described by its
+annotation (`Annotated[type, Field(...)]`). Nothing is worked out before it is asked for, and each
+answer is kept: a server that only routes never builds a schema.
+
+The schema shown is lean: see `counterpoint.protocol.schema`. Three sorts of argument are accepted
+without being shown: other spellings (`aliases`), parameters named in `hidden`, and an idempotency
+key where `keyed` is "hidden". The key never reaches the function.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Collection, Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal, Protocol, cast
+
+import typing_extensions
+from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic_core import SchemaValidator
+
+from counterpoint.kernel.canonical import Json
+from counterpoint.protocol.schema import lean
+
+Keyed = Literal["shown", "hidden", "no"]
+"""Whether a tool takes an idempotency key, and whether its schema says so."""
+
+KEY = "idempotency_key"
+KEY_LENGTH = 128
+
+_Key = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=KEY_LENGTH,
+        description="Makes a retry safe: the same key and arguments give the first answer again.",
+    ),
+]
+
+
+class Progress(Protocol):
+    """What a long tool calls to say how far it is; a tool asks for it by a parameter."""
+
+    def __call__(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Tell the client; nothing is sent to one that did not ask."""
+        ...
+
+
+class Parameters:
+    """What a function takes from its caller, as names, validator and schema."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        aliases: Mapping[str, str] | None = None,
+        hidden: Collection[str] = (),
+        keyed: Keyed = "no",
+    ) -> None:
+        """Read the signature; TypeError if the function cannot be a tool."""
+        self.function = function
+        self.aliases: dict[str, str] = dict(aliases or {})
+        self.hidden = frozenset(hidden)
+        self.keyed: Keyed = keyed
+        self._signature = dict(list(inspect.signature(function).parameters.items())[1:])
+        self._check_declaration()
+
+    @cached_property
+    def progress(self) -> str | None:
+        """The parameter that wants to be told a `Progress`, if there is one."""
+        return next((name for name, hint in self._hints.items() if hint is Progress), None)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The arguments that the schema shows, in the order of the signature."""
+        return tuple(name for name in self._fields if self._is_shown(name))
+
+    @cached_property
+    def required(self) -> tuple[str, ...]:
+        """The arguments that every call must give."""
+        return tuple(
+            name
+            for name in self._fields
+            if name != KEY and self._signature[name].default is inspect.Parameter.empty
+        )
+
+    @cached_property
+    def validator(self) -> SchemaValidator:
+        """Pydantic's compiled validator of a call's arguments."""
+        return cast("SchemaValidator", self._adapter.validator)
+
+    @cached_property
+    def whole(self) -> dict[str, Json]:
+        """The lean schema with the arguments that are not shown."""
+        return lean(self._adapter.json_schema(), defaults=self._defaults)
+
+    @cached_property
+    def schema(self) -> dict[str, Json]:
+        """The lean schema as clients see it."""
+        shown = dict(self.whole)
+        every = cast("dict[str, Json]", shown.get("properties", {}))
+        shown["properties"] = {name: every[name] for name in self.names}
+        required = [name for name in self.required if name not in self.hidden]
+        if required:
+            shown["required"] = required
+        else:
+            shown.pop("required", None)
+        return shown
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        """The annotations as objects; the call's own annotation is never needed."""
+        notes = {name: part.annotation for name, part in self._signature.items()}
+        holder = type("Notes", (), {"__annotations__": notes})
+        names = getattr(self.function, "__globals__", {})
+        return typing.get_type_hints(holder, globalns=names, include_extras=True)
+
+    @cached_property
+    def _fields(self) -> dict[str, Any]:
+        fields = {name: hint for name, hint in self._hints.items() if name != self.progress}
+        if self.keyed != "no":
+            fields[KEY] = _Key
+        return fields
+
+    @cached_property
+    def _defaults(self) -> dict[str, Any]:
+        return {
+            name: part.default
+            for name, part in self._signature.items()
+            if part.default is not inspect.Parameter.empty
+        }
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[dict[str, Any]]:
+        need = frozenset(self.required)
+        fields = {
+            name: (typing_extensions.Required if name in need else typing_extensions.NotRequired)[
+                hint
+            ]
+            for name, hint in self._fields.items()
+        }
+        # A TypedDict, for a field may then have any name and only what was given comes back.
+        build = cast("Callable[[str, dict[str, Any]], Any]", typing_extensions.TypedDict)
+        typed = build("Arguments", fields)
+        typed.__pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+        return TypeAdapter(typed)
+
+    def _is_shown(self, name: str) -> bool:
+        return self.keyed == "shown" if name == KEY else name not in self.hidden
+
+    def _check_declaration(self) -> None:
+        name = getattr(self.function, "__name__", "?")
+        for part in self._signature.values():
+            if part.kind in {part.VAR_POSITIONAL, part.VAR_KEYWORD, part.POSITIONAL_ONLY}:
+                raise TypeError(f"{name}: {part.name} must be a parameter with a name of its own")
+            if part.annotation is inspect.Parameter.empty:
+                raise TypeError(f"{name}: {part.name} has no annotation")
+        if KEY in self._signature:
+            raise TypeError(f"{name}: say keyed=... in place of a parameter {KEY}")
+        for missing in {*self.aliases.values(), *self.hidden} - self._signature.keys():
+            raise TypeError(f"{name}: there is no parameter {missing}")
+        for taken in self.aliases.keys() & self._signature.keys():
+            raise TypeError(f"{name}: the alias {taken} is a parameter already")

@@ -1,0 +1,96 @@
+"""A resource: a document that a client reads by its address.
+
+An address is fixed, or a template of RFC 6570 level 1: literal text with `{name}` in it, where a
+name stands for one or more unreserved or percent-encoded characters. A fixed address wins over a
+template; among templates the first that fits is used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Concatenate, Generic, TypeVar
+from urllib.parse import unquote
+
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import NotFound
+from counterpoint.protocol.tools import first_paragraph
+
+C = TypeVar("C")
+
+_VARIABLE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_VALUE = "(?:[A-Za-z0-9._~-]|%[0-9A-Fa-f]{2})+"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource(Generic[C]):
+    """One document, or a family of documents under one template."""
+
+    uri: str
+    name: str
+    description: str
+    mime: str
+    read: Callable[Concatenate[C, ...], str]
+    _form: re.Pattern[str] = field(repr=False, compare=False)
+
+    @property
+    def is_template(self) -> bool:
+        """Whether the address has variables."""
+        return _VARIABLE.search(self.uri) is not None
+
+    def match(self, uri: str) -> dict[str, str] | None:
+        """Answer the variables that make the address this one, decoded; None if none do."""
+        found = self._form.fullmatch(uri)
+        if found is None:
+            return None
+        try:
+            return {
+                name: unquote(text, errors="strict") for name, text in found.groupdict().items()
+            }
+        except UnicodeDecodeError:
+            return None
+
+    def listed(self) -> dict[str, Json]:
+        """Answer the entry in `resources/list` or `resources/templates/list`."""
+        return {
+            "uriTemplate" if self.is_template else "uri": self.uri,
+            "name": self.name,
+            "description": self.description,
+            "mimeType": self.mime,
+        }
+
+
+def resource(
+    uri: str, *, mime: str = "text/markdown", name: str = ""
+) -> Callable[[Callable[Concatenate[C, ...], str]], Resource[C]]:
+    """Make a resource of a function whose parameters after the call are the variables."""
+    pieces = _VARIABLE.split(uri)
+    form = "".join(
+        f"(?P<{piece}>{_VALUE})" if place % 2 else re.escape(piece)
+        for place, piece in enumerate(pieces)
+    )
+
+    def wrap(read: Callable[Concatenate[C, ...], str]) -> Resource[C]:
+        return Resource(
+            uri=uri,
+            name=name or read.__name__.rstrip("_"),
+            description=first_paragraph(read),
+            mime=mime,
+            read=read,
+            _form=re.compile(form),
+        )
+
+    return wrap
+
+
+def open_resource(resources: Sequence[Resource[C]], uri: str) -> tuple[Resource[C], dict[str, str]]:
+    """Answer the resource at an address and its variables; NotFound if there is none."""
+    for found in sorted(resources, key=lambda one: one.is_template):
+        variables = found.match(uri)
+        if variables is not None:
+            return found, variables
+    raise NotFound(
+        f"There is no resource {uri[:120]!r}",
+        hint="Read `resources/list` and `resources/templates/list`.",
+    )

@@ -1,0 +1,130 @@
+"""Lean JSON Schema: what a model needs to fill in the arguments, and nothing more.
+
+A schema is lean if and only if (1) no object has a generated `title`, (2) no `$ref` is left: each
+is replaced by what it names, and a shape inside itself ends as a plain object, (3) an optional
+property that may be null is shown as its other type, (4) a default stands only where it tells
+something: not null, false or empty, (5) no empty `description` and no `additionalProperties: true`.
+Keys keep their order; properties keep the order of the signature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import cast
+
+from counterpoint.kernel.canonical import Json
+
+Schema = dict[str, Json]
+
+_OF_SCHEMAS = ("anyOf", "oneOf", "allOf", "prefixItems")
+_NULL = {"type": "null"}
+
+
+def lean(schema: Schema, *, defaults: Mapping[str, Json] | None = None) -> Schema:
+    """Answer the lean form of a schema; `defaults` are those of the root's properties."""
+    shapes = cast("dict[str, Schema]", schema.get("$defs", {}))
+    root = {key: part for key, part in schema.items() if key not in {"$defs", "description"}}
+    slim = _slim(root, shapes, ())
+    slim.setdefault("properties", {})
+    properties = cast("dict[str, Schema]", slim["properties"])
+    for name, value in (defaults or {}).items():
+        plain = value.value if isinstance(value, Enum) else value
+        if name in properties and _tells(plain):
+            properties[name]["default"] = (
+                list(cast("tuple[Json, ...]", plain)) if isinstance(plain, tuple) else plain
+            )
+    first = {"type": "object", "properties": properties}
+    return {**first, **{key: part for key, part in slim.items() if key not in first}}
+
+
+def part_at(schema: Schema, path: tuple[str | int, ...]) -> Schema:
+    """Answer the part of a lean schema that describes a place in a value; empty if none does."""
+    found: Schema | None = schema
+    for step in path:
+        found = _step(found, step)
+        if found is None:
+            return {}
+    return found or {}
+
+
+def names_at(schema: Schema, path: tuple[str | int, ...]) -> tuple[str, ...]:
+    """Answer the property names known at a place in a value."""
+    part = part_at(schema, path)
+    branches = [part, *_branches(part)]
+    return tuple(name for branch in branches for name in branch.get("properties", {}))
+
+
+def _slim(part: Schema, shapes: dict[str, Schema], inside: tuple[str, ...]) -> Schema:
+    """Copy one schema, leaving out what only a validator needs."""
+    if "$ref" in part:
+        return _inlined(part, shapes, inside)
+    slim: Schema = {}
+    for key, value in part.items():
+        if key == "title" or (key == "description" and not value):
+            continue
+        if key == "additionalProperties" and value is True:
+            continue
+        if key == "default" and not _tells(value):
+            continue
+        if key == "properties":
+            required = cast("list[str]", part.get("required", []))
+            slim[key] = {
+                name: _property(one, shapes, inside, optional=name not in required)
+                for name, one in cast("dict[str, Schema]", value).items()
+            }
+        elif key in _OF_SCHEMAS:
+            slim[key] = [_slim(one, shapes, inside) for one in cast("list[Schema]", value)]
+        elif isinstance(value, dict) and key in {"items", "additionalProperties"}:
+            slim[key] = _slim(cast("Schema", value), shapes, inside)
+        elif key not in {"discriminator", "propertyNames"}:
+            slim[key] = value
+    return slim
+
+
+def _inlined(part: Schema, shapes: dict[str, Schema], inside: tuple[str, ...]) -> Schema:
+    """Put the named shape in the place of its name; words beside the name win."""
+    name = cast("str", part["$ref"]).rpartition("/")[2]
+    beside = {key: value for key, value in part.items() if key != "$ref"}
+    if name in inside:
+        return {"type": shapes[name].get("type", "object"), **_slim(beside, shapes, inside)}
+    whole = {**shapes[name], **beside}
+    return _slim(whole, shapes, (*inside, name))
+
+
+def _property(
+    part: Schema, shapes: dict[str, Schema], inside: tuple[str, ...], *, optional: bool
+) -> Schema:
+    """Slim a property; one that may be left out need not say that it may be null."""
+    others = [one for one in cast("list[Schema]", part.get("anyOf", [])) if one != _NULL]
+    if not optional or not others or len(others) == len(part["anyOf"]):
+        return _slim(part, shapes, inside)
+    outer = {key: value for key, value in part.items() if key != "anyOf"}
+    if len(others) > 1:
+        return _slim({"anyOf": others, **outer}, shapes, inside)
+    return _slim({**others[0], **outer}, shapes, inside)
+
+
+def _step(part: Schema | None, step: str | int) -> Schema | None:
+    if part is None:
+        return None
+    for branch in (part, *_branches(part)):
+        if isinstance(step, int):
+            found = branch.get("items")
+        else:
+            properties = cast("dict[str, Schema]", branch.get("properties", {}))
+            found = properties.get(step, branch.get("additionalProperties"))
+        if isinstance(found, dict):
+            return cast("Schema", found)
+    return None
+
+
+def _branches(part: Schema) -> list[Schema]:
+    return [
+        branch for key in ("anyOf", "oneOf") for branch in cast("list[Schema]", part.get(key, []))
+    ]
+
+
+def _tells(value: Json) -> bool:
+    """Whether a default is worth its bytes."""
+    return (isinstance(value, int | float) and not isinstance(value, bool)) or bool(value)

@@ -1,0 +1,237 @@
+"""An MCP server of a surface: the SDK's low-level server, both protocol eras.
+
+The lists are built once, in the surface's order, and are the same for every connection; a call of
+a tool never builds one. Tools, resources and prompts run in worker threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+import mcp_types as wire
+from mcp.server.caching import CacheHint
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import CounterpointError, UnknownTool
+from counterpoint.protocol.listing import tools_listed
+from counterpoint.protocol.surface import Surface, silent
+from counterpoint.protocol.workers import Workers
+
+C = TypeVar("C")
+
+Context = ServerRequestContext[Any, Any]
+
+LISTS_LAST_MS = 300_000
+"""How long a client may keep a list: it changes only with a new server."""
+
+_UNSENT = 100
+_COMPLETE = {"resultType": "complete"}
+"""What the era from 2026-07-28 wants in each result; the SDK leaves it out for the eras before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who sends a request, as far as the protocol knows."""
+
+    client: str = ""
+    client_version: str = ""
+    protocol: str = ""
+    request: object = None
+    """The HTTP request that carried the message; None on a pipe."""
+
+
+def create_server(
+    surface: Surface[C], call_for: Callable[[Caller], C], *, workers: Workers | None = None
+) -> Server[Any]:
+    """Answer a server of the surface; `call_for` makes, in a worker, what a tool gets as its call."""
+    lists = ("server/discover", "tools/list", "prompts/list", "resources/list")
+    server: Server[Any] = Server(
+        surface.name,
+        version=surface.version,
+        instructions=surface.instructions or None,
+        cache_hints={
+            **{method: CacheHint(ttl_ms=LISTS_LAST_MS, scope="private") for method in lists},
+            "resources/templates/list": CacheHint(ttl_ms=LISTS_LAST_MS, scope="private"),
+            "resources/read": CacheHint(ttl_ms=0, scope="private"),
+        },
+        get_tool_input_schema=_schemas(surface),
+    )
+    # The tracing that is on by default would cost every call and is not ours to switch on.
+    server.middleware.clear()
+    _Answers(surface, call_for, workers or Workers()).register(server)
+    return server
+
+
+def _schemas(surface: Surface[C]) -> Callable[[str], dict[str, Json] | None]:
+    def schema(name: str) -> dict[str, Json] | None:
+        found = surface.find(name)
+        return found.parameters.schema if found else None
+
+    return schema
+
+
+class _Answers(Generic[C]):
+    """The methods of the protocol, answered from a surface."""
+
+    def __init__(
+        self, surface: Surface[C], call_for: Callable[[Caller], C], workers: Workers
+    ) -> None:
+        self._surface = surface
+        self._call_for = call_for
+        self._workers = workers
+
+    def register(self, server: Server[Any]) -> None:
+        """Register only the methods that this surface has something for."""
+        paged = wire.PaginatedRequestParams
+        server.add_request_handler("tools/list", paged, self._list_tools)
+        server.add_request_handler("tools/call", wire.CallToolRequestParams, self._call_tool)
+        if self._surface.resources:
+            server.add_request_handler("resources/list", paged, self._list_resources)
+            server.add_request_handler("resources/templates/list", paged, self._list_templates)
+            server.add_request_handler(
+                "resources/read", wire.ReadResourceRequestParams, self._read_resource
+            )
+        if self._surface.prompts:
+            server.add_request_handler("prompts/list", paged, self._list_prompts)
+            server.add_request_handler("prompts/get", wire.GetPromptRequestParams, self._get_prompt)
+
+    @cached_property
+    def _tools(self) -> dict[str, Json]:
+        return tools_listed(self._surface)
+
+    @cached_property
+    def _resources(self) -> dict[str, Json]:
+        fixed = [one.listed() for one in self._surface.resources if not one.is_template]
+        return {"resources": fixed}
+
+    @cached_property
+    def _templates(self) -> dict[str, Json]:
+        families = [one.listed() for one in self._surface.resources if one.is_template]
+        return {"resourceTemplates": families}
+
+    @cached_property
+    def _prompts(self) -> dict[str, Json]:
+        return {"prompts": [one.listed() for one in self._surface.prompts]}
+
+    async def _list_tools(
+        self, _context: Context, params: wire.PaginatedRequestParams
+    ) -> dict[str, Json]:
+        return _only_page(params, self._tools)
+
+    async def _list_resources(
+        self, _context: Context, params: wire.PaginatedRequestParams
+    ) -> dict[str, Json]:
+        return _only_page(params, self._resources)
+
+    async def _list_templates(
+        self, _context: Context, params: wire.PaginatedRequestParams
+    ) -> dict[str, Json]:
+        return _only_page(params, self._templates)
+
+    async def _list_prompts(
+        self, _context: Context, params: wire.PaginatedRequestParams
+    ) -> dict[str, Json]:
+        return _only_page(params, self._prompts)
+
+    async def _call_tool(
+        self, context: Context, params: wire.CallToolRequestParams
+    ) -> dict[str, Json]:
+        try:
+            tool = self._surface.tool(params.name)
+        except UnknownTool as unknown:
+            raise _on_the_wire(unknown) from None
+        reports = _Reports(context) if tool.parameters.progress else None
+        outcome = await self._workers.run(
+            lambda: self._surface.answer(
+                tool, self._caller(context), params.arguments or {}, reports or silent
+            )
+        )
+        if reports:
+            await reports.sent()
+        return {
+            **_COMPLETE,
+            "content": [{"type": "text", "text": outcome.text}],
+            "structuredContent": outcome.answer,
+            "isError": outcome.is_error,
+        }
+
+    async def _read_resource(
+        self, context: Context, params: wire.ReadResourceRequestParams
+    ) -> dict[str, Json]:
+        uri = str(params.uri)
+        try:
+            found, text = await self._workers.run(
+                lambda: self._surface.read(self._caller(context), uri)
+            )
+        except CounterpointError as refusal:
+            raise _on_the_wire(refusal) from None
+        return {**_COMPLETE, "contents": [{"uri": uri, "mimeType": found.mime, "text": text}]}
+
+    async def _get_prompt(
+        self, context: Context, params: wire.GetPromptRequestParams
+    ) -> dict[str, Json]:
+        try:
+            found, said = await self._workers.run(
+                lambda: self._surface.speak(
+                    self._caller(context), params.name, dict(params.arguments or {})
+                )
+            )
+        except CounterpointError as refusal:
+            raise _on_the_wire(refusal) from None
+        messages = [
+            {"role": role, "content": {"type": "text", "text": text}} for role, text in said
+        ]
+        return {**_COMPLETE, "description": found.description, "messages": messages}
+
+    def _caller(self, context: Context) -> Callable[[], C]:
+        known = context.session.client_params
+        caller = Caller(
+            client=known.client_info.name if known else "",
+            client_version=known.client_info.version if known else "",
+            protocol=context.protocol_version,
+            request=context.request,
+        )
+        return lambda: self._call_for(caller)
+
+
+class _Reports:
+    """Progress told from a worker thread, sent by the event loop."""
+
+    def __init__(self, context: Context) -> None:
+        self._session = context.session
+        self._loop = asyncio.get_running_loop()
+        self._waiting: list[Future[None]] = []
+
+    def __call__(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Send a report; a client that does not read them gets fewer."""
+        self._waiting = [one for one in self._waiting if not one.done()]
+        if len(self._waiting) < _UNSENT:
+            report = self._session.report_progress(done, total, message or None)
+            self._waiting.append(asyncio.run_coroutine_threadsafe(report, self._loop))
+
+    async def sent(self) -> None:
+        """Wait until every report is on its way, for the answer must come after them."""
+        for one in self._waiting:
+            await asyncio.wrap_future(one)
+
+
+def _only_page(params: wire.PaginatedRequestParams, page: dict[str, Json]) -> dict[str, Json]:
+    """Answer the whole list; no cursor was ever given out, so any is a bad one."""
+    if params.cursor is not None:
+        raise MCPError(wire.INVALID_PARAMS, "There is no such cursor: the list is one page")
+    return {**_COMPLETE, **page}
+
+
+def _on_the_wire(refusal: CounterpointError) -> MCPError:
+    """Answer the JSON-RPC error of a refusal outside a tool."""
+    theirs = refusal.kind in {"not_found", "invalid"}
+    code = wire.INVALID_PARAMS if theirs else wire.INTERNAL_ERROR
+    return MCPError(code, refusal.message, {"code": refusal.code, "hint": refusal.hint})

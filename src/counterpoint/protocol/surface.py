@@ -1,0 +1,192 @@
+"""A surface: the tools, resources and prompts that one dialect offers, and how it answers.
+
+A tool call is answered in this order: (1) the tool is looked up (`UnknownTool` leaves the surface,
+for it is an error of the protocol); (2) `around` opens; (3) the arguments are checked, every fault
+at once; (4) `within` runs the tool, or answers in its place; (5) the answer, which must be a JSON
+object, is written as text once. A refusal goes through `refuse` into the dialect's own envelope;
+anything unforeseen is logged with its traceback and answered without a word about its inside.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar, cast
+
+import orjson
+
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import CounterpointError, NotFound, Unexpected, UnknownTool
+from counterpoint.protocol.arguments import check
+from counterpoint.protocol.parameters import Progress
+from counterpoint.protocol.prompts import Prompt, Said
+from counterpoint.protocol.resources import Resource, open_resource
+from counterpoint.protocol.tools import Tool
+
+logger = logging.getLogger(__name__)
+
+C = TypeVar("C")
+
+Run = Callable[[], Json]
+
+Within = Callable[[C, Tool[C], Mapping[str, Json], str | None, Run], Json]
+"""(call, tool, arguments as given under their own names, idempotency key, run) → answer."""
+
+Around = Callable[[C, Tool[C], Mapping[str, Json], Run], Json]
+"""(call, tool, arguments as they came, rest) → answer; sees calls that are not valid too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The answer to one call: a JSON object, the same as text, and whether it is a refusal."""
+
+    answer: dict[str, Json]
+    text: str
+    is_error: bool
+
+
+def silent(done: float, total: float | None = None, message: str = "") -> None:
+    """Tell nobody how far a tool is."""
+
+
+def straight(_call: Any, _tool: Tool[Any], _arguments: Mapping[str, Json], run: Run) -> Json:
+    """Run the rest, and nothing around it."""
+    return run()
+
+
+def unkeyed(
+    _call: Any, _tool: Tool[Any], _arguments: Mapping[str, Json], _key: str | None, run: Run
+) -> Json:
+    """Run the tool, whatever key came with the call."""
+    return run()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surface(Generic[C]):
+    """Everything one dialect offers, in a fixed order."""
+
+    name: str
+    version: str
+    instructions: str
+    tools: tuple[Tool[C], ...]
+    refuse: Callable[[CounterpointError], Json]
+    resources: tuple[Resource[C], ...] = ()
+    prompts: tuple[Prompt[C], ...] = ()
+    within: Within[C] = unkeyed
+    around: Around[C] = straight
+    _by_name: dict[str, Tool[C]] = field(
+        init=False, repr=False, compare=False, default_factory=dict[str, "Tool[C]"]
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse two tools of one name with ValueError."""
+        for tool in self.tools:
+            if tool.name in self._by_name:
+                raise ValueError(f"two tools are named {tool.name}")
+            self._by_name[tool.name] = tool
+
+    def find(self, name: str) -> Tool[C] | None:
+        """Answer the tool of a name; None if there is none."""
+        return self._by_name.get(name)
+
+    def tool(self, name: str) -> Tool[C]:
+        """Answer the tool of a name; UnknownTool names the nearest ones."""
+        found = self.find(name)
+        if found is not None:
+            return found
+        near = difflib.get_close_matches(name[:100], self._by_name, n=3)
+        offer = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise UnknownTool(f"There is no tool {name[:60]!r}{offer}", nearest=near)
+
+    def invoke(
+        self,
+        call: C,
+        name: str,
+        arguments: Mapping[str, Json] | None = None,
+        progress: Progress = silent,
+    ) -> Outcome:
+        """Answer one tool call; only UnknownTool is raised, all else is an outcome."""
+        return self.answer(self.tool(name), lambda: call, arguments or {}, progress)
+
+    def answer(
+        self,
+        tool: Tool[C],
+        call: Callable[[], C],
+        arguments: Mapping[str, Json],
+        progress: Progress = silent,
+    ) -> Outcome:
+        """Answer a call of a tool by a caller who is still to be made out; raises nothing."""
+        try:
+            with contained(f"the tool {tool.name}"):
+                return self._answered(tool, call, arguments, progress)
+        except CounterpointError as refusal:
+            return _outcome(self.refuse(refusal), is_error=True)
+
+    def read(self, call: Callable[[], C], uri: str) -> tuple[Resource[C], str]:
+        """Answer the resource at an address and its text; CounterpointError and no other."""
+        with contained("a resource"):
+            found, variables = open_resource(self.resources, uri)
+            text = found.read(call(), **variables)
+            text.encode()
+            return found, text
+
+    def speak(
+        self, call: Callable[[], C], name: str, arguments: Mapping[str, Json]
+    ) -> tuple[Prompt[C], list[Said]]:
+        """Answer a prompt and its messages; CounterpointError and no other."""
+        with contained("a prompt"):
+            found = next((one for one in self.prompts if one.name == name), None)
+            if found is None:
+                raise NotFound(f"There is no prompt {name[:60]!r}", hint="Read `prompts/list`.")
+            said = found.speak(call(), arguments)
+            "".join(text for _, text in said).encode()
+            return found, said
+
+    def _answered(
+        self,
+        tool: Tool[C],
+        call: Callable[[], C],
+        arguments: Mapping[str, Json],
+        progress: Progress,
+    ) -> Outcome:
+        try:
+            return _outcome(self._run(tool, call(), arguments, progress), is_error=False)
+        except CounterpointError as refusal:
+            return _outcome(self.refuse(refusal), is_error=True)
+
+    def _run(
+        self, tool: Tool[C], call: C, arguments: Mapping[str, Json], progress: Progress
+    ) -> Json:
+        def rest() -> Json:
+            checked = check(tool.parameters, arguments)
+            values = dict(checked.values)
+            if tool.parameters.progress is not None:
+                values[tool.parameters.progress] = progress
+            return self.within(
+                call, tool, checked.given, checked.key, lambda: tool.function(call, **values)
+            )
+
+        return self.around(call, tool, arguments, rest)
+
+
+@contextmanager
+def contained(what: str) -> Generator[None]:
+    """Let refusals through; log anything else and raise Unexpected, which leaks nothing."""
+    try:
+        yield
+    except CounterpointError:
+        raise
+    except (Exception, SystemExit) as fault:
+        logger.exception("%s failed", what)
+        raise Unexpected from fault
+
+
+def _outcome(answer: Json, *, is_error: bool) -> Outcome:
+    """Write an answer down; TypeError if it is not a JSON object."""
+    if not isinstance(answer, dict):
+        raise TypeError(f"an answer is a JSON object, not {type(answer).__name__}")
+    text = orjson.dumps(answer).decode()
+    return Outcome(answer=cast("dict[str, Json]", answer), text=text, is_error=is_error)

@@ -1,0 +1,109 @@
+"""A tool: a plain function with a name, a schema and four honest annotations.
+
+One decorated function is one tool: the function's name is the tool's (a trailing underscore goes),
+the first paragraph of the docstring is its description, and the annotated parameters after the
+first, which is the call, are its arguments.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Concatenate, Generic, TypeVar
+
+from counterpoint.kernel.canonical import Json
+from counterpoint.protocol.parameters import Keyed, Parameters, Progress
+
+__all__ = ["Json", "Keyed", "Progress", "Tool", "first_paragraph", "tool"]
+
+C = TypeVar("C")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool(Generic[C]):
+    """One thing that an agent can ask for."""
+
+    name: str
+    description: str
+    function: Callable[Concatenate[C, ...], Json]
+    parameters: Parameters = field(compare=False, repr=False)
+    reads: bool
+    destructive: bool
+    idempotent: bool
+    open_world: bool
+    output: Mapping[str, Json] | None = None
+    meta: Mapping[str, Json] | None = None
+
+    @property
+    def annotations(self) -> dict[str, bool]:
+        """All four hints; the protocol takes a missing one for the worst."""
+        return {
+            "readOnlyHint": self.reads,
+            "destructiveHint": self.destructive,
+            "idempotentHint": self.idempotent,
+            "openWorldHint": self.open_world,
+        }
+
+    @property
+    def where(self) -> tuple[str, int]:
+        """The file and the line that define the tool."""
+        code = inspect.unwrap(self.function).__code__
+        return code.co_filename, code.co_firstlineno
+
+    def listed(self) -> dict[str, Json]:
+        """Answer the tool's entry in `tools/list`, keys in a fixed order."""
+        entry: dict[str, Json] = {"name": self.name, "description": self.description}
+        entry["inputSchema"] = self.parameters.schema
+        if self.output is not None:
+            entry["outputSchema"] = dict(self.output)
+        entry["annotations"] = self.annotations
+        if self.meta is not None:
+            entry["_meta"] = dict(self.meta)
+        return entry
+
+
+def tool(
+    *,
+    reads: bool,
+    destructive: bool = False,
+    idempotent: bool = True,
+    open_world: bool = False,
+    aliases: Mapping[str, str] | None = None,
+    hidden: Collection[str] = (),
+    keyed: Keyed | None = None,
+    output: Mapping[str, Json] | None = None,
+    meta: Mapping[str, Json] | None = None,
+) -> Callable[[Callable[Concatenate[C, ...], Json]], Tool[C]]:
+    """Make a tool of a synchronous function; TypeError if it cannot be one.
+
+    `aliases` maps other spellings to parameters; they and the parameters named in `hidden` are
+    accepted but not shown. `keyed` is "hidden" for a tool that writes unless said otherwise.
+    """
+    chosen: Keyed = keyed or ("no" if reads else "hidden")
+
+    def wrap(function: Callable[Concatenate[C, ...], Json]) -> Tool[C]:
+        if inspect.iscoroutinefunction(function):
+            raise TypeError(f"{function.__name__}: a tool is a plain function, not a coroutine")
+        return Tool(
+            name=function.__name__.rstrip("_"),
+            description=first_paragraph(function),
+            function=function,
+            parameters=Parameters(function, aliases=aliases, hidden=hidden, keyed=chosen),
+            reads=reads,
+            destructive=destructive,
+            idempotent=idempotent,
+            open_world=open_world,
+            output=output,
+            meta=meta,
+        )
+
+    return wrap
+
+
+def first_paragraph(function: Callable[..., object]) -> str:
+    """Answer a docstring's first paragraph as one line; TypeError without a docstring."""
+    text = inspect.cleandoc(function.__doc__ or "").strip()
+    if not text:
+        raise TypeError(f"{function.__name__}: the docstring is the description; write one")
+    return " ".join(text.split("\n\n")[0].split())

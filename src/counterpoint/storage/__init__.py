@@ -1,0 +1,1 @@
+"""Databases: the only floor that speaks SQL."""

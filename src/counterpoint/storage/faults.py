@@ -1,0 +1,86 @@
+"""What SQLite says went wrong, told in the words of the product.
+
+    SQLite                                  product
+    BUSY, LOCKED, PROTOCOL                  StoreBusy       try again
+    FULL; write errors over a quota         StoreFull       nothing was written
+    READONLY, PERM, AUTH                    StoreReadOnly
+    CANTOPEN                                StoreReadOnly, Unavailable without the folder or file
+    CORRUPT, NOTADB                         StoreCorrupt
+    IOERR, NOMEM, everything else it meets  Unavailable
+
+Errors of the program itself (a wrong statement, a broken constraint) go through as they are.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import apsw
+
+from counterpoint.kernel.errors import (
+    CounterpointError,
+    StoreBusy,
+    StoreCorrupt,
+    StoreFull,
+    StoreReadOnly,
+    Unavailable,
+)
+
+_MEANINGS: dict[type[apsw.Error], type[Unavailable]] = {
+    apsw.BusyError: StoreBusy,
+    apsw.LockedError: StoreBusy,
+    apsw.ProtocolError: StoreBusy,
+    apsw.FullError: StoreFull,
+    apsw.ReadOnlyError: StoreReadOnly,
+    apsw.PermissionsError: StoreReadOnly,
+    apsw.AuthError: StoreReadOnly,
+    apsw.CantOpenError: StoreReadOnly,
+    apsw.CorruptError: StoreCorrupt,
+    apsw.NotADBError: StoreCorrupt,
+    apsw.IOError: Unavailable,
+    apsw.NoMemError: Unavailable,
+    apsw.InterruptError: Unavailable,
+}
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+def meaning(fault: apsw.Error, where: str, system: int = 0) -> CounterpointError | None:
+    """Answer the product's error for one of SQLite's; None for a fault of the program.
+
+    system: the operating system's error number of the connection's last failure.
+    """
+    kind = _MEANINGS.get(type(fault))
+    if kind is None:
+        return None
+    if kind is Unavailable and system in _NO_ROOM:
+        kind = StoreFull
+    lead = (kind.__doc__ or "").strip().rstrip(".")
+    return kind(f"{lead}: {where} ({fault})", path=where)
+
+
+@contextmanager
+def told(where: str, connection: apsw.Connection | None = None) -> Iterator[None]:
+    """Turn what SQLite raises inside the block into errors of the product."""
+    try:
+        yield
+    except apsw.Error as fault:
+        system = 0 if connection is None else connection.system_errno
+        ours = meaning(fault, where, system)
+        if ours is None:
+            raise
+        raise ours from fault
+
+
+@contextmanager
+def told_of_files(where: str) -> Iterator[None]:
+    """Turn what the operating system refuses inside the block into errors of the product."""
+    try:
+        yield
+    except PermissionError as fault:
+        raise StoreReadOnly(f"{where} cannot be written ({fault.strerror})", path=where) from fault
+    except OSError as fault:
+        kind = StoreReadOnly if fault.errno == errno.EROFS else Unavailable
+        kind = StoreFull if fault.errno in _NO_ROOM else kind
+        raise kind(f"{where} cannot be used ({fault.strerror})", path=where) from fault

@@ -1,0 +1,135 @@
+"""A fair queue of writers across threads and processes, on byte ranges of one file.
+
+SQLite lets whoever asks at the lucky moment write next, so that under load a writer can wait for as
+long as the others go on. Here they draw tickets and go in turn. The file lies beside the database:
+
+    bytes 0–7      the next ticket, a big-endian integer; byte 0 also stands for the dispenser
+    byte 16 + n    stands for ticket n; only its lock has a meaning, the file never grows to there
+
+All locks are open-file-description locks: they belong to one `open`, so that two threads stand in
+line like two processes, and the kernel frees them when the description goes, `kill -9` included.
+
+To enter: (1) open the file anew; (2) lock the dispenser; (3) read ticket n and write n + 1;
+(4) lock byte 16 + n; (5) free the dispenser; (6) wait until nobody locks a byte in 16 … 16 + n - 1.
+Then it is your turn. To leave, free all and close the description.
+
+Why it holds: by (2)–(5) a ticket's byte is locked before a higher ticket exists, so (6) sees every
+earlier writer who has not left: turns come in the order of tickets, and each waits for at most those
+ahead of it. A writer who dies, in turn or in line, loses its byte and is waited for no more. A
+counter lost with the file can only break the order: what keeps writers apart is SQLite's own lock.
+
+Waiting asks at intervals in proportion to the place in line, because a blocking lock has no time
+limit. Where there are no such locks (macOS) a plain `flock` keeps writers apart without the order.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from counterpoint.kernel.errors import StoreBusy
+from counterpoint.storage.faults import told_of_files
+
+_FLOCK: Final = "hhqqi4x"  # type, whence, start, length, process (0 for these locks)
+_FIRST: Final = 16
+_A_PLACE: Final = 150e-6
+_LONGEST_NAP: Final = 5e-3
+_DISPENSER_NAP: Final = 50e-6
+HAS_TICKETS: Final = hasattr(fcntl, "F_OFD_SETLK")
+
+
+class Line:
+    """One queue; `tickets=False` asks for the plain lock."""
+
+    def __init__(self, path: Path, *, patience: float, tickets: bool = HAS_TICKETS) -> None:
+        """Name the file of the queue and how many seconds to wait for a turn."""
+        self._path = path
+        self._patience = patience
+        self._tickets = tickets
+
+    @contextmanager
+    def turn(self) -> Iterator[int]:
+        """Wait for the turn and have it during the block; answers the ticket, 0 if there are none.
+
+        Raises StoreBusy, which names the wait.
+        """
+        with told_of_files(str(self._path)):
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            wait = _Wait(self._path, self._patience)
+            yield _stand(descriptor, wait) if self._tickets else _grab(descriptor, wait)
+        finally:
+            self._leave(descriptor)
+
+    def _leave(self, descriptor: int) -> None:
+        """Free all; closing alone would not, if a forked child held a copy of the description."""
+        if self._tickets:
+            _set(descriptor, fcntl.F_UNLCK, 0, 0)
+        else:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        os.close(descriptor)
+
+
+class _Wait:
+    """Naps between questions until the patience is spent."""
+
+    def __init__(self, path: Path, patience: float) -> None:
+        self._path = path
+        self._patience = patience
+        self._until = time.monotonic() + patience
+
+    def nap(self, seconds: float) -> None:
+        """Let others run for a moment; StoreBusy when the wait has been too long."""
+        if time.monotonic() >= self._until:
+            raise StoreBusy(
+                f"no turn to write came within {self._patience:g} s; a writer holds {self._path}",
+                waited_seconds=self._patience,
+            )
+        time.sleep(seconds)
+
+
+def _stand(descriptor: int, wait: _Wait) -> int:
+    """Draw a ticket, stand in line until every earlier one is gone, answer the ticket."""
+    while not _set(descriptor, fcntl.F_WRLCK, 0, 1):
+        wait.nap(_DISPENSER_NAP)
+    ticket = int.from_bytes(os.pread(descriptor, 8, 0), "big")
+    os.pwrite(descriptor, (ticket + 1).to_bytes(8, "big"), 0)
+    _set(descriptor, fcntl.F_WRLCK, _FIRST + ticket, 1)
+    _set(descriptor, fcntl.F_UNLCK, 0, 1)
+    while ticket and (ahead := _locked(descriptor, _FIRST, ticket)) is not None:
+        wait.nap(min(_A_PLACE * (_FIRST + ticket - ahead), _LONGEST_NAP))
+    return ticket
+
+
+def _grab(descriptor: int, wait: _Wait) -> int:
+    """Take the plain lock as soon as it is free; there is no ticket."""
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            wait.nap(_A_PLACE)
+        else:
+            return 0
+
+
+def _set(descriptor: int, kind: int, start: int, length: int) -> bool:
+    """Set or free a lock on a range (length 0: to the end); answer whether that was granted."""
+    asked = struct.pack(_FLOCK, kind, os.SEEK_SET, start, length, 0)
+    try:
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, asked)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def _locked(descriptor: int, start: int, length: int) -> int | None:
+    """Answer the start of the first lock of others in a range; None if there is none."""
+    asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, start, length, 0)
+    kind, _, first, _, _ = struct.unpack(_FLOCK, fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, asked))
+    return None if kind == fcntl.F_UNLCK else first

@@ -1,0 +1,214 @@
+"""Full-text search over what people and agents wrote, kept in step by the transaction that wrote it.
+
+    noun         title        body     about   kind
+    Item         title        body     id      its kind
+    Record       title, tags  body     item    its kind
+    Outcome      –            summary  item    outcome
+    Handoff      –            summary  item    handoff
+    Submission   –            summary  item    submission
+    Verdict      –            reason   item    verdict
+
+Rules: (1) a row is indexed again only when one of its columns above changed. (2) Indexing waits for
+the end of the transaction (or for its first search), so rows and texts may come in any order.
+(3) A searched word is quoted: nothing in it is syntax. (4) Words are joined by OR without the stop
+words; the last one also matches as a beginning. (5) A title counts four times as much as a body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import apsw
+
+from counterpoint.core.model.journal import Outcome, Record, Submission, Verdict
+from counterpoint.core.model.rows import Cell, Noun, columns
+from counterpoint.core.model.sessions import Handoff
+from counterpoint.core.model.work import Item
+from counterpoint.core.ports.store import Hit
+from counterpoint.storage.statements import prose, row_key
+
+_COMMON_WORDS = """
+a about an and are as at be but by can do for from has have how i if in into is it its me my no not of
+on or our so that the their then there these they this to was we were what when where which who why
+will with you your
+"""
+STOP_WORDS = frozenset(_COMMON_WORDS.split())
+"""Words that say too little to be searched for."""
+
+_SHELF_SIZE = 2**40
+_MOST_WORDS = 32
+_PREFIX_FROM = 3
+_TITLE, _BODY = 4.0, 1.0
+
+
+class Source(NamedTuple):
+    """Which columns of a noun are searched, and how its hits are named."""
+
+    noun: type[Noun]
+    title: tuple[str, ...]
+    body: tuple[str, ...]
+    item: str
+    kind: str
+
+
+_SOURCES: tuple[Source, ...] = (
+    Source(Item, ("title",), ("body",), "id", "kind"),
+    Source(Record, ("title", "tags"), ("body",), "item", "kind"),
+    Source(Outcome, (), ("summary",), "item", ""),
+    Source(Handoff, (), ("summary",), "item", ""),
+    Source(Submission, (), ("summary",), "item", ""),
+    Source(Verdict, (), ("reason",), "item", ""),
+)
+SOURCES: dict[type[Noun], Source] = {source.noun: source for source in _SOURCES}
+
+
+@cache
+def watched(noun: type[Noun]) -> tuple[str, ...]:
+    """Answer the columns whose change makes a row be indexed again; none if it is not searched."""
+    source = SOURCES.get(noun)
+    if source is None:
+        return ()
+    kind = (source.kind,) if source.kind else ()
+    return (*source.title, *source.body, source.item, *kind)
+
+
+@cache
+def watched_row(noun: type[Noun]) -> str:
+    """Answer the statement that reads the watched columns of one row as they are kept."""
+    listed = ", ".join(f'"{name}"' for name in watched(noun))
+    keyed = " AND ".join(f'"{name}" = ?' for name in ("project", *row_key(noun)))
+    return f"SELECT {listed} FROM {noun.table} WHERE {keyed}"
+
+
+@cache
+def holders(noun: type[Noun]) -> str:
+    """Answer the statement that finds the keys of rows with a text in a searched column."""
+    source = SOURCES[noun]
+    listed = ", ".join(f'"{name}"' for name in row_key(noun))
+    held = " OR ".join(f'"{name}" = ?2' for name in source.body)
+    return f"SELECT {listed} FROM {noun.table} WHERE project = ?1 AND ({held})"
+
+
+@cache
+def _document(noun: type[Noun]) -> str:
+    """Answer the statement that reads what is indexed of one row: title, body, item, kind."""
+    source = SOURCES[noun]
+    sorts = {column.name: column.sort for column in columns(noun)}
+
+    def words(names: tuple[str, ...]) -> str:
+        parts = (prose(n) if sorts[n] in {"prose", "proses"} else f't."{n}"' for n in names)
+        return " || char(10) || ".join(f"coalesce({part}, '')" for part in parts) or "''"
+
+    kind = f't."{source.kind}"' if source.kind else f"'{noun.__name__.lower()}'"
+    keyed = " AND ".join(f't."{name}" = ?' for name in ("project", *row_key(noun)))
+    return (
+        f'SELECT {words(source.title)}, {words(source.body)}, t."{source.item}", {kind}'
+        f" FROM {noun.table} AS t WHERE {keyed}"
+    )
+
+
+def index(
+    connection: apsw.Connection, project: str, noun: type[Noun], key: tuple[Cell, ...]
+) -> None:
+    """Bring the index in step with one row, there or gone."""
+    row = connection.execute(_document(noun), (project, *key)).fetchone()
+    shelf = _shelf(connection, project)
+    name = "/".join(str(part) for part in key)
+    found = connection.execute(
+        "SELECT id FROM documents WHERE shelf = ? AND source = ? AND key = ?",
+        (shelf, noun.table, name),
+    ).fetchone()
+    if found is not None:
+        connection.execute("DELETE FROM search WHERE rowid = ?", found)
+    if row is None:
+        if found is not None:
+            connection.execute("DELETE FROM documents WHERE id = ?", found)
+        return
+    title, body, item, kind = row
+    if found is None:
+        number = _next(connection, shelf)
+        connection.execute(
+            "INSERT INTO documents (id, shelf, source, key, item, kind) VALUES (?, ?, ?, ?, ?, ?)",
+            (number, shelf, noun.table, name, item, kind),
+        )
+    else:
+        number = found[0]
+        connection.execute(
+            "UPDATE documents SET item = ?, kind = ? WHERE id = ?", (item, kind, number)
+        )
+    connection.execute(
+        "INSERT INTO search (rowid, title, body) VALUES (?, ?, ?)", (number, title, body)
+    )
+
+
+def _shelf(connection: apsw.Connection, project: str) -> int:
+    """Answer the number of a project's shelf, made on first use."""
+    row = connection.execute("SELECT shelf FROM shelves WHERE project = ?", (project,)).fetchone()
+    if row is not None:
+        return row[0]
+    connection.execute("INSERT INTO shelves (project) VALUES (?)", (project,))
+    return connection.last_insert_rowid()
+
+
+def _next(connection: apsw.Connection, shelf: int) -> int:
+    """Answer the first free id of a shelf."""
+    low = shelf * _SHELF_SIZE
+    last = connection.execute(
+        "SELECT coalesce(max(id), ?1) FROM documents WHERE id BETWEEN ?1 AND ?2",
+        (low, low + _SHELF_SIZE - 1),
+    )
+    return int(last.get) + 1
+
+
+def expression(words: Sequence[str]) -> str:
+    """Answer the FTS5 expression for searched words; empty if there are none."""
+    parts = [part for word in words for part in word.replace("\0", " ").split()]
+    telling = [part for part in parts if part.lower() not in STOP_WORDS] or parts
+    quoted = ['"' + part.replace('"', '""') + '"' for part in telling[:_MOST_WORDS]]
+    if quoted and len(telling[:_MOST_WORDS][-1]) >= _PREFIX_FROM:
+        quoted[-1] += " *"
+    return " OR ".join(quoted)
+
+
+def hits(
+    connection: apsw.Connection,
+    project: str,
+    words: Sequence[str],
+    *,
+    kinds: Sequence[str],
+    item: str,
+    limit: int,
+    offset: int,
+) -> list[Hit]:
+    """Answer the documents of a project that have any of the words, best first.
+
+    The key of a hit is the row's key without the project, joined by `/`.
+    """
+    wanted = expression(words)
+    shelf = connection.execute("SELECT shelf FROM shelves WHERE project = ?", (project,)).fetchone()
+    if not wanted or shelf is None:
+        return []
+    low = shelf[0] * _SHELF_SIZE
+    values: list[Any] = [wanted, low, low + _SHELF_SIZE - 1]
+    narrowed = ""
+    if kinds:
+        narrowed += f" AND d.kind IN ({', '.join('?' * len(kinds))})"
+        values += kinds
+    if item:
+        narrowed += " AND d.item = ?"
+        values.append(item)
+    joined = " JOIN documents AS d ON d.id = search.rowid" if narrowed else ""
+    found = connection.execute(
+        "SELECT d.source, d.key, d.item, d.kind, h.score FROM"
+        f" (SELECT search.rowid AS id, -bm25(search, {_TITLE}, {_BODY}) AS score"
+        f" FROM search{joined} WHERE search MATCH ? AND search.rowid BETWEEN ? AND ?{narrowed}"
+        " ORDER BY score DESC, search.rowid LIMIT ? OFFSET ?) AS h"
+        " JOIN documents AS d ON d.id = h.id ORDER BY h.score DESC, h.id",
+        (*values, limit, offset),
+    )
+    return [
+        Hit(table=source, key=key, item=about, kind=kind, score=score)
+        for source, key, about, kind, score in found
+    ]

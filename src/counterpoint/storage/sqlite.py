@@ -1,0 +1,204 @@
+"""The store on SQLite: one file (or memory), one writer at a time, any number of readers.
+
+Rules: (1) a write stands in line (queue.py), begins IMMEDIATE, and is on the disk when its block has
+ended (WAL, synchronous=FULL); whatever the block raises undoes all of it. (2) A reading sees the
+moment it began, however many write meanwhile. (3) Every statement carries the project it is bound
+to. (4) The writer's connection is used only in turn; readers have connections of their own, kept
+for the next. A store in memory has a single connection, which readers and writers share in turn.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from counterpoint.core.model.rows import noun_of
+from counterpoint.core.model.work import Project
+from counterpoint.core.ports.store import Reading, Store, Writing
+from counterpoint.storage import migrate, statements
+from counterpoint.storage.check import faults_of
+from counterpoint.storage.faults import told, told_of_files
+from counterpoint.storage.migrate import Migration
+from counterpoint.storage.queue import Line
+from counterpoint.storage.transactions import SqliteReading, SqliteWriting
+
+MEMORY: Final = ":memory:"
+_PATIENCE: Final = 10.0
+_BUSY_MS: Final = 2000
+_IDLE_READERS: Final = 8
+_PRAGMAS: Final = """
+PRAGMA synchronous = FULL;
+PRAGMA foreign_keys = ON;
+PRAGMA trusted_schema = OFF;
+PRAGMA temp_store = MEMORY;
+PRAGMA cache_size = -16000;
+PRAGMA mmap_size = 268435456;
+PRAGMA wal_autocheckpoint = 2000;
+PRAGMA journal_size_limit = 16777216;
+"""
+
+
+def open_sqlite(path: Path | str) -> Store:
+    """Open the database at a path, made on first use; `:memory:` is one that passes away.
+
+    Raises StoreCorrupt, StoreNewer, StoreReadOnly, StoreFull, StoreBusy or Unavailable.
+    """
+    return SqliteStore(path)
+
+
+class SqliteStore:
+    """A database on SQLite."""
+
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        patience: float = _PATIENCE,
+        known: tuple[Migration, ...] | None = None,
+    ) -> None:
+        """Open or make the database.
+
+        patience: how many seconds a writer waits for its turn.
+        known: the migrations to bring it forward by; those of the package if None.
+        """
+        self._in_memory = str(path) == MEMORY
+        self._where = str(path)
+        self._busy = min(_BUSY_MS, int(patience * 1000))
+        self._alone = threading.RLock()
+        self._writing_thread = 0
+        self._idle: list[apsw.Connection] = []
+        self._closed = False
+        file = Path(path)
+        self._line = Line(file.with_name(f"{file.name}-queue"), patience=patience)
+        with told(self._where), told_of_files(self._where):
+            if not self._in_memory:
+                _make_file(file)
+            self._writer = self._connect()
+            self._bring_forward(migrate.packaged() if known is None else known)
+
+    @contextmanager
+    def reading(self, project: str) -> Iterator[Reading]:
+        """Open a consistent view of a project; its iterators end with the block."""
+        with self._reader() as connection, told(self._where, connection):
+            if connection.in_transaction:  # in memory, inside this thread's own writing
+                yield SqliteReading(connection, project)
+                return
+            connection.execute("BEGIN")
+            try:
+                yield SqliteReading(connection, project)
+            finally:
+                _undo(connection)
+
+    @contextmanager
+    def writing(self, project: str) -> Iterator[Writing]:
+        """Open a transaction: durable when the block has ended, undone if it raises.
+
+        Raises StoreBusy when no turn came in time, StoreFull, StoreReadOnly, StoreCorrupt.
+        """
+        me = threading.get_ident()
+        if self._writing_thread == me:
+            raise AssertionError("this thread is already writing to the store")
+        connection = self._writer
+        with told(self._where, connection), self._turn():
+            self._writing_thread = me
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                writing = SqliteWriting(connection, project)
+                yield writing
+                writing.finish()
+                connection.execute("COMMIT")
+            except BaseException:
+                _undo(connection)
+                raise
+            finally:
+                self._writing_thread = 0
+
+    def projects(self) -> list[Project]:
+        """Answer every project of the database, by id."""
+        names = statements.names(Project)
+        listed = ", ".join(f'"{name}"' for name in names)
+        with self._reader() as connection, told(self._where, connection):
+            rows = connection.execute(f"SELECT {listed} FROM projects ORDER BY project").fetchall()
+            return [noun_of(Project, dict(zip(names, row, strict=True))) for row in rows]
+
+    def faults(self) -> list[str]:
+        """Answer what the database finds wrong with its file; nothing when it is sound."""
+        with self._reader() as connection:
+            return faults_of(connection)
+
+    def backup(self, target: Path) -> None:
+        """Write a consistent copy while others go on writing; it appears whole or not at all."""
+        with self._reader() as connection, told(str(target)), told_of_files(str(target)):
+            migrate.copy(connection, target)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._closed = True
+        while self._idle:
+            self._idle.pop().close()
+        self._writer.close()
+
+    def _turn(self) -> AbstractContextManager[object]:
+        return self._alone if self._in_memory else self._line.turn()
+
+    @contextmanager
+    def _reader(self) -> Iterator[apsw.Connection]:
+        """Lend a connection for reading."""
+        if self._in_memory:
+            with self._alone:
+                yield self._writer
+            return
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = self._connect()
+        try:
+            yield connection
+        finally:
+            if self._closed or len(self._idle) >= _IDLE_READERS:
+                connection.close()
+            else:
+                self._idle.append(connection)
+
+    def _connect(self) -> apsw.Connection:
+        with told(self._where):
+            flags = apsw.SQLITE_OPEN_READWRITE
+            connection = apsw.Connection(self._where, flags=flags, statementcachesize=256)
+            connection.set_busy_timeout(self._busy)
+            connection.execute(_PRAGMAS)
+            return connection
+
+    def _bring_forward(self, known: tuple[Migration, ...]) -> None:
+        """Bring a database of an older version forward, in turn like any writer."""
+        connection = self._writer
+        try:
+            if migrate.is_current(connection, self._where, known):
+                return
+            with nullcontext() if self._in_memory else self._line.turn():
+                if not self._in_memory:
+                    connection.pragma("journal_mode", "wal")
+                migrate.bring_forward(connection, self._where, known)
+        except BaseException:
+            connection.close()
+            raise
+
+
+def _make_file(file: Path) -> None:
+    """Make the folder and an empty file that only its owner can read, unless they are there."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return
+
+
+def _undo(connection: apsw.Connection) -> None:
+    """Roll back what is open; SQLite may have done so by itself."""
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")

@@ -1,0 +1,203 @@
+"""The SQL text of every noun, built from its columns and from nothing else.
+
+Rules: (1) every statement is bound to one project; its value is always the first parameter.
+(2) Names of tables and columns come from the nouns; any other name is a fault of the program and
+ends in an AssertionError before a statement is made. (3) Values only ever travel as parameters.
+(4) A prose column is answered as its text: '' stays '', a text that is gone is NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+
+from counterpoint.core.model.rows import Cell, Noun, columns
+from counterpoint.core.ports.store import Filter
+
+Shape = tuple[tuple[str, int], ...]
+"""The columns of a filter, each with how many values it has; -1 is one value that must equal."""
+
+
+@cache
+def names(noun: type[Noun]) -> tuple[str, ...]:
+    """Answer the names of a noun's columns in order."""
+    return tuple(column.name for column in columns(noun))
+
+
+@cache
+def row_key(noun: type[Noun]) -> tuple[str, ...]:
+    """Answer the columns that find one row of a project."""
+    return tuple(name for name in noun.key if name != "project")
+
+
+def check(noun: type[Noun], asked: Iterable[str]) -> None:
+    """Raise AssertionError if a name is not a column of the noun."""
+    unknown = [name for name in asked if name not in names(noun)]
+    if unknown:
+        raise AssertionError(f"{noun.table} has no column {', '.join(unknown)}")
+
+
+@cache
+def find(noun: type[Noun]) -> str:
+    """Answer the statement that reads one row by its key."""
+    return f"SELECT {_answered(noun)} FROM {noun.table} AS t WHERE {_keyed(noun)}"
+
+
+@cache
+def put(noun: type[Noun]) -> str:
+    """Answer the statement that inserts a row or replaces the one with its key."""
+    every = names(noun)
+    rest = [name for name in every if name not in noun.key]
+    changes = ", ".join(f'"{name}" = excluded."{name}"' for name in rest)
+    return (
+        f"INSERT INTO {noun.table} ({_listed(every)})"
+        f" VALUES ({', '.join('?' * len(every))})"
+        f" ON CONFLICT ({_listed(noun.key)}) DO {f'UPDATE SET {changes}' if rest else 'NOTHING'}"
+    )
+
+
+@cache
+def change(noun: type[Noun], changed: tuple[str, ...]) -> str:
+    """Answer the statement that sets columns of one row; its values come before the key."""
+    check(noun, changed)
+    changes = ", ".join(f'"{name}" = ?' for name in changed)
+    return f"UPDATE {noun.table} AS t SET {changes} WHERE {_keyed(noun)}"
+
+
+@cache
+def drop(noun: type[Noun]) -> str:
+    """Answer the statement that deletes one row."""
+    return f"DELETE FROM {noun.table} AS t WHERE {_keyed(noun)}"
+
+
+@cache
+def table(noun: type[Noun]) -> str:
+    """Answer the statement that reads the raw rows of a project by key."""
+    return (
+        f"SELECT {_listed(names(noun))} FROM {noun.table} WHERE project = ?"
+        f" ORDER BY {_listed(noun.key)}"
+    )
+
+
+@cache
+def last_number(noun: type[Noun]) -> str:
+    """Answer the statement that reads the highest number."""
+    check(noun, ["number"])
+    return f"SELECT coalesce(max(number), 0) FROM {noun.table} WHERE project = ?"
+
+
+@cache
+def select(noun: type[Noun], shape: Shape, order: str, *, after: bool) -> str:
+    """Answer the statement that reads filtered rows in an order; the limit is its last value."""
+    ways = ordering(noun, order)
+    beyond = f" AND {_beyond(ways)}" if after else ""
+    sorted_by = ", ".join(f't."{name}"{" DESC" if down else ""}' for name, down in ways)
+    return (
+        f"SELECT {_answered(noun)} FROM {noun.table} AS t WHERE t.project = ?"
+        f"{_filtered(noun, shape)}{beyond} ORDER BY {sorted_by} LIMIT ?"
+    )
+
+
+@cache
+def exists(noun: type[Noun], shape: Shape) -> str:
+    """Answer the statement that finds out whether a row matches."""
+    return f"SELECT 1 FROM {noun.table} AS t WHERE t.project = ?{_filtered(noun, shape)} LIMIT 1"
+
+
+@cache
+def counts(noun: type[Noun], column: str, shape: Shape) -> str:
+    """Answer the statement that counts matching rows for each value of a column."""
+    check(noun, [column])
+    return (
+        f'SELECT t."{column}", count(*) FROM {noun.table} AS t WHERE t.project = ?'
+        f'{_filtered(noun, shape)} GROUP BY t."{column}" ORDER BY t."{column}"'
+    )
+
+
+def shaped(equal: Mapping[str, Filter]) -> tuple[Shape, list[Cell]]:
+    """Answer the shape of a filter and its values in the order of the statement."""
+    shape: list[tuple[str, int]] = []
+    values: list[Cell] = []
+    for name in sorted(equal):
+        wanted = equal[name]
+        if isinstance(wanted, tuple):
+            shape.append((name, len(wanted)))
+            values.extend(wanted)
+        else:
+            shape.append((name, -1))
+            values.append(wanted)
+    return tuple(shape), values
+
+
+@cache
+def ordering(noun: type[Noun], order: str) -> tuple[tuple[str, bool], ...]:
+    """Answer the columns of an order, each with whether it runs downward; the key by default."""
+    if not order:
+        return tuple((name, False) for name in row_key(noun) or noun.key)
+    ways: list[tuple[str, bool]] = []
+    for part in order.split(","):
+        name, _, way = part.strip().partition(" ")
+        if way.strip().lower() not in {"", "asc", "desc"}:
+            raise AssertionError(f"{part!r} is no order")
+        ways.append((name, way.strip().lower() == "desc"))
+    check(noun, [name for name, _ in ways])
+    return tuple(ways)
+
+
+def after_values(noun: type[Noun], order: str, after: Sequence[Cell]) -> list[Cell]:
+    """Answer the values that `select` wants for the place it begins behind."""
+    ways = ordering(noun, order)
+    if len(after) != len(ways):
+        raise AssertionError(f"{len(ways)} columns are ordered, {len(after)} values given")
+    if _is_even(ways):
+        return list(after)
+    return [cell for end in range(1, len(after) + 1) for cell in after[:end]]
+
+
+def _beyond(ways: tuple[tuple[str, bool], ...]) -> str:
+    """Answer the condition for rows behind a place: row values where all columns run one way."""
+    if _is_even(ways):
+        sign = "<" if ways[0][1] else ">"
+        return f"({_listed([n for n, _ in ways], 't.')}) {sign} ({', '.join('?' * len(ways))})"
+    parts: list[str] = []
+    for end, (name, down) in enumerate(ways):
+        same = "".join(f't."{earlier}" = ? AND ' for earlier, _ in ways[:end])
+        parts.append(f'({same}t."{name}" {"<" if down else ">"} ?)')
+    return f"({' OR '.join(parts)})"
+
+
+def _is_even(ways: tuple[tuple[str, bool], ...]) -> bool:
+    return len({down for _, down in ways}) == 1
+
+
+def _filtered(noun: type[Noun], shape: Shape) -> str:
+    check(noun, [name for name, _ in shape])
+    return "".join(
+        f' AND t."{name}" = ?' if many < 0 else f' AND t."{name}" IN ({", ".join("?" * many)})'
+        for name, many in shape
+    )
+
+
+def _keyed(noun: type[Noun]) -> str:
+    return " AND ".join(f't."{name}" = ?' for name in ("project", *row_key(noun)))
+
+
+def _listed(wanted: Iterable[str], prefix: str = "") -> str:
+    return ", ".join(f'{prefix}"{name}"' for name in wanted)
+
+
+@cache
+def _answered(noun: type[Noun]) -> str:
+    """Answer the columns to read, each prose as its text."""
+    return ", ".join(
+        prose(column.name) if column.sort in {"prose", "proses"} else f't."{column.name}"'
+        for column in columns(noun)
+    )
+
+
+def prose(name: str) -> str:
+    """Answer the expression for the text of a prose column."""
+    return (
+        f"""CASE t."{name}" WHEN '' THEN '' ELSE (SELECT x.body FROM texts AS x"""
+        f""" WHERE x.project = t.project AND x.sha256 = t."{name}") END"""
+    )

@@ -1,0 +1,1 @@
+"""The faces that agents see: one thin dialect over the core each."""

@@ -1,0 +1,265 @@
+"""The bytes of an entry: written in one way, read in that way only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from counterpoint.core.ledger.entry import (
+    GENESIS,
+    Entry,
+    RowImage,
+    layout_faults,
+    list_references,
+    load_fields,
+    refer,
+)
+from counterpoint.core.model.actors import Actor
+from counterpoint.kernel import canonical
+from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.errors import InvalidInput, MalformedDocument
+
+KEYS = st.text(st.characters(codec="ascii"), max_size=8)
+NUMBERS = st.integers(-(2**53) + 1, 2**53 - 1)
+TEXTS = st.text(max_size=12)
+VALUES = st.recursive(
+    st.none() | st.booleans() | NUMBERS | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=8,
+)
+COLUMNS = st.dictionaries(KEYS, VALUES, max_size=4)
+ROWS = st.builds(
+    RowImage,
+    table=st.text(min_size=1, max_size=8),
+    key=st.dictionaries(KEYS, TEXTS | NUMBERS, max_size=2),
+    values=COLUMNS,
+    whole=st.booleans(),
+)
+ENTRIES = st.builds(
+    Entry,
+    project=st.text(min_size=1, max_size=8),
+    sequence=st.integers(0, 2**53 - 1),
+    time=st.just(Timestamp("2024-02-29T23:59:59.999Z")),
+    actor=st.builds(
+        Actor,
+        kind=st.sampled_from(["agent", "human", "system"]),
+        name=st.text(min_size=1, max_size=8),
+        profile=TEXTS,
+        session=TEXTS,
+    ),
+    action=st.from_regex(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+", fullmatch=True),
+    subject=TEXTS,
+    facts=COLUMNS,
+    rows=st.lists(ROWS, max_size=3).map(tuple),
+    previous=st.binary(min_size=32, max_size=32).map(bytes.hex),
+)
+
+FAULTS: list[tuple[str, Any]] = [
+    ("v", 2),
+    ("v", True),
+    ("v", "1"),
+    ("p", ""),
+    ("p", 7),
+    ("n", -1),
+    ("n", "0"),
+    ("n", True),
+    ("t", 0),
+    ("t", "2026-11-20T10:00:00Z"),
+    ("t", "2026-11-20T10:00:00.000+00:00"),
+    ("t", "2026-02-30T10:00:00.000Z"),
+    ("w", []),
+    ("w", {"k": "agent", "n": "ada", "p": ""}),
+    ("w", {"k": "agent", "n": "", "p": "", "s": ""}),
+    ("w", {"k": "robot", "n": "ada", "p": "", "s": ""}),
+    ("w", {"k": "agent", "n": "ada", "p": None, "s": ""}),
+    ("a", "started"),
+    ("a", "Task.started"),
+    ("a", "task.started\n"),
+    ("a", None),
+    ("s", None),
+    ("f", []),
+    ("r", {}),
+    ("r", [None]),
+    ("r", [{"t": "items", "k": {"id": "1"}}]),
+    ("r", [{"t": "items", "k": {"id": "1"}, "v": {}, "c": {}}]),
+    ("r", [{"t": "", "k": {"id": "1"}, "v": {}}]),
+    ("r", [{"t": 1, "k": {"id": "1"}, "v": {}}]),
+    ("r", [{"t": "items", "k": [], "v": {}}]),
+    ("r", [{"t": "items", "k": {"id": None}, "v": {}}]),
+    ("r", [{"t": "items", "k": {"id": True}, "v": {}}]),
+    ("r", [{"t": "items", "k": {"id": "1"}, "v": []}]),
+    ("r", [{"t": "items", "k": {"id": "1"}, "c": None}]),
+    ("h", "0" * 63),
+    ("h", "A" * 64),
+    ("h", 0),
+]
+
+
+def dump(value: Any) -> bytes:
+    """Answer sorted JSON bytes, also of what no entry may hold."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+@given(ENTRIES)
+def test_every_entry_comes_back_from_its_bytes(entry: Entry) -> None:
+    """What was written is read again, and writes the same bytes."""
+    again = Entry.from_bytes(entry.to_bytes())
+    assert again == entry
+    assert again.to_bytes() == entry.to_bytes()
+
+
+def test_the_bytes_of_an_entry_are_as_specified() -> None:
+    """The layout is fixed: these bytes may never change for version 1."""
+    written = Entry(
+        project="prj_1",
+        sequence=7,
+        time=Timestamp("2026-11-20T10:00:00.000Z"),
+        actor=Actor(kind="human", name="Zoë"),
+        action="task.closed",
+        subject="cp-1",
+        facts={"why": "done"},
+        rows=(
+            RowImage(table="items", key={"id": "cp-1"}, values={"version": 2}, whole=False),
+            RowImage(table="claims", key={"item": "cp-1"}, values=None),
+            RowImage(table="projects", key={}, values={"name": "One"}),
+        ),
+    ).to_bytes()
+    assert written.decode() == (
+        '{"a":"task.closed","f":{"why":"done"},"h":"' + "0" * 64 + '","n":7,"p":"prj_1","r":['
+        '{"c":{"version":2},"k":{"id":"cp-1"},"t":"items"},'
+        '{"k":{"item":"cp-1"},"t":"claims","v":null},'
+        '{"k":{},"t":"projects","v":{"name":"One"}}],'
+        '"s":"cp-1","t":"2026-11-20T10:00:00.000Z","v":1,'
+        '"w":{"k":"human","n":"Zoë","p":"","s":""}}'
+    )
+    assert Entry.from_bytes(written).rows[1].values is None
+
+
+@pytest.mark.parametrize(("key", "wrong"), FAULTS)
+def test_bytes_with_a_wrong_field_are_refused(entry: Entry, key: str, wrong: object) -> None:
+    """Each field is read strictly, and the refusal names it."""
+    value = orjson.loads(entry.to_bytes())
+    value[key] = wrong
+    with pytest.raises(MalformedDocument, match=rf"\({key}\)"):
+        Entry.from_bytes(dump(value))
+
+
+@pytest.mark.parametrize("wrong", [None, [], "text", {}, {"a": 1}])
+def test_a_value_that_is_no_entry_is_refused(wrong: object) -> None:
+    """Another JSON value, or an object with other keys, has one plain fault."""
+    assert len(layout_faults(wrong)) == 1
+    with pytest.raises(MalformedDocument):
+        load_fields(dump(wrong))
+
+
+def test_all_faults_of_an_entry_come_together(entry: Entry) -> None:
+    """One refusal names everything that is wrong."""
+    with pytest.raises(InvalidInput) as caught:
+        replace(entry, project="", action="x", previous="").to_bytes()
+    assert len(caught.value.facts["faults"]) == 3
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"f": {"share": 0.5}},
+        {"f": {"many": 2**53}},
+        {"f": {"many": -(2**53)}},
+        {"f": {"größe": 1}},
+        {"f": {"deep": [[0.5]]}},
+        {"n": 2**53},
+        {"r": [{"t": "items", "k": {"id": 2**53}, "v": None}]},
+        {"r": [{"t": "items", "k": {"id": 1}, "v": {"share": 1.5}}]},
+        {"r": [{"t": "items", "k": {"id": 1}, "c": {"share": [1.5]}}]},
+    ],
+)
+def test_bytes_outside_of_the_profile_are_refused(entry: Entry, wrong: dict[str, Any]) -> None:
+    """Sorted JSON with a float, a large number or a key that is not ASCII is no entry."""
+    value = orjson.loads(entry.to_bytes()) | wrong
+    with pytest.raises(MalformedDocument):
+        load_fields(dump(value))
+
+
+@given(
+    st.recursive(
+        VALUES | st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**60), 2**60),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+        max_leaves=6,
+    )
+)
+def test_the_profile_is_that_of_canonical_bytes(entry: Entry, free: Any) -> None:
+    """An entry is read if and only if its value could be written canonically."""
+    value = orjson.loads(entry.to_bytes()) | {"f": {"free": free}}
+    try:
+        written = canonical.dump(value)
+    except InvalidInput:
+        with pytest.raises(MalformedDocument, match="profile"):
+            load_fields(dump(value))
+    else:
+        assert load_fields(written) == value
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda data: data + b"\n",
+        lambda data: b" " + data,
+        lambda data: data.replace(b":", b": ", 1),
+        lambda data: data.replace(b'"v":1', b'"v":1,"v":1'),
+        lambda data: data.replace(b'"n":0', b'"n":-0'),
+        lambda data: data.replace(b"ada", b"\\u0061da"),
+        lambda data: orjson.dumps(dict(reversed(orjson.loads(data).items()))),
+        lambda data: data.replace(b"ada", b"\xff"),
+        lambda _: b"",
+        lambda _: b"[" * 500 + b"]" * 500,
+    ],
+)
+def test_another_spelling_of_an_entry_is_refused(entry: Entry, spoil: Any) -> None:
+    """Only one sequence of bytes says the same thing."""
+    with pytest.raises(MalformedDocument):
+        Entry.from_bytes(spoil(entry.to_bytes()))
+
+
+def test_an_entry_with_letters_of_any_language_is_read(entry: Entry) -> None:
+    """Texts may hold what keys may not."""
+    written = replace(entry, subject="größe", facts={"title": "日本"}).to_bytes()
+    assert Entry.from_bytes(written).facts == {"title": "日本"}
+
+
+def test_a_column_that_changed_cannot_be_a_deletion(entry: Entry) -> None:
+    """A deleted row has no changed columns."""
+    row = RowImage(table="items", key={"id": "1"}, values=None, whole=False)
+    with pytest.raises(InvalidInput, match="rows"):
+        replace(entry, rows=(row,)).to_bytes()
+
+
+def test_what_cannot_be_canonical_is_not_written(entry: Entry) -> None:
+    """A float in the facts is refused before it is hashed."""
+    with pytest.raises(InvalidInput):
+        replace(entry, facts={"share": 0.5}).to_bytes()
+
+
+def test_references_to_texts_are_found_wherever_they_stand(entry: Entry) -> None:
+    """A reference in facts and rows is listed by its digest."""
+    first, second = refer("first"), refer("second")
+    row = RowImage(table="records", key={"id": 1}, values={"body": first})
+    written = replace(entry, facts={"all": [second]}, rows=(row,)).to_bytes()
+    assert sorted(list_references(written)) == sorted([first["$text"], second["$text"]])
+
+
+def test_text_that_looks_like_a_reference_is_none(entry: Entry) -> None:
+    """An agent that writes the pattern into a text refers to nothing."""
+    forged = dump(refer("x")).decode()
+    more = {"$text": refer("x")["$text"], "more": 1}
+    written = replace(entry, facts={"note": forged, "other": more}).to_bytes()
+    assert list_references(written) == []
+
+
+def test_the_first_entry_carries_zeros(entry: Entry) -> None:
+    """Without an entry before, the previous hash is 64 zeros."""
+    assert entry.previous == GENESIS == "0" * 64

@@ -1,0 +1,91 @@
+"""Workers: threads that outlive what runs in them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import sys
+import threading
+
+import pytest
+
+from counterpoint.kernel.errors import NotFound, Unexpected
+from counterpoint.protocol.workers import Workers
+
+word: contextvars.ContextVar[str] = contextvars.ContextVar("word")
+
+
+def test_a_refusal_reaches_the_one_who_waits() -> None:
+    """An error of the tree is raised where the work was asked for."""
+
+    def work() -> None:
+        raise NotFound("no such thing")
+
+    with pytest.raises(NotFound, match="no such thing"):
+        asyncio.run(Workers().run(work))
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_thread_that_dies_is_told_and_replaced() -> None:
+    """Work that ends its thread is answered, and never uses the threads up."""
+
+    async def run() -> int:
+        workers = Workers(2)
+        for _ in range(5):
+            with pytest.raises(Unexpected):
+                await workers.run(sys.exit)
+        async with asyncio.timeout(10):
+            return await workers.run(lambda: 7)
+
+    assert asyncio.run(run()) == 7
+
+
+def test_no_more_work_runs_at_once_than_there_are_threads() -> None:
+    """The rest waits its turn and all of it is done."""
+    running, most, lock = 0, 0, threading.Lock()
+    both = threading.Barrier(2)
+
+    def work() -> None:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        both.wait(10)
+        with lock:
+            running -= 1
+
+    async def run() -> None:
+        workers = Workers(2)
+        await asyncio.gather(*(workers.run(work) for _ in range(10)))
+
+    asyncio.run(run())
+    assert most == 2
+
+
+def test_work_that_nobody_waits_for_any_more_is_not_begun() -> None:
+    """A call that was cancelled in the queue is dropped."""
+    begun, gate = threading.Event(), threading.Event()
+
+    async def run() -> None:
+        workers = Workers(1)
+        first = asyncio.ensure_future(workers.run(lambda: gate.wait(10)))
+        second = asyncio.ensure_future(workers.run(begun.set))
+        await asyncio.sleep(0)
+        second.cancel()
+        await asyncio.gather(second, return_exceptions=True)
+        gate.set()
+        await first
+        await workers.run(lambda: None)
+
+    asyncio.run(run())
+    assert not begun.is_set()
+
+
+def test_work_sees_the_context_of_the_one_who_asked() -> None:
+    """Variables of the context are those of the task that waits."""
+
+    async def run() -> str:
+        word.set("told")
+        return await Workers().run(word.get)
+
+    assert asyncio.run(run()) == "told"

@@ -1,0 +1,181 @@
+"""What every database does with rows: put, find, change, drop, select, count."""
+
+from __future__ import annotations
+
+import pytest
+
+from counterpoint.core.model.catalogue import NOUNS
+from counterpoint.core.model.rows import columns, image_of
+from counterpoint.core.model.work import Criterion, Item, Label, Project
+from counterpoint.kernel.errors import StateDiffers
+
+
+@pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: noun.table)
+def test_a_row_of_every_noun_comes_back_as_it_was(store, example, save, noun):
+    """What is put under a key is found under it, each field of its type."""
+    one = example(noun)
+    key = [getattr(one, name) for name in noun.key if name != "project"]
+    with store.writing("p") as writing:
+        save(writing, one)
+        assert writing.find(noun, *key) == one
+    with store.reading("p") as reading:
+        assert reading.find(noun, *key) == one
+        assert reading.select(noun) == [one]
+        assert reading.exists(noun)
+
+
+@pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: noun.table)
+def test_a_raw_row_holds_digests_in_place_of_prose(store, example, save, noun):
+    """Two databases with the same ledger have the same raw rows."""
+    one = example(noun)
+    row = image_of(one, {})
+    with store.writing("p") as writing:
+        save(writing, one)
+    with store.reading("p") as reading:
+        (raw,) = reading.table(noun)
+    for column, cell in zip(columns(noun), raw, strict=True):
+        if column.sort != "list":
+            assert cell == row[column.name]
+
+
+@pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: noun.table)
+def test_a_dropped_row_is_gone(store, example, save, noun):
+    """A row is dropped by its key, which need not name the project."""
+    one = example(noun)
+    key = {name: getattr(one, name) for name in noun.key}
+    with store.writing("p") as writing:
+        save(writing, one)
+        writing.drop(noun, key)
+        assert not writing.exists(noun)
+        with pytest.raises(StateDiffers):
+            writing.drop(noun, key)
+
+
+def test_a_second_put_replaces_the_row(store, task, save):
+    """A row has one image, the last."""
+    with store.writing("p") as writing:
+        save(writing, task(1, title="first"), task(1, title="second"))
+        assert [item.title for item in writing.select(Item)] == ["second"]
+
+
+def test_a_change_sets_some_columns(store, task, save):
+    """The columns that are not named stay."""
+    with store.writing("p") as writing:
+        save(writing, task(1, body="stays"))
+        writing.change(Item, {"id": "T-1"}, {"status": "active", "version": 2})
+        found = writing.find(Item, "T-1")
+    assert (found.status, found.version, found.body) == ("active", 2, "stays")
+
+
+def test_a_change_of_a_missing_row_is_refused(store):
+    """A change that meets no row would let the tables leave the ledger."""
+    with store.writing("p") as writing, pytest.raises(StateDiffers, match="T-9"):
+        writing.change(Item, {"id": "T-9"}, {"status": "active"})
+
+
+def test_a_change_of_the_key_is_a_fault_of_the_program(store, task, save):
+    """Rows do not change their names."""
+    with store.writing("p") as writing:
+        save(writing, task(1))
+        with pytest.raises(AssertionError):
+            writing.change(Item, {"id": "T-1"}, {"id": "T-2"})
+
+
+def test_filters_take_one_value_or_several(store, task, save):
+    """A tuple means any of its values; an empty one means none."""
+    with store.writing("p") as writing:
+        save(writing, task(1), task(2, category="active"), task(3, category="done"))
+        assert [i.number for i in writing.select(Item, category="done")] == [3]
+        assert [i.number for i in writing.select(Item, category=("open", "active"))] == [1, 2]
+        assert writing.select(Item, category=()) == []
+        assert writing.exists(Item, category="done", number=3)
+        assert not writing.exists(Item, category="done", number=1)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"nothing": 1},
+        {'id" = "id" OR "id': "x"},
+        {"order": "id; DROP TABLE items"},
+        {"order": "id sideways"},
+        {"order": "id,number", "after": ["T-1"]},
+    ],
+    ids=["no column", "injected column", "injected order", "no direction", "too few values"],
+)
+def test_an_unknown_name_never_becomes_sql(store, wrong):
+    """Names that are not columns are a fault of the program and reach no statement."""
+    with store.reading("p") as reading, pytest.raises(AssertionError):
+        reading.select(Item, **wrong)
+
+
+def test_hostile_values_are_only_values(store, task, save):
+    """Nothing in a value is syntax."""
+    hostile = "'; DROP TABLE items; -- \" \\ \0 ☃"
+    with store.writing("p") as writing:
+        save(writing, task(1, title=hostile, body=hostile, assignee=hostile))
+        (found,) = writing.select(Item, assignee=hostile)
+    assert found.title == found.body == hostile
+
+
+@pytest.mark.parametrize(
+    "order", ["number", "number desc", "priority,number", "priority desc,number desc",
+              "priority,number desc", "priority desc,title,number desc"]
+)  # fmt: skip
+def test_pages_follow_each_other_without_gap_or_repeat(store, task, save, order):
+    """Whatever the order, going on after the last row of a page gives the next rows."""
+    items = [task(n, priority=n * 7 % 3, title="ab"[n * 5 % 7 % 2]) for n in range(1, 30)]
+    names = [part.split(" ")[0] for part in order.split(",")]
+    with store.writing("p") as writing:
+        save(writing, *items)
+        whole = writing.select(Item, order=order)
+        paged: list[Item] = []
+        after: list[object] = []
+        while page := writing.select(Item, order=order, after=after, limit=4):
+            paged += page
+            after = [getattr(page[-1], name) for name in names]
+    assert paged == whole
+    assert sorted(paged, key=lambda item: item.number) == items
+
+
+def test_rows_come_by_key_unless_an_order_is_named(store, example, save):
+    """Numbers in a key order as numbers."""
+    with store.writing("p") as writing:
+        save(writing, *(example(Criterion, item="T-1", position=n) for n in (10, 9, 2)))
+        assert [c.position for c in writing.select(Criterion)] == [2, 9, 10]
+        assert [row[2] for row in writing.table(Criterion)] == [2, 9, 10]
+
+
+def test_counts_are_by_value(store, task, save):
+    """Every value that occurs has its count."""
+    with store.writing("p") as writing:
+        save(writing, task(1), task(2), task(3, category="done", parent="T-1"))
+        assert writing.counts(Item, "category") == {"done": 1, "open": 2}
+        assert writing.counts(Item, "category", parent="T-1") == {"done": 1}
+        assert writing.counts(Label, "name") == {}
+
+
+def test_the_last_number_is_the_highest(store, task, save):
+    """It begins at 0 and orders as a number."""
+    with store.writing("p") as writing:
+        assert writing.last_number(Item) == 0
+        save(writing, task(9), task(10))
+        assert writing.last_number(Item) == 10
+
+
+def test_a_row_of_another_project_cannot_be_written(store, task, save):
+    """A transaction is bound to its project."""
+    with store.writing("p") as writing:
+        with pytest.raises(AssertionError):
+            save(writing, task(1, project="other"))
+        with pytest.raises(AssertionError):
+            writing.drop(Item, {"project": "other", "id": "T-1"})
+
+
+def test_all_projects_are_listed_by_id(store, example, save):
+    """The one question that is not bound to a project."""
+    assert store.projects() == []
+    for name in ("two", "one"):
+        with store.writing(name) as writing:
+            save(writing, example(Project, project=name))
+    assert [project.project for project in store.projects()] == ["one", "two"]

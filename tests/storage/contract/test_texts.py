@@ -1,0 +1,49 @@
+"""What every database does with the texts of prose columns."""
+
+from __future__ import annotations
+
+from counterpoint.core.model.journal import Outcome, Record
+from counterpoint.core.model.rows import REDACTED
+from counterpoint.kernel.canonical import text_digest
+
+
+def test_texts_are_kept_once_by_digest(store):
+    """Keeping a text again changes nothing; all come back by digest."""
+    texts = {text_digest(word): word for word in ("one", "two", "three")}
+    with store.writing("p") as writing:
+        writing.keep(texts)
+        writing.keep(texts)
+    with store.reading("p") as reading:
+        assert list(reading.texts()) == sorted(texts.items())
+        assert reading.text(text_digest("two")) == "two"
+        assert reading.text(text_digest("four")) is None
+
+
+def test_a_redacted_text_reads_as_redacted_everywhere(store, example, save):
+    """Prose and lists of prose; what was empty stays empty; the digest stays."""
+    record = example(Record, body="secret", details="", resolution="kept")
+    outcome = example(Outcome, remarks=("secret", "too"))
+    with store.writing("p") as writing:
+        save(writing, record, outcome)
+        before = list(writing.table(Record))
+    with store.writing("p") as writing:
+        writing.forget(text_digest("secret"))
+        writing.forget(text_digest('["secret","too"]'))
+    with store.reading("p") as reading:
+        found = reading.find(Record, record.id)
+        assert (found.body, found.details, found.resolution) == (REDACTED, "", "kept")
+        assert reading.select(Record) == [found]
+        assert reading.find(Outcome, outcome.item, outcome.token).remarks == (REDACTED,)
+        assert reading.text(text_digest("secret")) is None
+        assert list(reading.table(Record)) == before
+
+
+def test_a_redacted_text_is_found_no_more(store, example, save):
+    """The search forgets it too, and keeps the title."""
+    with store.writing("p") as writing:
+        save(writing, example(Record, title="Invoice", body="secret"))
+        writing.forget(text_digest("secret"))
+    with store.reading("p") as reading:
+        assert reading.search(["secret"]) == []
+        assert reading.search(["invoice"])
+    assert store.faults() == []

@@ -1,0 +1,135 @@
+"""A database is brought forward whole or not at all, and never by a program that is too old."""
+
+from __future__ import annotations
+
+import stat
+
+import apsw
+import pytest
+
+from counterpoint.kernel.errors import StoreCorrupt, StoreNewer
+from counterpoint.storage import migrate
+from counterpoint.storage.migrate import Migration
+from counterpoint.storage.sqlite import MEMORY, SqliteStore
+
+FIRST = migrate.packaged()
+LAST = FIRST[-1].number
+
+
+def _sql(place, text):
+    connection = apsw.Connection(str(place))
+    try:
+        return connection.execute(text).fetchall()
+    finally:
+        connection.close()
+
+
+@pytest.fixture
+def place(tmp_path):
+    """Give the file of a database of the version before."""
+    file = tmp_path / "store.db"
+    SqliteStore(file, known=FIRST).close()
+    return file
+
+
+def _next(sql):
+    return (*FIRST, Migration(LAST + 1, "9001_next.sql", sql))
+
+
+def test_the_packaged_migrations_are_numbered_without_gap():
+    """The first is 1, the next is one more."""
+    assert [migration.number for migration in FIRST] == list(range(1, LAST + 1))
+
+
+def test_a_fresh_database_says_what_it_is(place):
+    """Its version and mark are in the header; no backup of nothing is made."""
+    assert _sql(place, "PRAGMA user_version") == [(LAST,)]
+    assert _sql(place, "PRAGMA application_id") == [(migrate.APPLICATION,)]
+    assert _sql(place, "PRAGMA journal_mode") == [("wal",)]
+    assert list(place.parent.glob("*.backup")) == []
+
+
+def test_an_older_database_is_brought_forward_with_a_backup(place, task, save):
+    """The copy has the old version and the rows; the database has both and the new table."""
+    store = SqliteStore(place, known=FIRST)
+    with store.writing("p") as writing:
+        save(writing, task(1))
+    store.close()
+    store = SqliteStore(place, known=_next("CREATE TABLE added (x TEXT) STRICT"))
+    with store.reading("p") as reading:
+        assert reading.find(type(task(1)), "T-1") == task(1)
+    store.close()
+    assert _sql(place, "PRAGMA user_version") == [(LAST + 1,)]
+    assert _sql(place, "SELECT count(*) FROM added") == [(0,)]
+    backup = place.with_name(f"store.db.before-{LAST + 1}.backup")
+    assert _sql(backup, "PRAGMA user_version") == [(LAST,)]
+    assert _sql(backup, "SELECT id FROM items") == [("T-1",)]
+
+
+def test_a_migration_that_fails_leaves_the_old_version(place):
+    """All of the file runs or none of it, and an older program still opens the database."""
+    broken = _next("CREATE TABLE added (x TEXT) STRICT; INSERT INTO nowhere VALUES (1)")
+    with pytest.raises(apsw.SQLError):
+        SqliteStore(place, known=broken)
+    assert _sql(place, "PRAGMA user_version") == [(LAST,)]
+    assert _sql(place, "SELECT name FROM sqlite_schema WHERE name = 'added'") == []
+    SqliteStore(place, known=FIRST).close()
+
+
+def test_a_newer_database_is_refused_by_name_and_version(place):
+    """An older program does not touch what it does not know."""
+    SqliteStore(place, known=_next("CREATE TABLE added (x TEXT) STRICT")).close()
+    with pytest.raises(StoreNewer, match=rf"store\.db has version {LAST + 1}") as refusal:
+        SqliteStore(place, known=FIRST)
+    assert refusal.value.facts["version"] == LAST + 1
+    assert refusal.value.facts["known"] == LAST
+
+
+def test_an_edited_migration_is_refused(place):
+    """A database made with another text of the same file has a shape nobody knows."""
+    first = FIRST[0]
+    edited = (first._replace(sql=first.sql + "-- edited"), *FIRST[1:])
+    with pytest.raises(StoreCorrupt, match=first.name):
+        SqliteStore(place, known=edited)
+
+
+def test_a_database_of_another_program_is_refused(tmp_path):
+    """Neither a foreign mark nor unmarked tables are taken over."""
+    for name, sql in (("marked", "PRAGMA application_id = 7"), ("bare", "CREATE TABLE t (x)")):
+        place = tmp_path / name
+        _sql(place, sql)
+        before = place.read_bytes()
+        with pytest.raises(StoreCorrupt, match="another program"):
+            SqliteStore(place)
+        assert place.read_bytes() == before
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path):
+    """And left as it is."""
+    place = tmp_path / "letter.txt"
+    place.write_text("Dear reader, " * 200)
+    with pytest.raises(StoreCorrupt, match=r"letter\.txt"):
+        SqliteStore(place)
+    assert place.read_text() == "Dear reader, " * 200
+
+
+def test_a_database_in_memory_has_every_migration():
+    """It begins empty each time."""
+    store = SqliteStore(MEMORY)
+    assert store.faults() == []
+    store.close()
+
+
+def test_only_the_owner_can_read_what_is_made(tmp_path, task, save):
+    """The folder, the database, its companions, a backup."""
+    place = tmp_path / "made" / "store.db"
+    store = SqliteStore(place)
+    with store.writing("p") as writing:
+        save(writing, task(1))
+    store.backup(tmp_path / "made" / "copy.db")
+    files = {file.name for file in place.parent.iterdir()}
+    assert files == {"store.db", "store.db-wal", "store.db-shm", "store.db-queue", "copy.db"}
+    for name in files:
+        assert stat.S_IMODE((place.parent / name).stat().st_mode) == 0o600
+    assert stat.S_IMODE(place.parent.stat().st_mode) == 0o700
+    store.close()

@@ -1,0 +1,133 @@
+"""The tables of SQLite fit the nouns, the ledger only grows, and questions find their indexes."""
+
+from __future__ import annotations
+
+import apsw
+import pytest
+
+from counterpoint.core.model.catalogue import NOUNS
+from counterpoint.core.model.journal import Receipt, Record, Submission, Verdict
+from counterpoint.core.model.rows import columns
+from counterpoint.core.model.sessions import Claim, Handoff, Session
+from counterpoint.core.model.work import Dependency, Item, Label
+from counterpoint.storage import statements
+from counterpoint.storage.sqlite import SqliteStore
+
+
+@pytest.fixture
+def connection(tmp_path):
+    """Give a bare connection to a database with two entries, as a stranger would have."""
+    place = tmp_path / "store.db"
+    SqliteStore(place).close()
+    opened = apsw.Connection(str(place))
+    for sequence in (0, 1):
+        opened.execute("INSERT INTO entries VALUES ('p', ?, x'00', x'00', '', '', '')", (sequence,))
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: noun.table)
+def test_the_columns_of_a_table_are_the_fields_of_its_noun(connection, noun):
+    """Same names, same order, same types, same key; nothing may be NULL."""
+    found = connection.execute(f"PRAGMA table_info({noun.table})").fetchall()
+    assert [(name, kind, required) for _, name, kind, required, _, _ in found] == [
+        (column.name, "INTEGER" if column.sort == "int" else "TEXT", 1) for column in columns(noun)
+    ]
+    key = sorted((place, name) for _, name, _, _, _, place in found if place)
+    assert tuple(name for _, name in key) == noun.key
+
+
+def test_every_table_is_strict(connection):
+    """No column holds a value of another type."""
+    (loose,) = connection.execute(
+        "SELECT group_concat(name) FROM pragma_table_list"
+        " WHERE type = 'table' AND NOT strict AND name NOT LIKE 'sqlite%'"
+    ).fetchone()
+    assert loose is None
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE entries SET data = x'01' WHERE sequence = 0",
+        "UPDATE entries SET sequence = 9 WHERE sequence = 1",
+        "DELETE FROM entries WHERE sequence = 1",
+        "DELETE FROM entries",
+        "INSERT INTO entries VALUES ('p', 3, x'00', x'00', '', '', '')",
+        "INSERT INTO entries VALUES ('p', -1, x'00', x'00', '', '', '')",
+        "INSERT OR REPLACE INTO entries VALUES ('p', 1, x'01', x'00', '', '', '')",
+        "REPLACE INTO entries VALUES ('p', 0, x'01', x'00', '', '', '')",
+        "INSERT INTO entries VALUES ('q', 1, x'00', x'00', '', '', '')",
+    ],
+)
+def test_a_stranger_with_a_shell_cannot_change_the_ledger(connection, statement):
+    """Nothing is changed, deleted, replaced, or appended out of order."""
+    with pytest.raises(apsw.ConstraintError):
+        connection.execute(statement)
+    rows = connection.execute("SELECT sequence, data FROM entries ORDER BY sequence").fetchall()
+    assert rows == [(0, b"\0"), (1, b"\0")]
+
+
+SHAPES = [
+    (Item, {"kind": "k", "category": "open", "blockers": 0}, "priority,number", True),
+    (Item, {"kind": "k", "category": "open", "blockers": 0, "root": "r"}, "priority,number", True),
+    (Item, {"parent": "x"}, "position", True),
+    (Item, {}, "number", True),
+    (Item, {}, "number desc", True),
+    (Label, {"name": "x"}, "item", True),
+    (Dependency, {"needs": "x"}, "item", False),
+    (Dependency, {"item": "x"}, "needs", False),
+    (Claim, {"state": "live"}, "leased_until", True),
+    (Record, {"item": "x", "kind": "k"}, "number desc", True),
+    (Record, {"kind": "k", "status": "open"}, "number", True),
+    (Record, {}, "number desc", True),
+    (Handoff, {"session": "x"}, "number desc", True),
+    (Handoff, {"item": "x"}, "number desc", True),
+    (Receipt, {"item": "x"}, "number desc", True),
+    (Submission, {"item": "x"}, "number desc", True),
+    (Verdict, {"item": "x"}, "number desc", True),
+]
+
+
+@pytest.mark.parametrize(("noun", "equal", "order", "after"), SHAPES)
+def test_listing_reads_an_index_in_order(connection, noun, equal, order, after):
+    """Neither a whole table nor a sorting of all that match: the cost is that of the page."""
+    shape, _ = statements.shaped(equal)
+    for going_on in {False, after}:
+        text = statements.select(noun, shape, order, after=going_on)
+        plan = _plan(connection, text)
+        assert "SCAN" not in plan
+        assert "TEMP B-TREE" not in plan
+        assert " INDEX " in plan or "PRIMARY KEY" in plan
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(statements.find(noun) for noun in NOUNS),
+        *(statements.last_number(n) for n in (Item, Record, Receipt, Submission, Verdict, Handoff)),
+        statements.exists(Claim, (("session", -1),)),
+        statements.exists(Session, (("agent", -1),)),
+        statements.exists(Item, (("category", 3), ("parent", -1))),
+        statements.counts(Item, "category", (("parent", -1),)),
+    ],
+)
+def test_looking_up_reads_no_whole_table(connection, text):
+    """Keys, last numbers and existence are answered from an index, without sorting."""
+    plan = _plan(connection, text)
+    assert "SCAN" not in plan
+    assert "TEMP B-TREE" not in plan
+    assert "(project=? AND" in plan or "max(number)" in text or "projects" in text
+
+
+def test_going_on_in_ready_work_starts_at_the_place(connection):
+    """The page after a place is found by the index, not by walking from the beginning."""
+    shape, _ = statements.shaped({"kind": "k", "category": "open", "blockers": 0})
+    plan = _plan(connection, statements.select(Item, shape, "priority,number", after=True))
+    assert "blockers=? AND (priority,number)>(?,?)" in plan
+
+
+def _plan(connection: apsw.Connection, text: str) -> str:
+    bindings = (None,) * text.count("?")
+    rows = connection.execute(f"EXPLAIN QUERY PLAN {text}", bindings)
+    return "\n".join(row[3] for row in rows)
