@@ -15,7 +15,7 @@ from counterpoint.evidence.local import LocalEvidence
 from counterpoint.kernel.clock import SystemClock
 
 _SEED = """
-git init -q -b main .
+git init -q -b main --template= .
 mkdir dir
 seq 1 20 > a.txt; seq 30 50 > b.txt; seq 60 80 > dir/c.txt; echo one > dir/d.txt
 printf 'a\\0b' > blob.bin; ln -s a.txt link; echo '*.log' > .gitignore

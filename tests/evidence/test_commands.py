@@ -152,14 +152,13 @@ def test_a_child_left_behind_is_killed_and_does_not_hold_us_up(
     assert monotonic() - began < 5
 
 
+@pytest.mark.parametrize("goes_on", ["yes", "exec sleep 60"])
 def test_a_descendant_in_another_session_does_not_hold_us_up(
-    evidence: LocalEvidence, tmp_path: Path, stray: list[int]
+    evidence: LocalEvidence, tmp_path: Path, stray: list[int], goes_on: str
 ) -> None:
-    """It is beyond our reach, even while it goes on writing into the pipe."""
+    """It is beyond our reach, and keeps the pipe: writing without end, or silent."""
     began = monotonic()
-    script = (
-        "setsid sh -c 'echo $$ > pid; echo ready; yes' & while [ ! -s pid ]; do sleep 0.01; done"
-    )
+    script = f"setsid sh -c 'echo $$ > pid; {goes_on}' & while [ ! -s pid ]; do sleep 0.01; done"
     found = sh(evidence, tmp_path, script, limit_seconds=20, output_limit=100)
     stray.append(int((tmp_path / "pid").read_text()))
     assert found.exit_code == 0

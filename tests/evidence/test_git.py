@@ -141,6 +141,15 @@ def test_what_is_only_staged_is_a_warning(repo: Any) -> None:
     assert said(found, "`a.txt`: is staged with other content")
 
 
+def test_a_file_taken_from_the_index_alone_is_a_warning(repo: Any) -> None:
+    """It lies on disk as before, but the next commit would delete it."""
+    start = repo.evidence.snapshot(repo.root)
+    repo.sh("git rm -q --cached a.txt")
+    found = repo.evidence.compare(repo.root, start)
+    assert found.changes == ()
+    assert said(found, "`a.txt`: is staged with other content")
+
+
 def test_an_untracked_file_that_is_ignored_later_did_not_change(repo: Any) -> None:
     """Only the ignore file did."""
     repo.sh("echo u > u.tmp")
@@ -204,9 +213,10 @@ def test_an_ignored_folder_is_measured_by_hashes(repo: Any) -> None:
     assert (start.method, set(start.files)) == ("hash", {"f"})
 
 
-def test_the_repository_is_not_written(repo: Any) -> None:
-    """Neither the index nor any other file of git changes, even while another holds the lock."""
-    repo.sh("touch -d '2020-01-01' a.txt; echo x > fresh; echo y >> b.txt; touch .git/index.lock")
+@pytest.mark.parametrize("lock", [":", "touch .git/index.lock"])
+def test_the_repository_is_not_written(repo: Any, lock: str) -> None:
+    """Neither the index nor any other file of git changes, nor need its lock be free."""
+    repo.sh(f"touch -d '2020-01-01' a.txt; echo x > fresh; echo y >> b.txt; {lock}")
     start = Snapshot(method="git", commit=repo.head(), branch="main")
     before = repo.sh("find .git -type f -printf '%p %T@ %s\\n' | sort")
     found = repo.evidence.compare(repo.root, start)
@@ -220,7 +230,7 @@ def test_a_stranger_s_programs_are_not_run(repo: Any, tmp_path: Path) -> None:
     trap.write_text(f'#!/bin/sh\necho "$0 $*" >> {tmp_path}/sprung\ncat\n')
     trap.chmod(0o755)
     repo.sh(
-        f"echo '*.txt diff=trap' > .git/info/attributes; cp {trap} .git/hooks/post-index-change;"
+        f"mkdir -p .git/info .git/hooks; echo '*.txt diff=trap' > .git/info/attributes; cp {trap} .git/hooks/post-index-change;"
         f"for key in core.fsmonitor diff.external diff.trap.command diff.trap.textconv core.pager"
         f" core.editor; do git config $key {trap}; done"
     )
@@ -324,15 +334,12 @@ def test_an_orphan_branch_is_a_warning(repo: Any) -> None:
     assert (kinds(found), found.commits) == ({"a.txt": "modified"}, ())
 
 
-def test_a_submodule_without_a_commit_is_a_warning(repo: Any) -> None:
-    """It has nothing that could be its mark."""
-    repo.sh(
-        "git -c protocol.file.allow=always clone -q . ../inner;"
-        "git -c protocol.file.allow=always submodule --quiet add ../inner sub; git commit -qm sub;"
-        "git -C sub checkout -q --orphan none"
-    )
-    assert repo.evidence.snapshot(repo.root).files == {"sub": ""}
-    assert repo.evidence.snapshot(repo.root).warnings == ("`sub` is a submodule without a commit",)
+def test_a_file_that_became_an_empty_repository_is_deleted(repo: Any) -> None:
+    """What stands there now is no part of this tree, and has no commit to be known by."""
+    repo.sh("echo u > inner")
+    start = repo.evidence.snapshot(repo.root)
+    repo.sh("rm inner; git init -q inner")
+    assert kinds(repo.evidence.compare(repo.root, start)) == {"inner": "deleted"}
 
 
 def test_a_bare_repository_is_measured_by_hashes(bare_folder: Any) -> None:

@@ -96,6 +96,11 @@ CLEAN = {
     "a change of equal size falls in the same second": Situation(
         before="echo 111 > a.txt; git commit -qam same", task="echo 222 > a.txt"
     ),
+    "a change leaves size and time as they were": Situation(
+        before="git config core.trustctime false; echo 111 > a.txt; touch -d @1700000000 a.txt;"
+        "git commit -qam same; touch -d @1700000000 .git/index",
+        task="echo 222 > a.txt; touch -d @1700000000 a.txt",
+    ),
     "line ends are rewritten by attributes": Situation(
         before="echo '*.txt text eol=lf' > .gitattributes; " + COMMIT,
         task="printf 'one\\r\\ntwo\\r\\n' > crlf.txt; sed -i 's/$/\\r/' a.txt",
@@ -131,7 +136,7 @@ DIRTY = {
     "a dirty file is renamed": Situation(before="echo d >> a.txt", task="git mv a.txt e.txt"),
     "a deleted file is made again": Situation(before="rm a.txt", task="echo other > a.txt"),
     "an old copy does not steal a rename": Situation(
-        before="cp a.txt copy.txt", task="mv a.txt b2.txt"
+        before="cp a.txt aa.txt", task="mv a.txt zz.txt"
     ),
     "an old deletion does not steal a rename": Situation(
         before="cp a.txt twin.txt; " + COMMIT + "; rm twin.txt", task="mv a.txt moved.txt"

@@ -20,6 +20,7 @@ IGNORES = {
     "anchored names": "echo '/top\ndir/inner' > .gitignore",
     "folders only": "echo 'build/' > .gitignore; rm -rf build; echo file > build",
     "an exception": "echo '*.pyc\n!keep.pyc' > .gitignore",
+    "an exception for a folder, not for what is in it": "echo '*.pyc\n!dir' > .gitignore",
     "an exception below an ignored folder": "echo 'build/\n!build/keep' > .gitignore",
     "everything but a kind": "printf '*\n!*/\n!*.py\n!.gitignore\n' > .gitignore",
     "a deeper file decides": "echo '*.pyc' > .gitignore; echo '!*.pyc' > dir/.gitignore",

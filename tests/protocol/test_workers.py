@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import sys
 import threading
+from queue import SimpleQueue
 
 import pytest
 
@@ -25,9 +26,10 @@ def test_a_refusal_reaches_the_one_who_waits() -> None:
         asyncio.run(Workers().run(work))
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_thread_that_dies_is_told_and_replaced() -> None:
+def test_a_thread_that_dies_is_told_and_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work that ends its thread is answered, and never uses the threads up."""
+    deaths: SimpleQueue[object] = SimpleQueue()
+    monkeypatch.setattr(threading, "excepthook", deaths.put)
 
     async def run() -> int:
         workers = Workers(2)
@@ -38,6 +40,8 @@ def test_a_thread_that_dies_is_told_and_replaced() -> None:
             return await workers.run(lambda: 7)
 
     assert asyncio.run(run()) == 7
+    for _ in range(5):
+        deaths.get(timeout=10)
 
 
 def test_no_more_work_runs_at_once_than_there_are_threads() -> None:

@@ -1,4 +1,4 @@
-"""A database is brought forward whole or not at all, and never by a program that is too old."""
+"""A database is brought forward whole or not at all, never by an old program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of SQLite fit the nouns, the ledger only grows, and questions find their indexes."""
+"""The tables fit the nouns, the ledger only grows, questions find an index."""
 
 from __future__ import annotations
 

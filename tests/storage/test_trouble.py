@@ -1,4 +1,4 @@
-"""Whatever is wrong with the disk or the file is told clearly, and nothing is half-done."""
+"""What is wrong with disk or file is told clearly, and nothing is half-done."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Snapshots and comparisons of a working tree that git knows.
 
 1. Only paths below the given root count, which may be any folder of the working tree; they are
-   relative to it. `.counterpoint` at the root and at the top of the working tree never counts, nor
-   do ignored files. A repository inside the tree that is not a submodule is another tree: it is
-   named in a warning and not looked into. A submodule counts by the commit it is on.
+   relative to it. `.counterpoint` at the root never counts, nor do ignored files. A repository
+   inside the tree that is not a submodule is another tree: it is named in a warning and not looked
+   into. A submodule counts by the commit it is on.
 2. A snapshot is HEAD, the branch, and the mark of every path that is staged, unstaged, in conflict
    or untracked. Modes are not part of a mark.
 3. A comparison measures from the start commit; without one (no commit yet) from the empty tree. If
@@ -202,7 +202,7 @@ class GitTree:
             try:
                 return Mark(digest=inside.line("rev-parse", "--verify", "--quiet", "HEAD"))
             except GitRefused:
-                return Mark(remark="is a submodule without a commit")
+                return Mark()
         return mark(self.git.folder, path)
 
     def _status(self) -> _Status:

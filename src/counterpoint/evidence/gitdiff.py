@@ -39,7 +39,7 @@ _DIFF = (
     "--numstat",
     "-z",
 )
-BELOW = (".", ":(exclude).counterpoint", ":(exclude,top).counterpoint")
+BELOW = (".", ":(exclude).counterpoint")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Where a project's tree and its `.counterpoint` folder are, found from any folder below.
+"""Where a project's tree and its data folder are, found from any folder below.
 
 1. The tree is the nearest folder upwards that has a `.git`; without one, the starting folder itself, or
 the nearest folder upwards that has a `.counterpoint`.

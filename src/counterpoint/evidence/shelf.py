@@ -1,4 +1,4 @@
-"""Files beside the database: templates of plans, and the checkpoint that was anchored last."""
+"""Files beside the database: templates of plans, and the last checkpoint."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TemplateShelf:
         own = self.folder / f"{name}{_SUFFIX}"
         if own.is_file():
             return own.read_text(encoding="utf-8")
-        shipped = resources.files("counterpoint") / "templates" / f"{name}{_SUFFIX}"
+        shipped = resources.files("counterpoint.evidence") / "templates" / f"{name}{_SUFFIX}"
         if shipped.is_file():
             return shipped.read_text(encoding="utf-8")
         raise NotFound(
@@ -36,7 +36,7 @@ class TemplateShelf:
 
     def names(self) -> list[str]:
         """Answer the names of all templates."""
-        shipped = (resources.files("counterpoint") / "templates").iterdir()
+        shipped = (resources.files("counterpoint.evidence") / "templates").iterdir()
         own = self.folder.iterdir() if self.folder.is_dir() else ()
         files = {entry.name for entry in (*shipped, *own)}
         return sorted(name.removesuffix(_SUFFIX) for name in files if name.endswith(_SUFFIX))

@@ -9,6 +9,11 @@ from __future__ import annotations
 
 import hashlib
 
+# RFC 3629, section 3: from these first bytes on, a character has one byte more; the bytes after
+# the first all begin with the bits 10.
+_LONGER_FROM = (0xC0, 0xE0, 0xF0)
+_MASK, _CONTINUATION = 0xC0, 0x80
+
 
 class Transcript:
     """Bytes as they came, in bounded memory."""
@@ -57,14 +62,14 @@ def _marker(left_out: int) -> bytes:
 
 
 def _continues(byte: int) -> bool:
-    return byte & 0xC0 == 0x80  # noqa: PLR2004 - 10xxxxxx, RFC 3629 section 3
+    return byte & _MASK == _CONTINUATION
 
 
 def _without_cut_end(part: bytearray) -> bytearray:
     for back in range(1, min(4, len(part)) + 1):
         first = part[-back]
         if not _continues(first):
-            length = 1 + (first >= 0xC0) + (first >= 0xE0) + (first >= 0xF0)  # noqa: PLR2004 - as above
+            length = 1 + sum(first >= lowest for lowest in _LONGER_FROM)
             return part[:-back] if length > back else part
     return part
 

@@ -1,4 +1,4 @@
-"""A surface: the tools, resources and prompts that one dialect offers, and how it answers.
+"""A surface: what one dialect offers over MCP, and how it answers.
 
 A tool call is answered in this order: (1) the tool is looked up (`UnknownTool` leaves the surface,
 for it is an error of the protocol); (2) `around` opens; (3) the arguments are checked, every fault

@@ -1,4 +1,4 @@
-"""Threads for the synchronous work behind a server: few, lazy and never waited for at exit.
+"""Threads for the synchronous work behind a server, never waited for at exit.
 
 The threads are daemons, for a process that is told to end must not wait for a tool that runs:
 nothing that was not answered counts as done.

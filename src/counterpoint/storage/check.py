@@ -1,4 +1,4 @@
-"""What SQLite and the search index find wrong when they look through the whole file."""
+"""What is found wrong with a database by looking through the whole file."""
 
 from __future__ import annotations
 

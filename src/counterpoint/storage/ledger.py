@@ -1,4 +1,4 @@
-"""How a project's ledger lies in SQLite: entries, where they end, and the tree's hashes.
+"""How a ledger lies in SQLite: entries, where they end, the tree's hashes.
 
     entries  (project, sequence)         the bytes of each entry and its leaf hash; only grows
     heads    (project)                   how many entries there are, the last leaf, the frontier

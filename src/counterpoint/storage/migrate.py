@@ -106,21 +106,17 @@ def bring_forward(connection: apsw.Connection, where: str, known: tuple[Migratio
 
 
 def _apply(connection: apsw.Connection, migration: Migration) -> None:
+    """Run one file in a transaction; if it fails, whoever opened the connection closes it."""
     connection.execute("BEGIN IMMEDIATE")
-    try:
-        connection.execute(_NOTES)
-        connection.execute(migration.sql)
-        connection.execute(
-            "INSERT INTO migrations (number, name, sha256) VALUES (?, ?, ?)",
-            (migration.number, migration.name, migration.digest),
-        )
-        connection.pragma("application_id", APPLICATION)
-        connection.pragma("user_version", migration.number)
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+    connection.execute(_NOTES)
+    connection.execute(migration.sql)
+    connection.execute(
+        "INSERT INTO migrations (number, name, sha256) VALUES (?, ?, ?)",
+        (migration.number, migration.name, migration.digest),
+    )
+    connection.pragma("application_id", APPLICATION)
+    connection.pragma("user_version", migration.number)
+    connection.execute("COMMIT")
 
 
 def copy(connection: apsw.Connection, target: Path) -> None:

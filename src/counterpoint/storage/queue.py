@@ -1,4 +1,4 @@
-"""A fair queue of writers across threads and processes, on byte ranges of one file.
+"""A fair queue of writers across threads and processes, in one small file.
 
 SQLite lets whoever asks at the lucky moment write next, so that under load a writer can wait for as
 long as the others go on. Here they draw tickets and go in turn. The file lies beside the database:

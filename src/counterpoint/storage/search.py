@@ -1,4 +1,4 @@
-"""Full-text search over what people and agents wrote, kept in step by the transaction that wrote it.
+"""Full-text search over what people and agents wrote, in step with the rows.
 
     noun         title        body     about   kind
     Item         title        body     id      its kind

@@ -1,4 +1,4 @@
-"""The store on SQLite: one file (or memory), one writer at a time, any number of readers.
+"""The store on SQLite: one writer at a time, any number of readers.
 
 Rules: (1) a write stands in line (queue.py), begins IMMEDIATE, and is on the disk when its block has
 ended (WAL, synchronous=FULL); whatever the block raises undoes all of it. (2) A reading sees the

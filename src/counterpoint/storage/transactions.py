@@ -1,4 +1,4 @@
-"""One project's rows inside one transaction on SQLite: the port's Reading and Writing."""
+"""One project's rows inside one transaction: the port's Reading and Writing."""
 
 from __future__ import annotations
 

@@ -189,6 +189,27 @@ def test_all_departures_of_an_entry_are_named(chain_of: Chain) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [
+        ("sequence", 7),
+        ("sequence", 1),
+        ("previous", "a" * 64),
+        ("project", "prj_other"),
+        ("time", "2026-11-20T09:59:59.999Z"),
+    ],
+)
+def test_a_last_entry_with_one_departure_is_found(
+    chain_of: Chain, field: str, wrong: object
+) -> None:
+    """Each rule is judged alone, where no later entry could give it away."""
+    entries = chain_of(3)
+    entries[2] = edited(entries[2], **{field: wrong})
+    (found,) = faults_of(entries)
+    assert isinstance(found, ChainBroken)
+    assert found.facts["found"] == wrong
+
+
 def test_an_entry_of_another_project_is_found(chain_of: Chain) -> None:
     """A sound ledger of another project is not this project's ledger."""
     with pytest.raises(ChainBroken, match="prj_other"):

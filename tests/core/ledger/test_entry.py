@@ -246,7 +246,7 @@ def test_what_cannot_be_canonical_is_not_written(entry: Entry) -> None:
 
 def test_references_to_texts_are_found_wherever_they_stand(entry: Entry) -> None:
     """A reference in facts and rows is listed by its digest."""
-    first, second = refer("first"), refer("second")
+    first, second = refer(canonical.text_digest("first")), refer(canonical.text_digest("second"))
     row = RowImage(table="records", key={"id": 1}, values={"body": first})
     written = replace(entry, facts={"all": [second]}, rows=(row,)).to_bytes()
     assert sorted(list_references(written)) == sorted([first["$text"], second["$text"]])
@@ -254,8 +254,8 @@ def test_references_to_texts_are_found_wherever_they_stand(entry: Entry) -> None
 
 def test_text_that_looks_like_a_reference_is_none(entry: Entry) -> None:
     """An agent that writes the pattern into a text refers to nothing."""
-    forged = dump(refer("x")).decode()
-    more = {"$text": refer("x")["$text"], "more": 1}
+    forged = dump(refer(canonical.text_digest("x"))).decode()
+    more = {"$text": refer(canonical.text_digest("x"))["$text"], "more": 1}
     written = replace(entry, facts={"note": forged, "other": more}).to_bytes()
     assert list_references(written) == []
 

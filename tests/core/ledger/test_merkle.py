@@ -285,6 +285,15 @@ def test_a_false_consistency_proof_is_refused(first: int, second: int) -> None:
         verify_consistency(first, second, LEAVES[-1], young, path)
 
 
+def test_a_proof_for_a_smaller_tree_is_too_short() -> None:
+    """A path that ends below the root of the claimed size is refused, though its hashes fit."""
+    small = slow_root(LEAVES[:4])
+    with pytest.raises(ProofMismatch):
+        verify_inclusion(1, 5, LEAVES[1], slow_path(1, LEAVES[:4]), small)
+    with pytest.raises(ProofMismatch):
+        verify_consistency(2, 5, slow_root(LEAVES[:2]), small, slow_proof(2, LEAVES[:4]))
+
+
 def test_equal_sizes_are_consistent_only_with_equal_roots() -> None:
     """Two roots of one size prove that there are two histories."""
     root = slow_root(LEAVES[:5])

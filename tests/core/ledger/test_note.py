@@ -73,6 +73,17 @@ def test_a_good_signature_does_not_excuse_a_false_one() -> None:
         verify_note(note, VerifierKey.from_text(PETER))
 
 
+def test_another_key_of_the_same_name_does_not_disturb(key: Any, stranger: Any) -> None:
+    """Keys of one name are told apart by their ids, as when a key is replaced."""
+    ours = seal_note("text\n", key.private.sign, key.public)
+    theirs = seal_note("text\n", stranger.private.sign, stranger.public)
+    both = open_note(ours + theirs.splitlines(keepends=True)[-1])
+    verify_note(both, key.public)
+    verify_note(both, stranger.public)
+    with pytest.raises(ProofMismatch, match="not signed"):
+        verify_note(open_note(theirs), key.public)
+
+
 def test_a_signature_of_the_wrong_length_is_refused() -> None:
     """Too few bytes are no signature and no crash."""
     raw = base64.b64decode(PETERS_NOTE.rsplit(maxsplit=1)[-1])

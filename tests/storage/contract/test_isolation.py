@@ -1,4 +1,4 @@
-"""What every database promises about transactions, and about projects beside each other."""
+"""What every database promises about transactions and neighbouring projects."""
 
 from __future__ import annotations
 

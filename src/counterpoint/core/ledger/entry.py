@@ -21,7 +21,7 @@ Layout of the object, always with all ten keys:
 
 A row image is an object with `t` (table, not empty), `k` (object: column → text or integer: the key
 of the row inside the project, empty where a project has one row) and exactly one of
-    v    object: every column of the row, or null: the row was deleted
+    v    object: every column of the row but the empty ones ("", 0, []), or null: the row was deleted
     c    object: only the columns that changed
 
 A text that may later have to be blotted out stands outside of the entry: in its place is an object
@@ -75,7 +75,8 @@ class RowImage:
     """One row of a table after a write.
 
     key: what finds the row inside the project.
-    values: column → value, every column if `whole`, else only those that changed; None: deleted.
+    values: column → value, every column that is not empty if `whole`, else those that changed;
+        None: the row was deleted.
     """
 
     table: str
@@ -192,9 +193,9 @@ def _add_text_faults(value: dict[str, Any], faults: list[str]) -> list[str]:
     return faults
 
 
-def refer(text: str) -> dict[str, str]:
-    """Answer what stands in an entry for a text that is kept outside of it."""
-    return {"$text": canonical.text_digest(text)}
+def refer(digest: str) -> dict[str, str]:
+    """Answer what stands in an entry for a text that is kept outside of it, by its SHA-256."""
+    return {"$text": digest}
 
 
 def list_references(data: bytes) -> list[str]:

@@ -113,6 +113,12 @@ def _keep(text: str, texts: dict[str, str]) -> str:
     return digest
 
 
+def empty_row(noun: type[Noun]) -> dict[str, Json]:
+    """Answer the image of a row in which everything is empty: what a whole image leaves out."""
+    empty: dict[Sort, Json] = {"int": 0, "list": [], "text": "", "prose": "", "proses": ""}
+    return {name: empty[sort] for name, sort in columns(noun)}
+
+
 def cell_of(value: Json) -> Cell:
     """Answer what a table holds for a value of a row image."""
     if isinstance(value, str | int):

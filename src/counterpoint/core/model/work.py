@@ -1,4 +1,4 @@
-"""Work: the small header every item has, and the facets kept in tables of their own."""
+"""Work: the small header of an item, and its facets in tables of their own."""
 
 from __future__ import annotations
 

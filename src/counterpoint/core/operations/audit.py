@@ -24,7 +24,7 @@ from counterpoint.core.ledger.merkle import (
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.model.answers import Audit, Proof, Rebuilt
 from counterpoint.core.model.catalogue import BY_TABLE, NOUNS
-from counterpoint.core.model.rows import Noun, columns
+from counterpoint.core.model.rows import Noun, columns, empty_row
 from counterpoint.core.operations.recording.change import frontier_of
 from counterpoint.core.operations.recording.desk import Desk
 from counterpoint.core.ports.store import Reading, Store, Writing
@@ -231,7 +231,7 @@ def _apply(image: RowImage, writing: Writing) -> None:
         return
     values = {name: _plain(value) for name, value in image.values.items()}
     if image.whole:
-        writing.put(noun, {"project": writing.project, **image.key, **values})
+        writing.put(noun, {**empty_row(noun), "project": writing.project, **image.key, **values})
     else:
         writing.change(noun, image.key, values)
 

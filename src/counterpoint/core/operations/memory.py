@@ -1,4 +1,4 @@
-"""Remembered values: state that outlives a session, for a project or for one profile."""
+"""Remembered values: state that outlives a session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking at the whole: one item with all about it, the state of the project, a briefing."""
+"""Looking at the whole: an item with all about it, the state of the project."""
 
 from __future__ import annotations
 

@@ -210,4 +210,5 @@ def _link(change: Change, planned: Sequence[Planned], made: Sequence[Item]) -> N
             change.put(Dependency(project=item.project, item=item.id, needs=made[need].id))
     for place, part in enumerate(planned):
         for name in part.outside:
-            depend(change, change.get(Item, made[place].id), change.get(Item, name))
+            item = change.get(Item, made[place].id)
+            depend(change, item, change.get(Item, name), is_known=bool(made[0].parent))

@@ -1,4 +1,4 @@
-"""Ending a claimed item: the outcome, what was measured, and what follows for the others."""
+"""Ending a claimed item: outcome, evidence, and what follows for the others."""
 
 from __future__ import annotations
 

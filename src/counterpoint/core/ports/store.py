@@ -1,4 +1,4 @@
-"""What the core asks of a database: one project's rows, entries, texts and queries.
+"""What the core asks of a database, for one project at a time.
 
 A store gives out a `Reading` (a consistent view) and a `Writing` (one transaction, durable when its
 `with` block has ended, undone if the block raises). Both are bound to one project, so that no query

@@ -1,4 +1,4 @@
-"""Templates of plans: Markdown with `{{variable}}` or `{{variable=default}}` in it."""
+"""Templates of plans: Markdown with `{{variable}}` in it, or with a default."""
 
 from __future__ import annotations
 

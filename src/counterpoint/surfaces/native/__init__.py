@@ -1,1 +1,1 @@
-"""The native dialect: sixteen small verbs for people who come from no other system."""
+"""The native dialect: sixteen small verbs, for those who know no other."""

@@ -1,17 +1,16 @@
 """What one verb does to the tables, on its way to becoming one ledger entry.
 
 Rule 1: every mutation of every table happens on a `Change`. Rule 2: what it wrote stands in its entry as
-row images, with each text by its digest. Rule 3: secrets are masked here, before a row, a text or a fact
+row images, with each text by its digest; a whole image leaves out what is empty. Rule 3: secrets are masked here, before a row, a text or a fact
 is made from them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage
+from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage, refer
 from counterpoint.core.ledger.merkle import Frontier, leaf_hash
 from counterpoint.core.model.rows import Cell, N, Noun, columns, image_of
 from counterpoint.core.model.sessions import Session
@@ -38,7 +37,6 @@ class Change:
         self.subject = ""
         self.facts: dict[str, Json] = {}
         self.images: list[RowImage] = []
-        self._texts: dict[str, str] = {}
         self._seen: dict[tuple[str, tuple[Cell, ...]], dict[str, Json]] = {}
 
     def find(self, noun: type[N], *key: Cell) -> N | None:
@@ -65,19 +63,21 @@ class Change:
     def put(self, noun: Noun) -> None:
         """Write a row: only the changed columns if it was read here before."""
         kind = type(noun)
-        image = image_of(self._masked(noun), self._texts)
+        texts: dict[str, str] = {}
+        image = image_of(self._masked(noun), texts)
         place = self._place(noun)
         before = self._seen.get(place)
         self._seen[place] = image
         key = {name: image[name] for name in kind.key[1:]}
         if before is None:
-            self.writing.keep(self._texts)
+            self.writing.keep(texts)
             self.writing.put(kind, image)
-            self._log(kind, key, _without(image, ("project", *key)), whole=True)
+            told = {n: v for n, v in image.items() if v and n != "project" and n not in key}
+            self._log(kind, key, told, whole=True)
             return
         changed = {name: value for name, value in image.items() if before[name] != value}
         if changed:
-            self.writing.keep(self._texts)
+            self.writing.keep(texts)
             self.writing.change(kind, key, changed)
             self._log(kind, key, changed, whole=False)
 
@@ -160,7 +160,7 @@ class Change:
         if values is not None:
             prose = {name for name, sort in columns(kind) if sort in {"prose", "proses"}}
             values = {
-                name: {"$text": value} if value and name in prose else value
+                name: refer(value) if value and name in prose else value
                 for name, value in values.items()
             }
         self.images.append(RowImage(table=kind.table, key=key, values=values, whole=whole))
@@ -204,7 +204,3 @@ def missing(noun: type[Noun], *key: Cell) -> NotFound:
     """Answer the error for a row that is not there."""
     words = " ".join(str(part) for part in key)
     return NotFound(f"there is no {noun.__name__.lower()} {words!r} in this project")
-
-
-def _without(image: dict[str, Json], names: Sequence[str]) -> dict[str, Json]:
-    return {name: value for name, value in image.items() if name not in names}

@@ -1,4 +1,4 @@
-"""The desk a call works at: the caller, the project, and everything outside it may ask."""
+"""The desk a call works at: the caller, and everything it may ask outside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeping the counter of what is in the way right, as edges, gates and blockers come and go.
+"""Keeping right the counter of what is in an item's way.
 
 `Item.blockers` counts open things in the way, so that ready work is one look into an index. Every
 verb that opens or clears such a thing says so here, in the same transaction.
@@ -54,11 +54,15 @@ def obstruct(change: Change, needed: Item) -> None:
         shift(change, change.get(Item, edge.item), 1)
 
 
-def depend(change: Change, item: Item, needs: Item) -> Item:
-    """Make an item wait for another; CyclicDependency if that one waits for it."""
+def depend(change: Change, item: Item, needs: Item, *, is_known: bool = True) -> Item:
+    """Make an item wait for another; CyclicDependency if that one waits for it.
+
+    is_known: False for an item so fresh that nothing can wait for it, which saves the search.
+    """
     if change.find(Dependency, item.id, needs.id) is not None:
         return item
-    refuse_circle(change.writing, item, needs)
+    if is_known:
+        refuse_circle(change.writing, item, needs)
     change.put(Dependency(project=item.project, item=item.id, needs=needs.id))
     return shift(change, item, int(needs.category != "done"))
 

@@ -1,0 +1,150 @@
+"""What agents connect to: the MCP server on standard input and output, and its tools."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
+from typing import Final, TypeVar
+
+import click
+
+from counterpoint.app import App
+from counterpoint.cli.output import Output, one_line, output_for
+from counterpoint.cli.seat import open_here
+from counterpoint.kernel.canonical import dump_any
+from counterpoint.kernel.errors import NotFound
+from counterpoint.protocol.listing import render_listing, tools_listed
+from counterpoint.protocol.surface import Surface
+from counterpoint.protocol.tools import Tool
+from counterpoint.surfaces import catalogue
+from counterpoint.surfaces.call import Call
+
+F = TypeVar("F", bound=Callable[..., object])
+
+_LATER: Final = {
+    "issue-id": "symphony",
+    "project-id": "symphony",
+    "worktree-path": "symphony",
+    "agent-type": "symphony",
+    "project-slug": "symphony",
+    "symphony-dir": "symphony",
+    "tool-scope-file": "symphony",
+}
+"""Flags of a dialect that this version does not speak; refused, so that none is ignored."""
+
+_CURSORS: Final = b"counterpoint cursor v1"
+
+
+class Connection:
+    """One agent's connection: its first call opens the ledger, in whatever thread it runs."""
+
+    def __init__(self, app: App) -> None:
+        """Decide who calls, and open nothing."""
+        self._app = app
+        self._identity = app.agent()
+        self._opening = threading.Lock()
+        self._secret = b""
+
+    def call(self, client: str) -> Call:
+        """Answer what a tool gets; CounterpointError while the ledger cannot be opened."""
+        name = self._app.settings.agent or client or self._identity.name
+        identity = replace(self._identity, name=name, client=client)
+        with self._opening:
+            core = self._app.core(identity)
+            if not self._secret:
+                self._secret = sha256(self._app.signer.sign(_CURSORS)).digest()
+        return Call(core=core, secret=self._secret)
+
+
+def _later_flags(command: F) -> F:
+    """Give a command the flags of dialects to come, each with its environment variable."""
+    for flag in _LATER:
+        variable = "COUNTERPOINT_" + flag.upper().replace("-", "_")
+        command = click.option(f"--{flag}", envvar=variable, hidden=True)(command)
+    return command
+
+
+@click.command("mcp")
+@click.option("--surface", metavar="NAME", help="The dialect to speak.  [default: native]")
+@click.option("--db", metavar="PATH", help="The database.  [default: .counterpoint/ledger.db]")
+@click.option("--project", metavar="NAME", help="The project.  [default: the folder's name]")
+@click.option("--item", metavar="ID", help="The item this connection is for.")
+@click.option("--agent", metavar="NAME", help="Who calls.  [default: the client's own name]")
+@click.option("--profile", metavar="NAME", help="The role in which it calls.")
+@click.option("--session", metavar="ID", help="The session to speak in.  [default: a fresh one]")
+@_later_flags
+def mcp_command(**flags: str | None) -> None:
+    """Serve MCP on standard input and output: what a client's configuration starts.
+
+    Each option can be given as a variable too: COUNTERPOINT_SURFACE, COUNTERPOINT_DB, and so on.
+    The ledger is opened by the first call; if it cannot be, each call says why.
+    """
+    _refuse_later({name: flags.pop(name.replace("-", "_")) for name in _LATER})
+    from counterpoint.protocol.stdio import serve_stdio
+
+    app = open_here(**flags)
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    connection = Connection(app)
+    serve_stdio(surface_named(app.settings.surface), lambda caller: connection.call(caller.client))
+
+
+def _refuse_later(given: dict[str, str | None]) -> None:
+    named = [name for name, value in given.items() if value is not None]
+    if named:
+        dialects = ", ".join(sorted({_LATER[name] for name in named}))
+        flags = ", ".join(f"--{name}" for name in named)
+        raise click.UsageError(
+            f"{flags} belongs to the dialect {dialects}, which is not in this version."
+            " Leave the option (or its COUNTERPOINT_ variable) out."
+        )
+
+
+def surface_named(name: str) -> Surface[Call]:
+    """Answer a surface by its name; a wrong name is wrong usage."""
+    try:
+        return catalogue.surface(name)
+    except NotFound as missing:
+        raise click.UsageError(f"{missing.message}. {missing.hint}") from None
+
+
+@click.command("tools")
+@click.option("--surface", "named", default="native", show_default=True, help="The dialect.")
+@click.option("--where", metavar="NAME", help="Say only in which file and line a tool stands.")
+@click.option("--sizes", is_flag=True, help="Show how many bytes each takes in the list.")
+@click.option("--json", "as_json", is_flag=True, help="Answer as JSON: what `tools/list` answers.")
+def tools_command(named: str, where: str | None, sizes: bool, as_json: bool) -> None:
+    """List the tools that agents are offered."""
+    out = output_for(json=as_json)
+    surface = surface_named(named)
+    if where is not None:
+        file, line = surface.tool(where).where
+        place = {"name": where, "file": file, "line": line}
+        if out.json:
+            out.answer(place)
+        else:
+            out.line(f"{file}:{line}")
+    elif sizes:
+        _tell_sizes(out, surface)
+    elif out.json:
+        out.answer(tools_listed(surface))
+    else:
+        rows = [(tool.name, _access(tool), one_line(tool.description)) for tool in surface.tools]
+        out.table(("tool", "access", "does"), rows)
+
+
+def _tell_sizes(out: Output, surface: Surface[Call]) -> None:
+    sizes = {tool.name: len(dump_any(tool.listed()).encode()) for tool in surface.tools}
+    total = len(render_listing(surface))
+    if out.json:
+        out.answer({"surface": surface.name, "tools": sizes, "total": total})
+        return
+    rows = [(name, f"{size:>7,}") for name, size in sizes.items()]
+    out.table(("tool", "  bytes"), [*rows, ("the whole list", f"{total:>7,}")])
+
+
+def _access(tool: Tool[Call]) -> str:
+    return "reads" if tool.reads else "writes"

@@ -1,0 +1,152 @@
+"""The group of all commands, and the one top where their errors become exit codes.
+
+    code   meaning
+    0      done
+    1      the answer is no: a broken chain, a closed gate, a conflict, an unknown id
+    2      wrong usage or input that is not valid
+    3      something needed is missing, unreachable or broken; also anything unforeseen
+    130    stopped with Ctrl-C
+    141    the reader of the output went away
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import click
+
+from counterpoint.cli.output import output_for, plain
+from counterpoint.kernel.errors import CounterpointError, Kind
+
+EXIT_CODES: Final[Mapping[Kind, int]] = {
+    "not_found": 1,
+    "invalid": 2,
+    "conflict": 1,
+    "gate": 1,
+    "forbidden": 1,
+    "integrity": 1,
+    "unavailable": 3,
+}
+UNFORESEEN: Final = 3
+STOPPED: Final = 130
+PIPE_CLOSED: Final = 141
+
+_COMPLETION = "_COUNTERPOINT_COMPLETE"
+
+logger = logging.getLogger(__name__)
+
+
+COMMANDS: Final[Mapping[str, str]] = {
+    "init": "setup",
+    "mcp": "connect",
+    "status": "work",
+    "list": "work",
+    "show": "show",
+    "next": "work",
+    "log": "history",
+    "find": "work",
+    "tools": "connect",
+    "audit": "audit",
+    "backup": "keep",
+    "restore": "keep",
+    "doctor": "doctor",
+    "version": "version",
+}
+"""Every command in the order of the help, and the file of this folder that has it."""
+
+
+class Commands(click.Group):
+    """The commands, each imported when it is asked for: most of them need what is slow to load."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Answer the names of all commands."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Answer the command of a name, or None."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"counterpoint.cli.{COMMANDS[cmd_name]}")
+        found: click.Command = getattr(module, f"{cmd_name}_command")
+        return found
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 3 something needed is missing.",
+)
+@click.option("--debug", is_flag=True, help="Show the traceback of an unforeseen error.")
+def cli(debug: bool) -> None:
+    """The shared, provable memory of work for teams of coding agents."""
+    if debug:
+        logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; answer its exit code. What it says on the way goes to the two streams."""
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _leave_the_pipe()
+        return PIPE_CLOSED
+    return code
+
+
+def _run(arguments: Sequence[str]) -> int:
+    if _COMPLETION in os.environ:
+        cli.main(list(arguments), prog_name="counterpoint", standalone_mode=False)
+        return 0
+    try:
+        with cli.make_context("counterpoint", list(arguments)) as context:
+            answered = cli.invoke(context)
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except click.ClickException as wrong:
+        wrong.show()
+        return 2
+    except (KeyboardInterrupt, click.Abort):
+        output_for().aside("Stopped.")
+        return STOPPED
+    except CounterpointError as refusal:
+        return refused(refusal)
+    except BrokenPipeError:
+        raise
+    except Exception as fault:
+        return _unforeseen(fault, debug="--debug" in arguments)
+    return answered if isinstance(answered, int) else 0
+
+
+def refused(refusal: CounterpointError) -> int:
+    """Say what was refused and what to do next; answer the exit code of its kind."""
+    out = output_for()
+    out.aside(f"counterpoint: {refusal.message}", style="red")
+    out.aside(refusal.hint)
+    return EXIT_CODES[refusal.kind]
+
+
+def _unforeseen(fault: Exception, *, debug: bool) -> int:
+    if debug:
+        logger.error("the command failed", exc_info=fault)
+    sort = type(fault).__name__
+    output_for().aside(
+        f"counterpoint: something went wrong inside ({sort}: {plain(str(fault))[:200]}). Sorry."
+        " Run it again as `counterpoint --debug …` and report what it prints.",
+        style="red",
+    )
+    return UNFORESEEN
+
+
+def _leave_the_pipe() -> None:
+    """Give the interpreter a place for what is still unwritten, so that its end is quiet."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -1,0 +1,85 @@
+"""Where a command sits: the app, the core as a person may use it, and the output.
+
+A reading command makes nothing: without a ledger, or with a project that the ledger does not have,
+it is refused before anything is opened that could be made by opening it.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Concatenate, ParamSpec
+
+import click
+
+from counterpoint.app import App, open_app
+from counterpoint.cli.output import Output, output_for
+from counterpoint.core.coordinator import Core
+from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
+
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seat:
+    """What a command works with."""
+
+    app: App
+    out: Output
+
+    @property
+    def core(self) -> Core:
+        """The core, for whoever sits at the command line."""
+        return self.app.person()
+
+
+def open_here(**flags: str | None) -> App:
+    """Answer the app of the folder the command was started in; InvalidInput for a far database."""
+    app = open_app(Path.cwd(), os.environ, **flags)
+    if "://" in app.settings.db:
+        raise InvalidInput(
+            "this version keeps its ledger in a file; a database server is not supported",
+            hint="Give `--db` (or COUNTERPOINT_DB) the path of a file.",
+        )
+    return app
+
+
+def require(app: App) -> None:
+    """Refuse an app without a ledger, or without the project, before anything is made; Unavailable."""
+    try:
+        app.require()
+    except NotFound as missing:
+        raise Unavailable(missing.message, hint=missing.hint) from None
+    known = [project.project for project in app.store.projects()]
+    if known and app.project not in known:
+        raise Unavailable(
+            f"the ledger in {app.folder} has no project {app.project!r}",
+            hint=f"Name one that it has with `--project`: {', '.join(sorted(known))}.",
+        )
+
+
+def reads(command: Callable[Concatenate[Seat, P], int | None]) -> Callable[P, int | None]:
+    """Give a command `--json`, `--db` and `--project`, and an opened seat in place of them."""
+
+    @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+    @click.option("--db", metavar="PATH", help="Use this database.")
+    @click.option("--project", metavar="NAME", help="Look at this project of the database.")
+    @functools.wraps(command)
+    def opened(*args: P.args, **kwargs: P.kwargs) -> int | None:
+        as_json = bool(kwargs.pop("as_json"))
+        db, project = kwargs.pop("db"), kwargs.pop("project")
+        app = open_here(db=_text(db), project=_text(project))
+        try:
+            require(app)
+            return command(Seat(app=app, out=output_for(json=as_json)), *args, **kwargs)
+        finally:
+            app.close()
+
+    return opened
+
+
+def _text(given: object) -> str | None:
+    return given if isinstance(given, str) else None

@@ -1,0 +1,89 @@
+"""What nouns look like outside: as JSON with stable keys, and in few words."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from counterpoint.cli.output import one_line
+from counterpoint.core.model.journal import Outcome, Receipt, Record, StartPoint
+from counterpoint.core.model.rows import Noun
+from counterpoint.core.model.sessions import Claim
+from counterpoint.core.model.work import Item
+from counterpoint.kernel.canonical import Json, load
+from counterpoint.kernel.clock import Timestamp, moment
+from counterpoint.kernel.errors import InvalidInput
+
+_INSIDE: Final = frozenset({"project", "number", "lifecycle", "held", "position"})
+"""Fields that only the core needs."""
+
+_JSON_TEXTS: Final[Mapping[type[Any], str]] = {
+    Record: "details",
+    Outcome: "evidence",
+    Receipt: "files",
+    StartPoint: "files",
+}
+"""Nouns with a field whose text is itself JSON."""
+
+_HEADLINES: Final = ("title", "summary", "reason", "body", "output", "status")
+
+
+def shape(noun: Noun) -> dict[str, Json]:
+    """Answer a row as JSON: its fields by name, a text that is JSON as what it holds."""
+    fields = dataclasses.fields(cast("Any", noun))
+    found = {f.name: _value(getattr(noun, f.name)) for f in fields if f.name not in _INSIDE}
+    packed = _JSON_TEXTS.get(type(noun))
+    if packed is not None:
+        found[packed] = _unpacked(found[packed])
+    return found
+
+
+def brief(item: Item) -> dict[str, Json]:
+    """Answer an item as JSON without its text."""
+    found = shape(item)
+    del found["body"]
+    return found
+
+
+def _value(value: object) -> Json:
+    return list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value
+
+
+def _unpacked(text: Json) -> Json:
+    if not isinstance(text, str) or not text:
+        return {}
+    try:
+        return load(text)
+    except InvalidInput:
+        return text  # redacted
+
+
+def headline(noun: Noun) -> str:
+    """Answer the one line that says most about a row."""
+    texts = (getattr(noun, name, "") for name in _HEADLINES)
+    return one_line(next(filter(None, map(str, texts)), ""))
+
+
+def key_of(noun: Noun) -> str:
+    """Answer what finds a row inside its project."""
+    return "/".join(str(getattr(noun, name)) for name in type(noun).key[1:])
+
+
+def span(start: Timestamp, end: str) -> str:
+    """Answer how long it is from one moment to another: `42 s`, `12 min`, `3 h 05 min`, `9 d`."""
+    seconds = int(abs((moment(end) - moment(start)).total_seconds()))
+    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
+    if seconds < 120:
+        return f"{seconds} s"
+    if minutes < 120:
+        return f"{minutes} min"
+    return f"{hours} h {minutes % 60:02} min" if hours < 48 else f"{days} d"
+
+
+def lease(claim: Claim, now: Timestamp) -> str:
+    """Answer in words how long a claim still holds."""
+    if claim.state != "live":
+        return claim.state
+    left = span(now, claim.leased_until)
+    return f"{left} left" if claim.is_live(now) else f"ran out {left} ago"

@@ -1,0 +1,242 @@
+"""Looking at work: the state of the project, lists, what is ready, full-text search."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+import click
+
+from counterpoint.cli.output import Output, one_line
+from counterpoint.cli.seat import Seat, reads
+from counterpoint.cli.shapes import brief, headline, key_of, lease, shape, span
+from counterpoint.core.model.answers import Offer, State
+from counterpoint.core.model.asks import Sought, Wanted
+from counterpoint.core.model.work import Item
+from counterpoint.kernel.canonical import Json
+
+_CATEGORIES: Final = ("open", "active", "review", "done", "dropped")
+_LIMITS: Final = click.IntRange(1, 1000)
+_REFRESH: Final = 2.0
+
+
+@click.command("status")
+@click.option("--watch", is_flag=True, help="Show it again and again, until Ctrl-C.")
+@reads
+def status_command(seat: Seat, *, watch: bool) -> None:
+    """Show the state of the project: counts, who is at what, what is in the way."""
+    if not watch:
+        _tell_status(seat)
+        return
+    if seat.out.json or not seat.out.terminal:
+        raise click.UsageError("--watch needs a terminal; `log --follow` works everywhere.")
+    while True:
+        click.clear()
+        _tell_status(seat)
+        time.sleep(_REFRESH)
+
+
+def _tell_status(seat: Seat) -> None:
+    state = seat.core.overview.state()
+    progress = {root.id: seat.core.overview.facets(root.id).progress for root in state.roots}
+    if seat.out.json:
+        seat.out.answer(_state(state, progress))
+        return
+    out = seat.out
+    age = f", the last {span(state.now, state.last_entry_at)} ago" if state.last_entry_at else ""
+    out.line(f"{state.project.title}: {state.ledger_size:,} entries in the ledger{age}")
+    counts = [
+        (kind, *(str(found.get(category, 0)) for category in _CATEGORIES))
+        for kind, found in state.counts.items()
+    ]
+    _section(out, "Work", ("kind", *_CATEGORIES), counts, "There is no work yet.")
+    roots = [
+        (root.id, root.kind, root.status, _share(progress[root.id]), one_line(root.title))
+        for root in state.roots
+    ]
+    _section(out, "At the top", ("id", "kind", "status", "done", "title"), roots)
+    live = [
+        (one.item.id, one.claim.agent, lease(one.claim, state.now), one_line(one.item.title))
+        for one in state.live
+    ]
+    _section(out, "Held now", ("id", "by", "lease", "title"), live, "Nobody holds anything.")
+    blockers = [(one.id, one.item, one.agent, headline(one)) for one in state.blockers]
+    _section(out, "Blockers", ("id", "item", "by", "what"), blockers)
+    waiting = [(one.id, one.status, one_line(one.title)) for one in state.in_review]
+    _section(out, "Waiting for a review", ("id", "status", "title"), waiting)
+
+
+def _section(
+    out: Output,
+    title: str,
+    headings: tuple[str, ...],
+    rows: list[tuple[str, ...]],
+    nothing: str = "",
+) -> None:
+    if rows or nothing:
+        out.line()
+        out.line(title, style="bold")
+        if rows:
+            out.table(headings, rows)
+        else:
+            out.line(nothing)
+
+
+def _share(progress: dict[str, int]) -> str:
+    total = sum(progress.values())
+    return f"{progress.get('done', 0)}/{total}" if total else "-"
+
+
+def _state(state: State, progress: dict[str, dict[str, int]]) -> Json:
+    return {
+        "project": shape(state.project) | {"id": state.project.project},
+        "counts": state.counts,
+        "roots": [{**brief(root), "progress": progress[root.id]} for root in state.roots],
+        "live": [
+            {"claim": shape(one.claim), "item": brief(one.item), "lease": lease(one.claim, state.now)}
+            for one in state.live
+        ],
+        "blockers": [shape(one) for one in state.blockers],
+        "in_review": [brief(one) for one in state.in_review],
+        "ledger": {"size": state.ledger_size, "last_entry_at": state.last_entry_at},
+        "now": state.now,
+    }
+
+
+@click.command("list")
+@click.option("--status", default="", metavar="STATE", help="Only items in this state.")
+@click.option("--category", type=click.Choice(_CATEGORIES), help="Only items of this category.")
+@click.option("--kind", default="", metavar="KIND", help="Only items of this kind.")
+@click.option("--label", default="", metavar="WORD", help="Only items with this label.")
+@click.option("--parent", default="", metavar="ID", help="Only items directly below this one.")
+@click.option("--root", default="", metavar="ID", help="Only items of this tree.")
+@click.option("--assignee", default="", metavar="NAME", help="Only items of this assignee.")
+@click.option("--ready", is_flag=True, help="Only what can be taken up now; as `next` shows it.")
+@click.option("--limit", type=_LIMITS, default=50, show_default=True)
+@click.option("--cursor", default="", metavar="ID", help="Go on after this item.")
+@reads
+def list_command(
+    seat: Seat,
+    *,
+    status: str,
+    category: str | None,
+    kind: str,
+    label: str,
+    parent: str,
+    root: str,
+    assignee: str,
+    ready: bool,
+    limit: int,
+    cursor: str,
+) -> None:
+    """List items by number, or by readiness."""
+    if ready:
+        if status or category or kind or parent or assignee:
+            raise click.UsageError("--ready goes with --label, --root, --limit and --cursor only.")
+        _tell_offers(seat, Wanted(label=label, root=root), limit, cursor)
+        return
+    sought = Sought(
+        status=status,
+        category=category or "",
+        kind=kind,
+        label=label,
+        parent=parent,
+        root=root,
+        assignee=assignee,
+    )
+    after = seat.core.items.get(cursor).number if cursor else 0
+    found = seat.core.items.list(sought, after, limit + 1)
+    items, more = found[:limit], len(found) > limit
+    if seat.out.json:
+        seat.out.answer({"items": [brief(item) for item in items], "cursor": _cursor(items, more)})
+    elif not items:
+        seat.out.line("There are no such items.")
+    else:
+        rows = [(i.id, i.kind, i.status, f"{i.priority}", _title(i)) for i in items]
+        seat.out.table(("id", "kind", "status", "priority", "title"), rows)
+        _tell_more(seat.out, items, more)
+
+
+def _title(item: Item) -> str:
+    return f"{one_line(item.title)} [waits]" if _waits(item) else one_line(item.title)
+
+
+def _waits(item: Item) -> bool:
+    return item.category == "open" and item.blockers > 0
+
+
+def _cursor(items: list[Item], more: bool) -> str | None:
+    return items[-1].id if more else None
+
+
+def _tell_more(out: Output, items: list[Item], more: bool) -> None:
+    if more:
+        out.aside(f"There is more: add `--cursor {items[-1].id}`.")
+
+
+@click.command("next")
+@click.option("--label", default="", metavar="WORD", help="Only items with this label.")
+@click.option("--root", default="", metavar="ID", help="Only items of this tree.")
+@click.option("--profile", default="", metavar="NAME", help="Only what this role may take.")
+@click.option("--limit", type=_LIMITS, default=10, show_default=True)
+@click.option("--cursor", default="", metavar="ID", help="Go on after this item.")
+@reads
+def next_command(
+    seat: Seat, *, label: str, root: str, profile: str, limit: int, cursor: str
+) -> None:
+    """Show what can be taken up now, the first thing first, and why."""
+    _tell_offers(seat, Wanted(label=label, root=root, profile=profile), limit, cursor)
+
+
+def _tell_offers(seat: Seat, wanted: Wanted, limit: int, cursor: str) -> None:
+    last = seat.core.items.get(cursor) if cursor else None
+    after = (last.priority, last.number) if last else None
+    found = seat.core.ready.offers(wanted, limit + 1, after)
+    offers, more = found[:limit], len(found) > limit
+    items = [offer.item for offer in offers]
+    if seat.out.json:
+        answer = {"ready": [_offer(o) for o in offers], "cursor": _cursor(items, more)}
+        seat.out.answer(answer)
+    elif not offers:
+        seat.out.line("Nothing is ready. `counterpoint list --category open` shows what waits.")
+    else:
+        rows = [
+            (o.item.id, f"{o.item.priority}", one_line(o.item.title), "; ".join(o.why))
+            for o in offers
+        ]
+        seat.out.table(("id", "priority", "title", "why"), rows)
+        _tell_more(seat.out, items, more)
+
+
+def _offer(offer: Offer) -> dict[str, Json]:
+    return {"item": brief(offer.item), "why": list(offer.why), "unblocks": offer.unblocks}
+
+
+@click.command("find")
+@click.argument("words", nargs=-1, required=True)
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind; repeatable.")
+@click.option("--item", default="", metavar="ID", help="Only what hangs on this item.")
+@click.option("--limit", type=_LIMITS, default=20, show_default=True)
+@reads
+def find_command(
+    seat: Seat, *, words: tuple[str, ...], kinds: tuple[str, ...], item: str, limit: int
+) -> None:
+    """Find items, records, outcomes, handoffs and verdicts by their words, best first."""
+    found = seat.core.search.find(" ".join(words), kinds=kinds, item=item, limit=limit)
+    if seat.out.json:
+        answer = [
+            {
+                "id": key_of(one.row),
+                "kind": one.kind,
+                "item": one.item,
+                "score": one.score,
+                "row": shape(one.row),
+            }
+            for one in found
+        ]
+        seat.out.answer({"found": answer})
+    elif not found:
+        seat.out.line("Nothing has these words.")
+    else:
+        rows = [(key_of(one.row), one.kind, one.item, headline(one.row)) for one in found]
+        seat.out.table(("id", "kind", "item", "what"), rows)

@@ -1,0 +1,94 @@
+"""The tool `find`: full text over everything that was written."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from counterpoint.core.model.answers import Found
+from counterpoint.core.model.journal import Outcome, Record, Submission, Verdict
+from counterpoint.core.model.sessions import Handoff
+from counterpoint.core.model.work import Item
+from counterpoint.kernel.canonical import Json
+from counterpoint.protocol.tools import tool
+from counterpoint.surfaces.call import Call
+from counterpoint.surfaces.native.envelope import DATA
+from counterpoint.surfaces.native.pages import PAGE, SHORT_PAGE, clip, paged, sparse, unseal
+from counterpoint.surfaces.native.vocabulary import Cursor, Id, Title, told_line, told_record
+
+Kind = Literal[
+    "task",
+    "issue",
+    "phase",
+    "plan",
+    "workflow",
+    "spec",
+    "decision",
+    "finding",
+    "learning",
+    "blocker",
+    "milestone",
+    "comment",
+    "thought",
+    "outcome",
+    "handoff",
+    "submission",
+    "verdict",
+]
+
+_DEFAULT = 10
+_EXCERPT = 200
+
+
+@tool(reads=True)
+def find(
+    call: Call,
+    query: Annotated[Title, Field(min_length=1, description="Words; any may match, best first")],
+    kinds: Annotated[
+        tuple[Kind, ...], Field(max_length=20, description="Only these kinds of things")
+    ] = (),
+    item: Annotated[Id, Field(description="Only what is about this item")] = "",
+    limit: Annotated[int, Field(ge=1, le=50, description="Most hits")] = _DEFAULT,
+    cursor: Annotated[Cursor, Field(description="From the last page")] = "",
+) -> Json:
+    """Search items, records, outcomes, handoffs, submissions and verdicts by their words."""
+    asked = {"tool": "find", "query": query, "kinds": list(kinds), "item": item}
+    offset = unseal(call, asked, cursor, 0)
+    found = call.core.search.find(query, kinds=kinds, item=item, limit=limit + 1, offset=offset)
+    places = {id(one): offset + place for place, one in enumerate(found, 1)}
+    hits, further = paged(
+        call,
+        asked,
+        found,
+        limit=limit,
+        room=SHORT_PAGE if limit <= _DEFAULT else PAGE,
+        shown=_told,
+        place=lambda one: places[id(one)],
+    )
+    if not hits:
+        return {"hits": [], "hint": "Try fewer or other words, or leave `kinds` and `item` out."}
+    return {"hits": hits, **sparse(cursor=further), "note": DATA}
+
+
+def _told(found: Found) -> dict[str, Json]:
+    row = found.row
+    score = round(found.score, 3)
+    if isinstance(row, Item):
+        return {**told_line(row), "text": clip(row.body, _EXCERPT), "score": score}
+    if isinstance(row, Record):
+        return {**told_record(row, _EXCERPT), "score": score}
+    return {**_other(found), "score": score}
+
+
+def _other(found: Found) -> dict[str, Json]:
+    row = found.row
+    if isinstance(row, Verdict):
+        words, at, name = row.reason, row.created_at, row.id
+    elif isinstance(row, Outcome):
+        words, at, name = row.summary, row.ended_at, row.item
+    elif isinstance(row, Handoff | Submission):
+        words, at, name = row.summary, row.created_at, row.id
+    else:
+        words, at, name = "", "", ""
+    return sparse(id=name, kind=found.kind, item=found.item, text=clip(words, _EXCERPT), at=at)

@@ -1,0 +1,167 @@
+"""The tools `next`, `start` and `finish`: taking up work and ending it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from counterpoint.core.model.answers import Finished, Started
+from counterpoint.core.model.asks import Report, Sought
+from counterpoint.kernel import canonical
+from counterpoint.kernel.canonical import Json
+from counterpoint.protocol.tools import tool
+from counterpoint.surfaces.call import Call
+from counterpoint.surfaces.native.pages import clip, part_of_list, shared, sparse
+from counterpoint.surfaces.native.vocabulary import (
+    Counts,
+    Id,
+    Lines,
+    Summary,
+    Token,
+    Word,
+    told_change,
+    told_line,
+    told_offer,
+    told_record,
+    told_start,
+    wanted,
+)
+
+Minutes = Annotated[int, Field(ge=1, le=1440, description="Minutes until others may take it")]
+_SHOWN = 5
+
+
+@tool(reads=False, idempotent=False, keyed="shown")
+def next_(
+    call: Call,
+    limit: Annotated[int, Field(ge=1, le=20, description="Most items to offer")] = 5,
+    *,
+    claim: Annotated[bool, Field(description="Take the first one, as `start` does")] = False,
+    lease_minutes: Minutes = 30,
+    root: Annotated[Id, Field(description="Only in this tree")] = "",
+    label: Annotated[Word, Field(description="Only with this label")] = "",
+    kinds: Annotated[
+        tuple[Literal["task", "issue"], ...], Field(max_length=2, description="Only these kinds")
+    ] = (),
+) -> Json:
+    """Offer ready work in order with why, or claim the first atomically."""
+    asked_for = wanted(call, root=root, label=label, kinds=kinds)
+    if claim:
+        taken = call.core.claims.take_next(asked_for, lease_minutes)
+        if taken is None:
+            return _nothing(call, root)
+        started, offer = taken
+        return {**told_start(call, started), "why": [clip(reason, 200) for reason in offer.why]}
+    offers = call.core.ready.offers(asked_for, limit)
+    if not offers:
+        return _nothing(call, root)
+    return {"ready": [told_offer(offer) for offer in offers]}
+
+
+def _nothing(call: Call, root: str) -> dict[str, Json]:
+    """Answer what stands in the way when there is nothing to do."""
+    state = call.core.overview.state()
+    open_items = call.core.items.list(Sought(category="open", root=root), 0, 50)
+    waiting = [item for item in open_items if item.is_workable][:_SHOWN]
+    hint = (
+        "Help with what is in the way, review what waits for it, or try again later."
+        if waiting or state.live or state.in_review
+        else "Everything is done, or nothing is planned: make work with `plan`."
+    )
+    return {
+        "ready": [],
+        **sparse(
+            waiting=[_held_back(call, item.id) for item in waiting],
+            active=[
+                sparse(id=live.item.id, agent=live.claim.agent, until=live.claim.leased_until)
+                for live in state.live[:_SHOWN]
+            ],
+            in_review=[told_line(item) for item in state.in_review[:_SHOWN]],
+            blockers=[told_record(record) for record in state.blockers[:_SHOWN]],
+        ),
+        "hint": hint,
+    }
+
+
+def _held_back(call: Call, item: str) -> dict[str, Json]:
+    found = call.core.items.get(item)
+    reasons = call.core.ready.judge(found).reasons
+    return {"id": item, "title": clip(found.title, 80), "why": [clip(r, 200) for r in reasons[:4]]}
+
+
+@tool(reads=False, idempotent=False, keyed="shown")
+def start(
+    call: Call,
+    id: Annotated[Id, Field(description="Task or issue id")],  # noqa: A002 -- the name that agents expect
+    lease_minutes: Minutes = 30,
+) -> Json:
+    """Claim an item and snapshot the tree; the token goes with later writes; again renews."""
+    started: Started = call.core.claims.start(id, lease_minutes)
+    return told_start(call, started)
+
+
+@tool(reads=False, keyed="shown")
+def finish(
+    call: Call,
+    id: Annotated[Id, Field(description="Item id")],  # noqa: A002 -- the name that agents expect
+    token: Annotated[Token, Field(description="From `start`")],
+    outcome: Annotated[
+        Literal["done", "partial", "failed", "skipped"],
+        Field(description="partial gives it back as open"),
+    ],
+    summary: Annotated[Summary, Field(min_length=1, description="What was done")],
+    achievements: Annotated[Lines, Field(description="What works now")] = (),
+    limitations: Annotated[Lines, Field(description="What does not")] = (),
+    next_steps: Annotated[Lines, Field(description="What should follow")] = (),
+    met: Annotated[Counts, Field(description="Numbers of acceptance sentences now true")] = (),
+) -> Json:
+    """End your claim; answers what git shows that changed and what it thinks of it."""
+    report = Report(
+        outcome=outcome,
+        summary=summary,
+        achievements=achievements,
+        limitations=limitations,
+        next_steps=next_steps,
+        met=met,
+    )
+    return _told(call.core.tasks.finish(id, token, report))
+
+
+def _told(finished: Finished) -> dict[str, Json]:
+    above = finished.parent
+    return {
+        "item": told_line(finished.item),
+        "outcome": finished.outcome.outcome,
+        **_evidence(finished),
+        **sparse(
+            remarks=[clip(remark, 400) for remark in finished.outcome.remarks[:10]],
+            released=list(finished.released),
+            phase=told_line(above) if above else None,
+        ),
+    }
+
+
+def _evidence(finished: Finished) -> dict[str, Json]:
+    measured = finished.measured
+    if measured is None:
+        kept: dict[str, Json] = canonical.load(finished.outcome.evidence)
+        return {
+            "evidence": {"file_count": kept.get("file_count", 0)},
+            "already": "This was finished before by the same call; `show` with outcomes has all.",
+        }
+    parts = {
+        "files": part_of_list([told_change(change) for change in measured.files]),
+        "commits": part_of_list(list(measured.commits)),
+    }
+    shown, rest = shared(parts, 4_000)
+    return {
+        "evidence": {
+            "method": measured.method,
+            "file_count": measured.file_count,
+            "added": measured.insertions,
+            "removed": measured.deletions,
+            **shown,
+            **sparse(cut=sorted(rest)),
+        }
+    }

@@ -1,0 +1,273 @@
+"""The native words: types of arguments, and the nouns of the core as told to agents.
+
+Lengths are checked for every text and list, but only ranges of numbers and closed sets of words are
+shown in a schema: a limit that is rarely met is cheaper in a refusal than in every listing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import Field, WithJsonSchema
+
+from counterpoint.core.model.answers import Facets, Offer, Started
+from counterpoint.core.model.asks import Wanted
+from counterpoint.core.model.evidence import FileChange
+from counterpoint.core.model.journal import Receipt, Record, Submission, Verdict
+from counterpoint.core.model.rows import Noun
+from counterpoint.core.model.sessions import Claim, Handoff, Session
+from counterpoint.core.model.work import Criterion, Gate, Item
+from counterpoint.kernel.canonical import Json
+from counterpoint.surfaces.call import Call
+from counterpoint.surfaces.native.pages import (
+    Part,
+    clip,
+    part_of_list,
+    part_of_text,
+    shared,
+    sparse,
+)
+
+_TEXT = WithJsonSchema({"type": "string"})
+_TEXTS = WithJsonSchema({"type": "array", "items": {"type": "string"}})
+_INTEGER = WithJsonSchema({"type": "integer"})
+_INTEGERS = WithJsonSchema({"type": "array", "items": {"type": "integer"}})
+_HIGHEST = 2**53 - 1
+
+Id = Annotated[str, Field(max_length=80), _TEXT]
+Word = Annotated[str, Field(max_length=100), _TEXT]
+Title = Annotated[str, Field(max_length=300), _TEXT]
+Line = Annotated[str, Field(max_length=500), _TEXT]
+Summary = Annotated[str, Field(max_length=5_000), _TEXT]
+Body = Annotated[str, Field(max_length=20_000), _TEXT]
+Cursor = Annotated[str, Field(max_length=500), _TEXT]
+Lines = Annotated[tuple[Line, ...], Field(max_length=50), _TEXTS]
+Words = Annotated[tuple[Word, ...], Field(max_length=50), _TEXTS]
+Ids = Annotated[tuple[Id, ...], Field(max_length=50), _TEXTS]
+Argv = Annotated[
+    tuple[Annotated[str, Field(max_length=4_000)], ...], Field(min_length=1, max_length=200), _TEXTS
+]
+Argvs = Annotated[
+    tuple[Argv, ...],
+    Field(max_length=50),
+    WithJsonSchema({"type": "array", "items": {"type": "array", "items": {"type": "string"}}}),
+]
+Token = Annotated[int, Field(ge=1, le=_HIGHEST), _INTEGER]
+Count = Annotated[int, Field(ge=0, le=_HIGHEST), _INTEGER]
+Counts = Annotated[tuple[Count, ...], Field(max_length=200), _INTEGERS]
+
+TITLE = 120
+"""The most bytes of a title in a list."""
+ENTRY = 2_000
+"""The most bytes of one entry of a list of texts."""
+
+_LETTERS: dict[str, type[Noun]] = {
+    "r": Record,
+    "c": Receipt,
+    "s": Submission,
+    "v": Verdict,
+    "h": Handoff,
+}
+_NUMBERED = re.compile(r".+-([a-z])[0-9]+")
+
+
+def noun_named(name: str) -> type[Noun] | None:
+    """Answer what sort of thing an id seems to name; None for an item."""
+    if name.startswith("ses_"):
+        return Session
+    found = _NUMBERED.fullmatch(name)
+    return _LETTERS.get(found[1]) if found else None
+
+
+def wanted(call: Call, *, root: str = "", label: str = "", kinds: tuple[Any, ...] = ()) -> Wanted:
+    """Answer what work the caller asks for; a profile limits it to its own."""
+    profile = call.core.caller.actor.profile
+    if kinds:
+        return Wanted(kinds=kinds, root=root, label=label, profile=profile)
+    return Wanted(root=root, label=label, profile=profile)
+
+
+def told_line(item: Item, room: int = TITLE) -> dict[str, Json]:
+    """Answer an item as one entry of a list; `in_the_way` counts what holds it back."""
+    return sparse(
+        id=item.id,
+        kind=item.kind,
+        title=clip(item.title, room),
+        status=item.status,
+        priority=item.priority,
+        parent=item.parent,
+        assignee=item.assignee,
+        in_the_way=item.blockers or None,
+    )
+
+
+def told_offer(offer: Offer) -> dict[str, Json]:
+    """Answer ready work, with why."""
+    line = told_line(offer.item)
+    del line["status"]
+    return {**line, "why": [clip(reason, 200) for reason in offer.why[:5]]}
+
+
+def told_claim(claim: Claim) -> dict[str, Json]:
+    """Answer a claim with the token that proves it."""
+    return {"item": claim.item, "token": claim.token, "until": claim.leased_until}
+
+
+def told_header(facets: Facets) -> dict[str, Json]:
+    """Answer the small and certain facts of an item."""
+    item, claim = facets.item, facets.claim
+    held = claim is not None and claim.state == "live"
+    return {
+        **told_line(item, 400),
+        **sparse(
+            root=item.root if item.root != item.id else "",
+            profile=item.profile,
+            version=item.version,
+            updated_at=item.updated_at,
+            closed_at=item.closed_at,
+            progress=facets.progress,
+            held_by=sparse(agent=claim.agent, session=claim.session, until=claim.leased_until)
+            if held and claim
+            else None,
+            ready=facets.readiness.is_ready,
+            why=[clip(reason, 200) for reason in facets.readiness.reasons[:8]],
+        ),
+    }
+
+
+def told_facets(facets: Facets) -> dict[str, Json]:
+    """Answer what hangs on an item, by the name of each part."""
+    return {
+        "description": facets.item.body,
+        "acceptance": [told_criterion(one) for one in facets.criteria],
+        "gates": [told_gate(gate) for gate in facets.gates],
+        "areas": [clip(area, ENTRY) for area in facets.areas],
+        "after": [sparse(id=one.id, status=one.status) for one in facets.needs],
+        "needed_by": list(facets.needed_by),
+        "labels": [clip(label, ENTRY) for label in facets.labels],
+    }
+
+
+def told_contract(facets: Facets, room: int) -> dict[str, Json]:
+    """Answer an item with all a worker must know, in so many bytes; `cut` names what is clipped."""
+    header = told_header(facets)
+    shown, rest = shared(parts_of(facets), room)
+    return {**header, **shown, **sparse(cut=sorted(rest))}
+
+
+def parts_of(facets: Facets) -> dict[str, Part]:
+    """Answer what hangs on an item as parts of an answer."""
+    return {
+        name: part_of_text(part) if isinstance(part, str) else part_of_list(part)
+        for name, part in told_facets(facets).items()
+    }
+
+
+def told_criterion(criterion: Criterion) -> dict[str, Json]:
+    """Answer an acceptance sentence with its number."""
+    return {"n": criterion.position, "text": clip(criterion.text, ENTRY), "met": criterion.met}
+
+
+def told_gate(gate: Gate) -> dict[str, Json]:
+    """Answer a gate; a check with its command."""
+    return sparse(
+        name=clip(gate.name, TITLE),
+        kind=gate.kind,
+        status=gate.status,
+        holds=gate.holds if gate.holds == "start" else "",
+        command=clip(" ".join(gate.argv), ENTRY),
+        proof=gate.proof,
+        reason=clip(gate.reason, 500),
+    )
+
+
+def told_record(record: Record, room: int = 200) -> dict[str, Json]:
+    """Answer a record as one entry of a list; its text, clipped, where the title says less."""
+    title = clip(record.title, TITLE)
+    return sparse(
+        id=record.id,
+        kind=record.kind,
+        item=record.item,
+        title=title,
+        text="" if record.body.strip() == record.title else clip(record.body, room),
+        status=record.status,
+        agent=clip(record.agent, TITLE),
+        at=record.created_at,
+    )
+
+
+def told_handoff(handoff: Handoff, room: int) -> dict[str, Json]:
+    """Answer a handoff in so many bytes; `cut` names what is clipped."""
+    header = sparse(
+        id=handoff.id,
+        action=handoff.action,
+        session=handoff.session,
+        agent=clip(handoff.agent, TITLE),
+        item=handoff.item,
+        at=handoff.created_at,
+    )
+    shown, rest = shared(
+        {name: _part(text) for name, text in told_handoff_texts(handoff).items()}, room
+    )
+    return {**header, **shown, **sparse(cut=sorted(rest))}
+
+
+def told_handoff_texts(handoff: Handoff) -> dict[str, Json]:
+    """Answer what a handoff says, by the name of each part."""
+    return {
+        "summary": handoff.summary,
+        "next_steps": [clip(step, ENTRY) for step in handoff.next_steps],
+        "blockers": [clip(blocker, ENTRY) for blocker in handoff.blockers],
+        "context": handoff.context,
+    }
+
+
+def _part(content: Json) -> Part:
+    return part_of_text(content) if isinstance(content, str) else part_of_list(content)
+
+
+def told_receipt(receipt: Receipt, output: int = 0) -> dict[str, Json]:
+    """Answer a receipt; with the last bytes of the output if any are asked for."""
+    return sparse(
+        id=receipt.id,
+        item=receipt.item,
+        gate=clip(receipt.gate, TITLE),
+        command=clip(" ".join(receipt.argv), 400),
+        passed=receipt.exit_code == 0 and not receipt.timed_out,
+        exit_code=receipt.exit_code,
+        timed_out=receipt.timed_out or None,
+        commit=receipt.commit,
+        ended_at=receipt.ended_at,
+        output_bytes=receipt.output_bytes,
+        output_end=_end_of(receipt.output, output) if output else "",
+    )
+
+
+def _end_of(text: str, room: int) -> str:
+    """Answer the last part of a text that fits, for a failure stands at the end."""
+    backwards = clip(text[::-1], room)
+    return backwards[::-1]
+
+
+def told_change(change: FileChange) -> dict[str, Json]:
+    """Answer one changed file."""
+    return sparse(
+        path=clip(change.path, 400),
+        change=change.kind,
+        was=clip(change.previous, 400),
+        added=change.insertions,
+        removed=change.deletions,
+    )
+
+
+def told_start(call: Call, started: Started, room: int = 6_000) -> dict[str, Json]:
+    """Answer work that was begun: its contract, the token, and the tree it began from."""
+    point = started.snapshot
+    return {
+        "claim": told_claim(started.claim),
+        **sparse(renewed=started.renewed or None, taken_over_from=started.taken_over_from),
+        "item": told_contract(call.core.overview.facets(started.item.id), room),
+        "start": sparse(method=point.method, commit=point.commit, branch=clip(point.branch, 200)),
+        **sparse(warnings=[clip(warning, 300) for warning in started.warnings[:5]]),
+    }
