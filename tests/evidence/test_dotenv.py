@@ -98,3 +98,18 @@ def test_no_content_makes_it_fail(tmp_path: Path, content: bytes) -> None:
     found = secret_values(tmp_path, {})
     if not quotes & set(content):
         assert "still-a-secret" in found
+
+
+def test_plain_words_numbers_and_paths_are_no_secrets(tmp_path: Path) -> None:
+    """What is named like nothing secret and looks like a word stays readable everywhere."""
+    (tmp_path / ".env").write_text(
+        "NODE_ENV=development\nPORT=8080808080\nDATA=/srv/data/app\nDB_PASSWORD=correcthorse\n"
+        "MIXED=a1b2c3d4e5\n"
+    )
+    assert secret_values(tmp_path, {}) == {"correcthorse", "a1b2c3d4e5"}
+
+
+def test_an_example_file_holds_no_secrets(tmp_path: Path) -> None:
+    """`.env.example` is committed for everybody to read."""
+    (tmp_path / ".env.example").write_text("API_KEY=put-your-key-here\n")
+    assert secret_values(tmp_path, {}) == set()

@@ -157,7 +157,7 @@ def test_a_place_that_cannot_be_written_is_unavailable(tmp_path: Path) -> None:
 
 def test_the_key_is_not_in_what_is_printed(tmp_path: Path) -> None:
     """A log line with the object shows the public half only."""
-    assert "sign" not in repr(open_key(tmp_path / "k"))
+    assert "_sign" not in repr(open_key(tmp_path / "k"))
 
 
 def test_the_library_is_loaded_only_when_a_key_is_used() -> None:

@@ -17,12 +17,12 @@ from counterpoint.kernel.errors import CounterpointError, InvalidInput, NotFound
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A project with links of every sort; beside it a place that must not be reached."""
-    top = tmp_path / "root"
+    top = tmp_path / "tree"
     (top / "dir").mkdir(parents=True)
     (top / "dir" / "file").write_text("inside")
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "secret").write_text("outside")
-    (tmp_path / "root-twin").mkdir()
+    (tmp_path / "tree-twin").mkdir()
     for name, target in {
         "inner": "dir",
         "absolute": str(top / "dir"),
@@ -31,12 +31,12 @@ def root(tmp_path: Path) -> Path:
         "out-file": "../outside/secret",
         "dangling-out": "../outside/not-yet",
         "dangling-in": "dir/not-yet",
-        "twin": "../root-twin",
+        "twin": "../tree-twin",
         "self": "self",
         "ping": "pong",
         "pong": "ping/../../outside",
         "chain": "out/secret",
-        "back": "../root/dir",
+        "back": "../tree/dir",
     }.items():
         (top / name).symlink_to(target)
     return top

@@ -1,7 +1,9 @@
 """The secret values that must be masked before anything is written.
 
-A value counts if and only if (1) it has at least eight characters and (2) it stands in a `.env` or
-`.env.*` file directly in the root, or in an environment variable whose name looks secret. Of a
+A value counts if and only if (1) it has at least eight characters, (2) it stands in a `.env` or
+`.env.*` file directly in the root (not in one that is an example), or in an environment variable whose
+name looks secret, and (3) in a file, if the name beside it does not look secret, it is no plain word,
+number or path: masking `development` wherever it stands would hide more than it keeps. Of a
 quoted value over several lines each line counts too, of an address its password, and of a value
 with escapes both spellings. What cannot be read as NAME=VALUE is passed over: the files belong to
 other programs, and one bad line must not uncover the others.
@@ -20,11 +22,13 @@ from counterpoint.evidence.environment import looks_secret
 _SHORTEST = 8
 _LARGEST_FILE = 1_000_000
 _ASSIGNMENT = re.compile(
-    r"""^[^\S\n]*(?:export[^\S\n]+)?[\w.-]+[^\S\n]*[=:][^\S\n]*
+    r"""^[^\S\n]*(?:export[^\S\n]+)?(?P<name>[\w.-]+)[^\S\n]*[=:][^\S\n]*
         (?: "(?P<double>(?:[^"\\]|\\.)*)" | '(?P<single>[^']*)' | `(?P<tick>[^`]*)`
           | (?P<bare>[^\n]*) )""",
     re.MULTILINE | re.VERBOSE | re.DOTALL,
 )
+_EXAMPLES = frozenset({".env.example", ".env.sample", ".env.template", ".env.dist"})
+_PLAIN = re.compile(r"[A-Za-z]+|[\d.,:-]+|\.{0,2}/[^\s]*")
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _COMMENT = re.compile(r"(?:^|\s)#.*$")
@@ -45,6 +49,8 @@ def _texts(root: Path) -> Iterator[str]:
     except OSError:
         return
     for path in paths:
+        if path.name in _EXAMPLES:
+            continue
         if path.name == ".env" or path.name.startswith(".env."):
             text = _text(path)
             if text:
@@ -65,15 +71,22 @@ def _text(path: Path) -> str:
 
 def _values(text: str) -> Iterator[str]:
     for match in _ASSIGNMENT.finditer(text):
-        double = match["double"]
-        if double is not None:
-            yield double
-            yield _ESCAPED.sub(lambda part: _ESCAPES.get(part[1], part[1]), double)
-        elif match["bare"] is None:
-            yield match["single"] or match["tick"] or ""
-        else:
-            yield _COMMENT.sub("", match["bare"]).strip()
-            yield match["bare"].strip()
+        for value in _spellings(match):
+            if looks_secret(match["name"]) or not _PLAIN.fullmatch(value):
+                yield value
+
+
+def _spellings(match: re.Match[str]) -> Iterator[str]:
+    """Answer a value as it may be meant: with and without escapes, with and without a comment."""
+    double = match["double"]
+    if double is not None:
+        yield double
+        yield _ESCAPED.sub(lambda part: _ESCAPES.get(part[1], part[1]), double)
+    elif match["bare"] is None:
+        yield match["single"] or match["tick"] or ""
+    else:
+        yield _COMMENT.sub("", match["bare"]).strip()
+        yield match["bare"].strip()
 
 
 def _forms(value: str) -> Iterator[str]:

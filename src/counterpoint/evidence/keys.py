@@ -34,12 +34,15 @@ class ProjectKey:
     """A key pair in memory, which the core knows as Signer.
 
     public_key: the 32 raw bytes of the public half; public_pem: the same as the file holds it.
-    sign: answers the 64 bytes of a message's signature (RFC 8032, section 5.1).
     """
 
     public_key: bytes
     public_pem: bytes
-    sign: Callable[[bytes], bytes] = field(repr=False)
+    _sign: Callable[[bytes], bytes] = field(repr=False)
+
+    def sign(self, message: bytes) -> bytes:
+        """Answer the 64 bytes of the signature (RFC 8032, section 5.1)."""
+        return self._sign(message)
 
 
 def open_key(folder: Path) -> ProjectKey:
@@ -106,7 +109,7 @@ def _load(content: bytes) -> ProjectKey:
         public_pem=public.public_bytes(
             serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
         ),
-        sign=key.sign,
+        _sign=key.sign,
     )
 
 
