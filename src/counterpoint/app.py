@@ -113,6 +113,7 @@ class App:
             mint=RandomMint(),
             project=self.project,
             secrets=secret_values(self.places.tree, self.environ),
+            lease_seconds=self.settings.lease_seconds,
         )
         system = Caller(actor=Actor(kind="system", name="counterpoint"), root=self.places.tree)
         Core(outside, system).projects.open(self.places.home.name)

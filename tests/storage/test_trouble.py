@@ -208,6 +208,16 @@ def test_a_search_out_of_step_is_a_fault(file_store, task, save, harm):
     assert file_store.faults()
 
 
+def test_the_check_is_right_while_another_process_writes(file_store, task, save):
+    """What was looked through before is not remembered: the index has changed since."""
+    other = SqliteStore(file_store._where)
+    for number in range(1, 40):
+        with other.writing("p") as writing:
+            save(writing, task(number, title=f"word{number}"))
+        assert file_store.faults() == []
+    other.close()
+
+
 def test_a_backup_during_writes_is_one_moment(file_store, tmp_path, entry, task, save):
     """The copy is sound, its rows and its ledger agree, and the writer never stopped."""
     end = threading.Event()

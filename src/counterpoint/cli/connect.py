@@ -1,4 +1,4 @@
-"""What agents connect to: the MCP server on standard input and output, and its tools."""
+"""What agents connect to: the MCP server on standard streams, and its tools."""
 
 from __future__ import annotations
 

@@ -50,7 +50,14 @@ def _tell_all(out: Output, entries: list[Entry]) -> None:
         out.line("Nothing happened yet that fits.")
     else:
         rows = [
-            (str(entry.sequence), entry.time, _who(entry), entry.action, entry.subject, _facts(entry))
+            (
+                str(entry.sequence),
+                entry.time,
+                _who(entry),
+                entry.action,
+                entry.subject,
+                _facts(entry),
+            )
             for entry in entries
         ]
         out.table(("#", "time", "who", "action", "subject", "facts"), rows)
@@ -95,8 +102,6 @@ def _facts(entry: Entry) -> str:
 def _word(value: Json) -> str:
     if isinstance(value, str):
         return value
-    if isinstance(value, dict) and set(value) == {"$text"}:
-        return f"text:{str(value['$text'])[:8]}"
     return dump_any(value)
 
 

@@ -1,12 +1,12 @@
 """The group of all commands, and the one top where their errors become exit codes.
 
-    code   meaning
-    0      done
-    1      the answer is no: a broken chain, a closed gate, a conflict, an unknown id
-    2      wrong usage or input that is not valid
-    3      something needed is missing, unreachable or broken; also anything unforeseen
-    130    stopped with Ctrl-C
-    141    the reader of the output went away
+code   meaning
+0      done
+1      the answer is no: a broken chain, a closed gate, a conflict, an unknown id
+2      wrong usage or input that is not valid
+3      something needed is missing, unreachable or broken; also anything unforeseen
+130    stopped with Ctrl-C
+141    the reader of the output went away
 """
 
 from __future__ import annotations
@@ -102,6 +102,23 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    logger.setLevel(logging.DEBUG if "--debug" in arguments else logging.CRITICAL)
+    try:
+        return _invoke(arguments)
+    except (KeyboardInterrupt, click.Abort):
+        output_for().aside("Stopped.")
+        return STOPPED
+    except CounterpointError as refusal:
+        return _refused(refusal)
+    except BrokenPipeError:
+        raise
+    except Exception as fault:
+        logger.exception("the command failed")
+        return _unforeseen(fault)
+
+
+def _invoke(arguments: Sequence[str]) -> int:
+    """Run a command; what click itself has to say it says here."""
     if _COMPLETION in os.environ:
         cli.main(list(arguments), prog_name="counterpoint", standalone_mode=False)
         return 0
@@ -112,20 +129,11 @@ def _run(arguments: Sequence[str]) -> int:
         return leave.exit_code
     except click.ClickException as wrong:
         wrong.show()
-        return 2
-    except (KeyboardInterrupt, click.Abort):
-        output_for().aside("Stopped.")
-        return STOPPED
-    except CounterpointError as refusal:
-        return refused(refusal)
-    except BrokenPipeError:
-        raise
-    except Exception as fault:
-        return _unforeseen(fault, debug="--debug" in arguments)
+        return EXIT_CODES["invalid"]
     return answered if isinstance(answered, int) else 0
 
 
-def refused(refusal: CounterpointError) -> int:
+def _refused(refusal: CounterpointError) -> int:
     """Say what was refused and what to do next; answer the exit code of its kind."""
     out = output_for()
     out.aside(f"counterpoint: {refusal.message}", style="red")
@@ -133,9 +141,7 @@ def refused(refusal: CounterpointError) -> int:
     return EXIT_CODES[refusal.kind]
 
 
-def _unforeseen(fault: Exception, *, debug: bool) -> int:
-    if debug:
-        logger.error("the command failed", exc_info=fault)
+def _unforeseen(fault: Exception) -> int:
     sort = type(fault).__name__
     output_for().aside(
         f"counterpoint: something went wrong inside ({sort}: {plain(str(fault))[:200]}). Sorry."

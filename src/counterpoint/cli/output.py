@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, TextIO
@@ -115,7 +115,7 @@ class Output:
         Console(no_color=not self.colour, highlight=False).print(table)
 
     @contextmanager
-    def counting(self, what: str) -> Iterator[Callable[[int], None]]:
+    def counting(self, what: str) -> Generator[Callable[[int], None]]:
         """Show on a terminal how far a long command is; answers what to tell the count to."""
         if not sys.stderr.isatty():
             yield _silent

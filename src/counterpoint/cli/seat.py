@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Concatenate, ParamSpec
+from typing import Any, Concatenate, TypeVar
 
 import click
 
@@ -20,7 +21,7 @@ from counterpoint.cli.output import Output, output_for
 from counterpoint.core.coordinator import Core
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
 
-P = ParamSpec("P")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,25 +62,35 @@ def require(app: App) -> None:
         )
 
 
-def reads(command: Callable[Concatenate[Seat, P], int | None]) -> Callable[P, int | None]:
+@contextmanager
+def seated(*, as_json: bool, db: str | None, project: str | None) -> Generator[Seat]:
+    """Open a seat for a command that only looks, and leave it; Unavailable without a ledger."""
+    app = open_here(db=db, project=project)
+    try:
+        require(app)
+        yield Seat(app=app, out=output_for(json=as_json))
+    finally:
+        app.close()
+
+
+def places(command: F) -> F:
+    """Give a command the options that say which ledger it is about."""
+    command = click.option("--project", metavar="NAME", help="This project of the database.")(
+        command
+    )
+    return click.option("--db", metavar="PATH", help="This database.")(command)
+
+
+def reads(command: Callable[Concatenate[Seat, ...], int | None]) -> Callable[..., int | None]:
     """Give a command `--json`, `--db` and `--project`, and an opened seat in place of them."""
 
     @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
-    @click.option("--db", metavar="PATH", help="Use this database.")
-    @click.option("--project", metavar="NAME", help="Look at this project of the database.")
+    @places
     @functools.wraps(command)
-    def opened(*args: P.args, **kwargs: P.kwargs) -> int | None:
-        as_json = bool(kwargs.pop("as_json"))
-        db, project = kwargs.pop("db"), kwargs.pop("project")
-        app = open_here(db=_text(db), project=_text(project))
-        try:
-            require(app)
-            return command(Seat(app=app, out=output_for(json=as_json)), *args, **kwargs)
-        finally:
-            app.close()
+    def opened(
+        *args: Any, as_json: bool, db: str | None, project: str | None, **named: Any
+    ) -> int | None:
+        with seated(as_json=as_json, db=db, project=project) as seat:
+            return command(seat, *args, **named)
 
     return opened
-
-
-def _text(given: object) -> str | None:
-    return given if isinstance(given, str) else None

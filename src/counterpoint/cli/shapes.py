@@ -61,8 +61,8 @@ def _unpacked(text: Json) -> Json:
 
 def headline(noun: Noun) -> str:
     """Answer the one line that says most about a row."""
-    texts = (getattr(noun, name, "") for name in _HEADLINES)
-    return one_line(next(filter(None, map(str, texts)), ""))
+    texts = (str(getattr(noun, name, "")) for name in _HEADLINES)
+    return one_line(next(filter(None, texts), ""))
 
 
 def key_of(noun: Noun) -> str:
@@ -74,11 +74,11 @@ def span(start: Timestamp, end: str) -> str:
     """Answer how long it is from one moment to another: `42 s`, `12 min`, `3 h 05 min`, `9 d`."""
     seconds = int(abs((moment(end) - moment(start)).total_seconds()))
     minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
-    if seconds < 120:
-        return f"{seconds} s"
-    if minutes < 120:
-        return f"{minutes} min"
-    return f"{hours} h {minutes % 60:02} min" if hours < 48 else f"{days} d"
+    if days > 1:
+        return f"{days} d"
+    if hours > 1:
+        return f"{hours} h {minutes % 60:02} min"
+    return f"{minutes} min" if minutes > 1 else f"{seconds} s"
 
 
 def lease(claim: Claim, now: Timestamp) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, cast
 
 import click
 
@@ -18,6 +18,7 @@ from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import Handoff, Session
 from counterpoint.core.model.work import Item
 from counterpoint.kernel.canonical import Json, dump_any
+from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import NotFound
 
 _NOUNS: Final[dict[str, type[Noun]]] = {
@@ -74,9 +75,10 @@ def _tell_fields(out: Output, fields: dict[str, Json]) -> None:
 
 
 def _words(value: Json) -> str:
-    if isinstance(value, list) and all(isinstance(part, str) for part in value):
-        return "\n".join(value)
-    return dump_any(value) if value not in ({}, []) else ""
+    if isinstance(value, list):
+        parts = cast("list[Json]", value)
+        return "\n".join(part if isinstance(part, str) else dump_any(part) for part in parts)
+    return dump_any(value) if value != {} else ""
 
 
 def _tell_item(seat: Seat, id_: str) -> None:
@@ -95,7 +97,10 @@ def _tell_item(seat: Seat, id_: str) -> None:
         out.line(item.body)
     for title, lines in (
         ("Done when", [_tick(c.met, c.text) for c in facets.criteria]),
-        ("Gates", [_tick(g.status != "closed", f"{g.name} ({g.kind}) {g.status}") for g in facets.gates]),
+        (
+            "Gates",
+            [_tick(g.status != "closed", f"{g.name} ({g.kind}) {g.status}") for g in facets.gates],
+        ),
         ("Below", [_branch(depth, child) for depth, child in tree]),
         *((title, [_entry(noun) for noun in nouns]) for title, nouns in hanging),
     ):
@@ -125,7 +130,7 @@ def _hanging(core: Core, id_: str) -> Iterator[tuple[str, Sequence[Noun]]]:
     yield from (found for found in lists if found[1])
 
 
-def _facts(facets: Facets, now: str) -> dict[str, Json]:
+def _facts(facets: Facets, now: Timestamp) -> dict[str, Json]:
     item, claim = facets.item, facets.claim
     held = f"{claim.agent} ({claim.session}), {lease(claim, now)}" if claim else ""
     return {

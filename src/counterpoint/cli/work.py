@@ -1,4 +1,4 @@
-"""Looking at work: the state of the project, lists, what is ready, full-text search."""
+"""Looking at work: the state of the project, lists, what is ready, search."""
 
 from __future__ import annotations
 
@@ -93,7 +93,11 @@ def _state(state: State, progress: dict[str, dict[str, int]]) -> Json:
         "counts": state.counts,
         "roots": [{**brief(root), "progress": progress[root.id]} for root in state.roots],
         "live": [
-            {"claim": shape(one.claim), "item": brief(one.item), "lease": lease(one.claim, state.now)}
+            {
+                "claim": shape(one.claim),
+                "item": brief(one.item),
+                "lease": lease(one.claim, state.now),
+            }
             for one in state.live
         ],
         "blockers": [shape(one) for one in state.blockers],

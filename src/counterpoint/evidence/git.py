@@ -18,6 +18,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,9 +66,10 @@ class _Look:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitTree:
-    """A folder in a working tree."""
+    """A folder in a working tree; `index` is where git keeps its index."""
 
     git: GitCall
+    index: Path
     prefix: str
     empty_tree: str
     shallow: bool
@@ -88,7 +91,7 @@ class GitTree:
     def _compare(self, start: Snapshot) -> Comparison:
         look = self._look()
         end = look.snapshot
-        gone = bool(start.commit) and not self._has(start.commit)
+        gone = start.commit not in ("", end.commit) and not self._has(start.commit)
         older = end.commit if gone else start.commit
         moved = not gone and end.commit not in ("", start.commit)
         by_commit = (
@@ -124,10 +127,13 @@ class GitTree:
             for path, letters in look.status.letters.items()
             if letters.endswith("?") and look.marks[path].digest != start.files.get(shown(path))
         ]
+        if older == look.status.commit and not fresh and _tells_nothing(look.status):
+            return Difference()
         found = on_disk(
             self.git,
             older or self.empty_tree,
             self.prefix,
+            self.index,
             [path for path in fresh if not look.marks[path].remark],
             look.status.conflicts,
         )
@@ -241,10 +247,14 @@ def open_tree(root: Path, environ: Mapping[str, str]) -> GitTree | str:
 
     The words are empty if there simply is no repository. ProgramMissing if git is not installed.
     """
+    if not is_marked(root):
+        return ""
     git = GitCall(folder=root, environ=environ)
     try:
         answer = git.line(
             "rev-parse",
+            "--git-path",
+            "index",
             "--is-inside-work-tree",
             "--is-shallow-repository",
             "--show-object-format",
@@ -253,12 +263,47 @@ def open_tree(root: Path, environ: Mapping[str, str]) -> GitTree | str:
     except GitRefused as fault:
         known = "not a git repository" in str(fault)
         return "" if known else f"git refuses the repository: {fault}"
-    inside, shallow, form, prefix = answer.split("\n", 3)
+    index, inside, shallow, form, prefix = answer.split("\n", 4)
     if inside != "true" or form not in EMPTY_TREES:
         return ""
     if prefix and git.agrees("check-ignore", "--quiet", "--", ".") and not git.ask("ls-files"):
         return ""
-    return GitTree(git=git, prefix=prefix, empty_tree=EMPTY_TREES[form], shallow=shallow == "true")
+    return GitTree(
+        git=git,
+        index=root / index,
+        prefix=prefix,
+        empty_tree=EMPTY_TREES[form],
+        shallow=shallow == "true",
+    )
+
+
+def is_marked(root: Path) -> bool:
+    """Answer whether the folder or one above it has a `.git`: else git need not be asked."""
+    return any(os.path.lexists(folder / ".git") for folder in (root, *root.parents))
+
+
+def standing(root: Path) -> tuple[int, ...] | None:
+    """Answer what the facts of a tree hang on: while it is the same, `open_tree` answers the same.
+
+    None where that is not plain to see: unless the root has a `.git` folder without peculiarities.
+    """
+    mark = root / ".git"
+    try:
+        folder, config, _ = mark.lstat(), (mark / "config").stat(), (mark / "HEAD").lstat()
+    except OSError:
+        return None
+    peculiar = any(os.path.lexists(mark / name) for name in ("shallow", "config.worktree"))
+    if peculiar or not stat.S_ISDIR(folder.st_mode):
+        return None
+    return (
+        *(folder.st_dev, folder.st_ino, folder.st_uid, folder.st_mode),
+        *(config.st_ino, config.st_size, config.st_mtime_ns, config.st_ctime_ns),
+    )
+
+
+def _tells_nothing(status: _Status) -> bool:
+    """Answer whether index and disk are as HEAD has them, but for untracked files."""
+    return all(letters == "??" for letters in status.letters.values())
 
 
 def _of_index(look: _Look, changed: set[str]) -> tuple[str, ...]:

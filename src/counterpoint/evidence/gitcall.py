@@ -11,8 +11,10 @@ they see no variable that looks like a secret.
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -95,11 +97,29 @@ class GitCall:
         return os.fsdecode(self.ask(*arguments, extra=extra)).split("\0")[:-1]
 
 
-def _start(
-    argv: Sequence[str], folder: Path, environ: Mapping[str, str]
-) -> subprocess.Popen[bytes]:
+class _Git(subprocess.Popen[bytes]):
+    """A process whose end is told by the kernel; the standard library would nap and look."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Answer the exit code; subprocess.TimeoutExpired."""
+        if timeout is None or self.returncode is not None:
+            return super().wait(timeout)
+        until = time.monotonic() + timeout
+        # Where there is no such descriptor, or no room for one, the naps do.
+        with suppress(OSError, AttributeError):
+            descriptor = os.pidfd_open(self.pid)
+            try:
+                ended = select.poll()
+                ended.register(descriptor, select.POLLIN)
+                ended.poll(max(0.0, timeout) * 1000)
+            finally:
+                os.close(descriptor)
+        return super().wait(max(0.0, until - time.monotonic()))
+
+
+def _start(argv: Sequence[str], folder: Path, environ: Mapping[str, str]) -> _Git:
     try:
-        return subprocess.Popen(  # noqa: S603 - an argument list of our own
+        return _Git(
             argv,
             cwd=folder,
             env=environ,

@@ -74,21 +74,26 @@ def between(git: GitCall, older: str, newer: str, prefix: str) -> Difference:
 
 
 def on_disk(
-    git: GitCall, older: str, prefix: str, untracked: Iterable[str], conflicts: Iterable[str]
+    git: GitCall,
+    older: str,
+    prefix: str,
+    index: Path,
+    untracked: Iterable[str],
+    conflicts: Iterable[str],
 ) -> Difference:
     """Answer what differs from a commit to the files on disk, below the folder."""
-    with _index(git, older, [prefix + path for path in (*untracked, *conflicts)]) as extra:
+    paths = [prefix + path for path in (*untracked, *conflicts)]
+    with _index(git, older, index, paths) as extra:
         return _difference(git, (older,), prefix, extra)
 
 
 @contextmanager
 def _index(
-    git: GitCall, commit: str, paths: Sequence[str]
+    git: GitCall, commit: str, original: Path, paths: Sequence[str]
 ) -> Generator[dict[str, str], None, None]:
     """Lend a copy of the index that has plain entries for the paths."""
     with TemporaryDirectory(prefix="counterpoint-index-") as folder:
         copy = Path(folder) / "index"
-        original = git.folder / git.line("rev-parse", "--git-path", "index")
         if original.exists():
             shutil.copy2(original, copy)
         extra = {"GIT_INDEX_FILE": str(copy)}

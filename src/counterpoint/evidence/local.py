@@ -11,7 +11,7 @@ from counterpoint.core.model.evidence import Command, Comparison, Execution, Sna
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.evidence import commands, hashes, paths
 from counterpoint.evidence.environment import for_command
-from counterpoint.evidence.git import GitTree, open_tree
+from counterpoint.evidence.git import GitTree, is_marked, open_tree, standing
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.errors import ProgramMissing
 
@@ -26,6 +26,12 @@ class LocalEvidence:
     clock: Clock
     passed: Collection[str] = ()
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+    _known: dict[Path, tuple[tuple[int, ...], GitTree]] = field(
+        default_factory=dict[Path, tuple[tuple[int, ...], GitTree]],
+        init=False,
+        repr=False,
+        compare=False,
+    )
 
     def snapshot(self, root: Path) -> Snapshot:
         """Answer the state of the tree at this moment; NotFound without a root."""
@@ -65,8 +71,17 @@ class LocalEvidence:
         return paths.digest(root, path)
 
     def _tree(self, top: Path) -> GitTree | str:
+        """Answer the tree at the top; git is asked anew only when its folder is another."""
+        now = standing(top)
+        if now is not None and top in self._known:
+            before, known = self._known[top]
+            if before == now:
+                return known
         try:
-            return open_tree(top, self.environ)
+            tree = open_tree(top, self.environ)
         except ProgramMissing:
-            inside = any((folder / ".git").exists() for folder in (top, *top.parents))
+            inside = is_marked(top)
             return "there is a repository, but git is not installed" if inside else ""
+        if now is not None and isinstance(tree, GitTree):
+            self._known[top] = (now, tree)
+        return tree

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Annotated, Any, Literal, Protocol, cast
 
 import typing_extensions
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter, WithJsonSchema
 from pydantic_core import SchemaValidator
 
 from counterpoint.kernel.canonical import Json
@@ -35,8 +35,10 @@ _Key = Annotated[
     Field(
         min_length=1,
         max_length=KEY_LENGTH,
-        description="Makes a retry safe: the same key and arguments give the first answer again.",
+        description="Retry key",
     ),
+    # Shown on every tool that writes: the lengths are checked, but not worth their bytes there.
+    WithJsonSchema({"type": "string"}),
 ]
 
 

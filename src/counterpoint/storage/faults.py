@@ -14,7 +14,7 @@ Errors of the program itself (a wrong statement, a broken constraint) go through
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import apsw
@@ -61,7 +61,7 @@ def meaning(fault: apsw.Error, where: str, system: int = 0) -> CounterpointError
 
 
 @contextmanager
-def told(where: str, connection: apsw.Connection | None = None) -> Iterator[None]:
+def told(where: str, connection: apsw.Connection | None = None) -> Generator[None]:
     """Turn what SQLite raises inside the block into errors of the product."""
     try:
         yield
@@ -74,7 +74,7 @@ def told(where: str, connection: apsw.Connection | None = None) -> Iterator[None
 
 
 @contextmanager
-def told_of_files(where: str) -> Iterator[None]:
+def told_of_files(where: str) -> Generator[None]:
     """Turn what the operating system refuses inside the block into errors of the product."""
     try:
         yield

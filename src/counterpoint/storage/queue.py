@@ -28,7 +28,7 @@ import fcntl
 import os
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -54,7 +54,7 @@ class Line:
         self._tickets = tickets
 
     @contextmanager
-    def turn(self) -> Iterator[int]:
+    def turn(self) -> Generator[int]:
         """Wait for the turn and have it during the block; answers the ticket, 0 if there are none.
 
         Raises StoreBusy, which names the wait.

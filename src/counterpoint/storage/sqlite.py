@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Final
@@ -83,7 +83,7 @@ class SqliteStore:
             self._bring_forward(migrate.packaged() if known is None else known)
 
     @contextmanager
-    def reading(self, project: str) -> Iterator[Reading]:
+    def reading(self, project: str) -> Generator[Reading]:
         """Open a consistent view of a project; its iterators end with the block."""
         with self._reader() as connection, told(self._where, connection):
             if connection.in_transaction:  # in memory, inside this thread's own writing
@@ -96,7 +96,7 @@ class SqliteStore:
                 _undo(connection)
 
     @contextmanager
-    def writing(self, project: str) -> Iterator[Writing]:
+    def writing(self, project: str) -> Generator[Writing]:
         """Open a transaction: durable when the block has ended, undone if it raises.
 
         Raises StoreBusy when no turn came in time, StoreFull, StoreReadOnly, StoreCorrupt.
@@ -125,12 +125,20 @@ class SqliteStore:
         listed = ", ".join(f'"{name}"' for name in names)
         with self._reader() as connection, told(self._where, connection):
             rows = connection.execute(f"SELECT {listed} FROM projects ORDER BY project").fetchall()
-            return [noun_of(Project, dict(zip(names, row, strict=True))) for row in rows]
+            return [noun_of(Project, row) for row in rows]
 
     def faults(self) -> list[str]:
         """Answer what the database finds wrong with its file; nothing when it is sound."""
-        with self._reader() as connection:
+        if self._in_memory:
+            with self._reader() as connection:
+                return faults_of(connection)
+        # A connection that checked FTS5 before remembers its structure, which others have changed.
+        connection = self._connect()
+        try:
+            connection.execute("BEGIN")
             return faults_of(connection)
+        finally:
+            connection.close()
 
     def backup(self, target: Path) -> None:
         """Write a consistent copy while others go on writing; it appears whole or not at all."""
@@ -144,11 +152,15 @@ class SqliteStore:
             self._idle.pop().close()
         self._writer.close()
 
+    def _has_log(self, connection: apsw.Connection) -> bool:
+        """Answer whether it is in WAL mode; a restored backup is not."""
+        return self._in_memory or connection.pragma("journal_mode") == "wal"
+
     def _turn(self) -> AbstractContextManager[object]:
         return self._alone if self._in_memory else self._line.turn()
 
     @contextmanager
-    def _reader(self) -> Iterator[apsw.Connection]:
+    def _reader(self) -> Generator[apsw.Connection]:
         """Lend a connection for reading."""
         if self._in_memory:
             with self._alone:
@@ -178,7 +190,7 @@ class SqliteStore:
         """Bring a database of an older version forward, in turn like any writer."""
         connection = self._writer
         try:
-            if migrate.is_current(connection, self._where, known):
+            if migrate.is_current(connection, self._where, known) and self._has_log(connection):
                 return
             with nullcontext() if self._in_memory else self._line.turn():
                 if not self._in_memory:

@@ -41,7 +41,7 @@ class SqliteReading:
         if len(key) != len(statements.row_key(noun)):
             raise AssertionError(f"the key of {noun.table} is {statements.row_key(noun)}")
         row = self._connection.execute(statements.find(noun), (self._project, *key)).fetchone()
-        return None if row is None else _read(noun, row)
+        return None if row is None else noun_of(noun, row)
 
     def select(
         self,
@@ -58,7 +58,7 @@ class SqliteReading:
         if after:
             values += statements.after_values(noun, order, after)
         bound = (self._project, *values, -1 if limit is None else limit)
-        return [_read(noun, row) for row in self._connection.execute(text, bound)]
+        return [noun_of(noun, row) for row in self._connection.execute(text, bound)]
 
     def exists(self, noun: type[Noun], **equal: Filter) -> bool:
         """Answer whether there is such a row."""
@@ -262,7 +262,3 @@ class SqliteWriting(SqliteReading):
     def _check_met(self, noun: type[Noun], place: tuple[Cell, ...]) -> None:
         if not self._connection.changes():
             raise StateDiffers(f"{noun.table} has no row {place} in {self._project!r}")
-
-
-def _read(noun: type[N], row: tuple[Cell | None, ...]) -> N:
-    return noun_of(noun, dict(zip(statements.names(noun), row, strict=True)))

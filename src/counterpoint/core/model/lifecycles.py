@@ -44,6 +44,12 @@ class Lifecycle:
                 f"there is no state {state!r}", hint=f"Use one of: {known}."
             ) from None
 
+    def is_undecided(self, state: str) -> bool:
+        """Whether a dropped state may still become a done one, so that somebody has to decide."""
+        return self.categories[state] == "dropped" and any(
+            self.categories[end] == "done" for end in self.moves[state]
+        )
+
     def check(self, start: str, end: str, subject: str) -> None:
         """Raise IllegalMove, naming the open moves, unless the table has this edge."""
         self.category(end)

@@ -1,6 +1,6 @@
 """How a noun becomes a row of a table and back: one column a field.
 
-A noun is a frozen dataclass with two class variables: `table`, its name in the store, and `key`, the
+A noun is a frozen dataclass with slots and two class variables: `table`, its name in the store, and `key`, the
 fields that find one row (always `project` first). The type of a field says how it is kept:
 
     type            column   in the ledger        meaning
@@ -14,7 +14,7 @@ fields that find one row (always `project` first). The type of a field says how 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import (
     Any,
@@ -91,18 +91,29 @@ def prose_of(column: Column, value: Any) -> str:
 
 def image_of(noun: Noun, texts: dict[str, str]) -> dict[str, Json]:
     """Answer the row as the ledger holds it; puts each prose into `texts` by its digest."""
-    row: dict[str, Json] = {}
-    for column in columns(type(noun)):
-        value = getattr(noun, column.name)
-        if column.sort == "int":
-            row[column.name] = int(value)
-        elif column.sort == "list":
-            row[column.name] = list(value)
-        elif column.sort == "text":
-            row[column.name] = value
-        else:
-            row[column.name] = _keep(prose_of(column, value), texts)
-    return row
+    return {
+        column.name: _image(column, getattr(noun, column.name), texts)
+        for column in columns(type(noun))
+    }
+
+
+def changes_of(before: Noun, after: Noun, texts: dict[str, str]) -> dict[str, Json]:
+    """Answer the part of the image of `after` that differs from `before`, a row of the same noun."""
+    return {
+        column.name: _image(column, value, texts)
+        for column in columns(type(after))
+        if (value := getattr(after, column.name)) != getattr(before, column.name)
+    }
+
+
+def _image(column: Column, value: Any, texts: dict[str, str]) -> Json:
+    if column.sort == "text":
+        return value
+    if column.sort == "int":
+        return int(value)
+    if column.sort == "list":
+        return list(value)
+    return _keep(prose_of(column, value), texts)
 
 
 def _keep(text: str, texts: dict[str, str]) -> str:
@@ -126,24 +137,36 @@ def cell_of(value: Json) -> Cell:
     return canonical.dump(value).decode()
 
 
-def noun_of(noun: type[N], cells: Mapping[str, Any]) -> N:
-    """Answer the noun of a row whose prose columns hold their texts (None: redacted)."""
-    fields: dict[str, Any] = dict(cells)
-    for name, read in _readers(noun):
-        fields[name] = read(fields[name])
-    return noun(**fields)
+def noun_of(noun: type[N], cells: Sequence[Any]) -> N:
+    """Answer the noun of a row, in the order of its columns; prose as its text (None: redacted)."""
+    write, readers = _writers(noun), _readers(noun)
+    if readers:
+        cells = list(cells)
+        for place, read in readers:
+            cells[place] = read(cells[place])
+    # Twice as fast as calling the noun: reading rows is most of what the product does.
+    made = object.__new__(noun)
+    for put, value in zip(write, cells, strict=True):
+        put(made, value)
+    return made
 
 
 @cache
-def _readers(noun: type[Noun]) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
-    """Answer how each column that is not kept as it is becomes a field again."""
+def _writers(noun: type[Noun]) -> tuple[Callable[[Any, Any], None], ...]:
+    """Answer what sets each slot of a fresh noun, in the order of the columns."""
+    return tuple(getattr(noun, column.name).__set__ for column in columns(noun))
+
+
+@cache
+def _readers(noun: type[Noun]) -> tuple[tuple[int, Callable[[Any], Any]], ...]:
+    """Answer the places of columns that are not kept as they are, and what makes each a field."""
     hints = get_type_hints(noun)
-    readers: list[tuple[str, Callable[[Any], Any]]] = []
-    for name, sort in columns(noun):
+    readers: list[tuple[int, Callable[[Any], Any]]] = []
+    for place, (name, sort) in enumerate(columns(noun)):
         if sort in _READERS:
-            readers.append((name, _READERS[sort]))
+            readers.append((place, _READERS[sort]))
         elif hints[name] is bool:
-            readers.append((name, bool))
+            readers.append((place, bool))
     return tuple(readers)
 
 

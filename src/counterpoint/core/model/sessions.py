@@ -9,7 +9,8 @@ from counterpoint.core.model.lifecycles import SESSION
 from counterpoint.core.model.rows import Prose, Proses
 from counterpoint.kernel.clock import Timestamp
 
-DEFAULT_LEASE_MINUTES = 30
+DEFAULT_LEASE_SECONDS = 1800
+"""How long a claim holds if neither the caller nor the settings say otherwise."""
 LEASE_MINUTES = (1, 1440)
 
 

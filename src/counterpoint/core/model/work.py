@@ -19,6 +19,8 @@ WORKABLE: tuple[Kind, ...] = ("task", "issue")
 
 TITLE_LIMIT = 300
 BODY_LIMIT = 20_000
+DEPTH_LIMIT = 50
+"""How many levels a tree of work may have."""
 PRIORITIES = range(5)
 """0 is the most urgent, 4 the least."""
 DEFAULT_PRIORITY = 2

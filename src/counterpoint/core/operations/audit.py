@@ -1,14 +1,15 @@
 """Proving: verify the ledger, seal checkpoints, prove entries, replay everything.
 
 What `verify` finds: any edit, removal, insertion or swap of entries (chain); any rewrite or truncation
-back to the last anchored checkpoint (tree); a head or tree node that does not belong to the entries;
+back to the last anchored checkpoint (tree); a head or an edge of the stored tree that is not that of
+the entries;
 a text that is not what its digest says. What `rebuild` finds: any table that is not the fold of the
-ledger, down to the cell.
+ledger, down to the cell, and any hash of the tree that is not that of the entries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from counterpoint.core.ledger import checkpoint as checkpoints
@@ -17,9 +18,11 @@ from counterpoint.core.ledger.chain import Verification
 from counterpoint.core.ledger.checkpoint import Checkpoint
 from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage
 from counterpoint.core.ledger.merkle import (
+    Frontier,
     consistency_proof,
     frontier_at,
     inclusion_proof,
+    leaf_hash,
 )
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.model.answers import Audit, Proof, Rebuilt
@@ -40,6 +43,7 @@ from counterpoint.kernel.errors import (
 )
 
 _DIFFERENCES_SHOWN = 20
+_TOLD_EVERY = 5000
 
 
 class Auditing:
@@ -57,17 +61,21 @@ class Auditing:
             public_key=self._desk.outside.signer.public_key,
         )
 
-    def verify(self, notes: tuple[str, ...] = ()) -> Audit:
+    def verify(
+        self, notes: tuple[str, ...] = (), told: Callable[[int], None] | None = None
+    ) -> Audit:
         """Check the whole ledger against itself, the anchor, and given checkpoints.
 
-        A sound ledger is anchored anew at its present size.
+        A sound ledger is anchored anew at its present size. told: hears how many entries are read.
         """
         anchors = self._desk.outside.anchors
         faults: list[CounterpointError] = []
         known = [*notes, *filter(None, [anchors.last(self._desk.project)])]
         sealed = list(filter(None, (self._open(note, faults) for note in known)))
         with self._desk.reading() as view:
-            audit = self._verify(view, sealed, faults)
+            entries = view.entries()
+            read = _counted(entries, told) if told else entries
+            audit = self._verify(view, read, sealed, faults)
         if audit.sound and audit.size:
             anchors.keep(self._desk.project, self._seal(audit.size, bytes.fromhex(audit.root)))
         return audit
@@ -80,11 +88,15 @@ class Auditing:
             return None
 
     def _verify(
-        self, view: Reading, sealed: list[Checkpoint], faults: list[CounterpointError]
+        self,
+        view: Reading,
+        entries: Iterator[bytes],
+        sealed: list[Checkpoint],
+        faults: list[CounterpointError],
     ) -> Audit:
         head = view.head()
         verification = Verification(self._desk.project, checkpoints=sealed)
-        verification.read(view.entries())
+        verification.read(entries)
         verification.close(head.size)
         faults += verification.faults
         root, last = b"", GENESIS
@@ -187,12 +199,15 @@ class Auditing:
                 count, found = _compare_table(noun, view, replayed)
                 rows[noun.table] = count
                 differences += found
+        differences += _compare_tree(view)
         return Rebuilt(size=size, rows=rows, differences=tuple(differences))
 
     def entry(self, sequence: int) -> Entry:
         """Answer one entry; InvalidInput if the ledger is not so long."""
         with self._desk.reading() as view:
-            self._size(view, sequence + 1)
+            head = view.head().size
+            if not 0 <= sequence < head:
+                raise InvalidInput(f"the ledger of {head} entries has no entry {sequence}")
             return Entry.from_bytes(next(view.entries(sequence, sequence + 1)))
 
     def log(
@@ -210,6 +225,14 @@ class Auditing:
                 subject=subject, action=action, before=before, after=after, limit=limit
             )
             return [Entry.from_bytes(next(view.entries(place, place + 1))) for place in found]
+
+
+def _counted(entries: Iterator[bytes], told: Callable[[int], None]) -> Iterator[bytes]:
+    """Answer entries as they come; say now and then how many there were."""
+    for count, entry in enumerate(entries, 1):
+        if count % _TOLD_EVERY == 1:
+            told(count)
+        yield entry
 
 
 def replay(entries: Iterator[bytes], writing: Writing) -> int:
@@ -248,11 +271,19 @@ def _head_faults(view: Reading, root: bytes, last: str) -> list[LedgerBroken]:
     faults: list[LedgerBroken] = []
     if (head.leaf or GENESIS) != last:
         faults.append(ChainBroken("the head does not name the last entry of the ledger"))
-    if frontier_of(head).root() != root:
+    if _root_of(lambda: frontier_of(head)) != root:
         faults.append(ProofMismatch("the head's tree is not the tree of the entries"))
-    elif head.size and frontier_at(head.size, view.node).root() != root:
+    if _root_of(lambda: frontier_at(head.size, view.node)) != root:
         faults.append(ProofMismatch("a stored node of the tree does not belong to the entries"))
     return faults
+
+
+def _root_of(read: Callable[[], Frontier]) -> bytes:
+    """Answer the root of what is read; nothing if it cannot be read."""
+    try:
+        return read().root()
+    except (LedgerBroken, InvalidInput):
+        return b""
 
 
 def _texts(view: Reading) -> tuple[int, list[CounterpointError]]:
@@ -298,6 +329,32 @@ def _compare_table(
         else:
             other = next(theirs, None)
     return count, differences
+
+
+def _compare_tree(view: Reading) -> list[StateDiffers]:
+    """Build the tree anew from the entries and compare every hash that is kept."""
+    differences: list[StateDiffers] = []
+    frontier = Frontier()
+    for place, data in enumerate(view.entries()):
+        leaf = leaf_hash(data)
+        frontier, nodes = frontier.append(leaf)
+        for level, index, digest in ((0, place, leaf), *nodes):
+            if _node(view, level, index) != digest and len(differences) < _DIFFERENCES_SHOWN:
+                differences.append(
+                    StateDiffers(
+                        f"hash {index} at level {level} of the tree is not that of the entries",
+                        table="nodes",
+                        key=f"{level}/{index}",
+                    )
+                )
+    return differences
+
+
+def _node(view: Reading, level: int, index: int) -> bytes:
+    try:
+        return view.node(level, index)
+    except LedgerBroken:
+        return b""
 
 
 def _key(noun: type[Noun], row: tuple[Any, ...]) -> tuple[Any, ...]:

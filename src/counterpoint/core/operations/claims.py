@@ -15,16 +15,16 @@ from counterpoint.core.model.asks import Wanted
 from counterpoint.core.model.evidence import Snapshot
 from counterpoint.core.model.journal import StartPoint
 from counterpoint.core.model.rows import Prose
-from counterpoint.core.model.sessions import DEFAULT_LEASE_MINUTES, Claim
+from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.readiness import judged, offers
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.desk import Desk
-from counterpoint.core.operations.recording.moves import move
+from counterpoint.core.operations.recording.moves import move, touched
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.measuring import files_text
-from counterpoint.kernel.clock import later
+from counterpoint.kernel.clock import Timestamp, later
 from counterpoint.kernel.errors import (
     AlreadyClaimed,
     ClaimLost,
@@ -41,10 +41,10 @@ class Claims:
         """Work at a desk."""
         self._desk = desk
 
-    def start(self, item: str, minutes: int = DEFAULT_LEASE_MINUTES) -> Started:
+    def start(self, item: str, minutes: int | None = None) -> Started:
         """Claim an item and remember the tree as it is; a second call renews the lease.
 
-        Raises NotFound, NotReady, AlreadyClaimed, SessionEnded.
+        A lease of one's own that has run out is renewed only if the item is still ready. Raises NotFound, NotReady, AlreadyClaimed, SessionEnded.
         """
         self._refuse_no_session()
         snapshot = self._desk.outside.evidence.snapshot(self._desk.caller.root)
@@ -52,16 +52,14 @@ class Claims:
             session = change.open_session()
             found = change.get(Item, item)
             before = change.find(Claim, item)
-            if before is not None and before.session == session and found.category == "active":
-                return self._renew(change, found, before, minutes)
-            judgment = judged(change.writing, found, session, change.now)
-            if not judgment.is_ready:
-                raise _not_free(found, judgment, before)
+            is_own = before is not None and before.state == "live" and before.session == session
+            if before is None or not is_own or not before.is_live(change.now):
+                judgment = judged(change.writing, found, session, change.now)
+                if not judgment.is_ready:
+                    raise _not_free(found, judgment, before)
             return self._take(change, found, before, minutes, snapshot)
 
-    def take_next(
-        self, wanted: Wanted, minutes: int = DEFAULT_LEASE_MINUTES
-    ) -> tuple[Started, Offer] | None:
+    def take_next(self, wanted: Wanted, minutes: int | None = None) -> tuple[Started, Offer] | None:
         """Claim the first ready item, chosen and taken in one transaction; None if there is none."""
         self._refuse_no_session()
         snapshot = self._desk.outside.evidence.snapshot(self._desk.caller.root)
@@ -81,10 +79,16 @@ class Claims:
                 "a claim belongs to a session", hint="Start the server with an agent's name."
             )
 
-    def _renew(self, change: Change, item: Item, claim: Claim, minutes: int) -> Started:
+    def _until(self, change: Change, minutes: int | None) -> Timestamp:
+        """Answer when a claim made now runs out; without minutes as the settings say."""
+        seconds = self._desk.outside.lease_seconds if minutes is None else minutes * 60
+        return later(change.now, seconds)
+
+    def _renew(self, change: Change, item: Item, claim: Claim, minutes: int | None) -> Started:
         """Extend the caller's own lease; the start point stays the first one."""
+        change.subject = item.id
         change.action = "claim.renewed"
-        until = max(claim.leased_until, later(change.now, minutes * 60))
+        until = max(claim.leased_until, self._until(change, minutes))
         renewed = replace(claim, leased_until=until, state="live")
         change.put(renewed)
         point = change.get(StartPoint, item.id, claim.token)
@@ -93,9 +97,16 @@ class Claims:
         )
 
     def _take(
-        self, change: Change, item: Item, before: Claim | None, minutes: int, snapshot: Snapshot
+        self,
+        change: Change,
+        item: Item,
+        before: Claim | None,
+        minutes: int | None,
+        snapshot: Snapshot,
     ) -> Started:
         actor = self._desk.caller.actor
+        if before is not None and before.state == "live" and before.session == actor.session:
+            return self._renew(change, item, before, minutes)
         claim = Claim(
             project=item.project,
             item=item.id,
@@ -104,12 +115,12 @@ class Claims:
             agent=actor.name,
             state="live",
             claimed_at=change.now,
-            leased_until=later(change.now, minutes * 60),
+            leased_until=self._until(change, minutes),
         )
         change.put(claim)
         point = _point(change, claim, snapshot)
         change.put(point)
-        lost = before.agent or before.session if before and item.category == "active" else ""
+        lost = (before.agent or before.session) if before and before.state == "live" else ""
         change.told(token=claim.token, until=claim.leased_until)
         if lost:
             change.action = "task.taken_over"
@@ -118,6 +129,7 @@ class Claims:
         if held.category == "open":
             held = move(change, held, "active")
         else:
+            held = touched(change, held)
             change.put(held)
         return Started(
             item=held,

@@ -10,14 +10,14 @@ from counterpoint.core.model.evidence import Command, Execution, Snapshot
 from counterpoint.core.model.journal import Receipt
 from counterpoint.core.model.rows import Prose, image_of
 from counterpoint.core.model.work import Gate, Item, Project
-from counterpoint.core.operations.claims import refuse_strangers
+from counterpoint.core.operations.claims import held, refuse_strangers
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.desk import Desk
 from counterpoint.core.operations.recording.links import shift
-from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.operations.recording.moves import settle
+from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.rules.measuring import files_text
-from counterpoint.core.rules.secrets import mask
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import InvalidInput, NotFound
 
@@ -32,26 +32,29 @@ class Gates:
     def verify(self, check: Check, token: int | None = None, watch: Watch | None = None) -> Checked:
         """Run commands and keep a signed receipt of each; a gate's own command moves the gate.
 
+        All of them run before anything is written: nobody waits to write while a command runs.
         Raises NotFound for an item or gate, ProgramMissing, PathOutside, ClaimLost.
         """
-        receipts: list[Receipt] = []
-        for gate, command in self._orders(check):
+        root = self._desk.caller.root
+        ran: list[tuple[str, Command, Execution, Snapshot]] = []
+        for gate, command in self._orders(check, token):
             if watch is not None:
                 watch(f"running {' '.join(command.argv)}")
-            root = self._desk.caller.root
             execution = self._desk.outside.evidence.run(root, command, watch)
             snapshot = self._desk.outside.evidence.snapshot(root)
-            receipts.append(self._keep(check.item, gate, command, execution, snapshot, token))
-        return Checked(
-            receipts=tuple(receipts), passed=all(_passed(receipt) for receipt in receipts)
-        )
+            ran.append((gate, command, execution, snapshot))
+        with joined(self._desk):
+            receipts = tuple(self._keep(check.item, token, *one) for one in ran)
+        return Checked(receipts=receipts, passed=all(_passed(receipt) for receipt in receipts))
 
-    def _orders(self, check: Check) -> list[tuple[str, Command]]:
-        if check.command is not None:
-            return [("", check.command)]
+    def _orders(self, check: Check, token: int | None) -> list[tuple[str, Command]]:
         with self._desk.reading() as view:
-            if view.find(Item, check.item) is None:
+            if (check.item or check.command is None) and view.find(Item, check.item) is None:
                 raise missing(Item, check.item)
+            if token is not None:
+                held(view, self._desk.caller.actor.session, check.item, token)
+            if check.command is not None:
+                return [("", check.command)]
             gates = view.select(Gate, item=check.item, kind="check", order="name")
         unknown = set(check.gates) - {gate.name for gate in gates}
         if unknown:
@@ -71,18 +74,17 @@ class Gates:
     def _keep(
         self,
         item: str,
+        token: int | None,
         gate: str,
         command: Command,
         execution: Execution,
         snapshot: Snapshot,
-        token: int | None,
     ) -> Receipt:
         with recording(self._desk, "check.ran", item) as change:
             session = change.open_session()
-            if item:
-                refuse_strangers(change, item, token)
+            refuse_strangers(change, item, token)
             draft = self._receipt(change, item, gate, command, execution, snapshot)
-            receipt = self._signed(replace(draft, session=session))
+            receipt = self._signed(change.masked(replace(draft, session=session)))
             change.put(receipt)
             change.action = "check.passed" if _passed(receipt) else "check.failed"
             change.told(receipt=receipt.id, exit_code=receipt.exit_code, gate=gate)
@@ -100,8 +102,6 @@ class Gates:
         snapshot: Snapshot,
     ) -> Receipt:
         number = change.next_number(Receipt)
-        secrets = self._desk.outside.secrets
-        argv = tuple(mask(word, secrets) for word in command.argv)
         return Receipt(
             project=self._desk.project,
             id=f"{change.get(Project).prefix}-c{number}",
@@ -110,12 +110,12 @@ class Gates:
             gate=gate,
             session="",
             agent=self._desk.caller.actor.name,
-            argv=argv,
+            argv=command.argv,
             folder=command.folder,
             command_sha256=canonical.sha256(canonical.dump([command.folder, *command.argv])),
             exit_code=execution.exit_code,
             timed_out=execution.timed_out,
-            output=Prose(mask(execution.output, secrets)),
+            output=Prose(execution.output),
             output_sha256=execution.output_sha256,
             output_bytes=execution.output_bytes,
             method=snapshot.method,
@@ -144,10 +144,12 @@ def _passed(receipt: Receipt) -> bool:
 
 def _move_gate(change: Change, item: str, name: str, receipt: Receipt) -> None:
     """Open or close a gate by what its command has just said."""
-    gate = change.get(Gate, item, name)
-    if gate.argv != receipt.argv or gate.status == "waived":
+    gate = change.find(Gate, item, name)
+    if gate is None or gate.argv != receipt.argv or gate.status == "waived":
         return
     status = "met" if _passed(receipt) else "closed"
     change.put(gate.moved(status, change.now, proof=receipt.id))
     if gate.holds == "start" and status != gate.status:
         shift(change, change.get(Item, item), -1 if status == "met" else 1)
+    if status == "met":
+        settle(change, item)

@@ -8,15 +8,40 @@ from typing import Any
 
 from counterpoint.core.model.asks import Edit, Sought
 from counterpoint.core.model.rows import Prose
-from counterpoint.core.model.work import Area, Criterion, Dependency, Gate, Item, Label, Project
+from counterpoint.core.model.sessions import Claim
+from counterpoint.core.model.work import (
+    BODY_LIMIT,
+    PRIORITIES,
+    Area,
+    Criterion,
+    Gate,
+    Item,
+    Label,
+    Project,
+)
 from counterpoint.core.operations.readiness import has_open_children
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.desk import Desk
-from counterpoint.core.operations.recording.links import depend, shift, undepend
-from counterpoint.core.operations.recording.moves import move, refuse_closed_gates, touched
+from counterpoint.core.operations.recording.links import (
+    depend,
+    next_position,
+    refuse_circle,
+    shift,
+    undepend,
+)
+from counterpoint.core.operations.recording.moves import (
+    close_when_done,
+    move,
+    refuse_closed_gates,
+    settle,
+    touched,
+    wake,
+)
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Filter
+from counterpoint.core.rules.drafting import title_faults
 from counterpoint.kernel.errors import (
+    AlreadyClaimed,
     Conflict,
     CyclicDependency,
     GateClosed,
@@ -59,8 +84,9 @@ class Items:
     def edit(self, item: str, edit: Edit) -> Item:
         """Change an item as told, all of it or nothing.
 
-        Raises StaleVersion, IllegalMove, CyclicDependency, NotFound, InvalidInput.
+        Raises StaleVersion, IllegalMove, CyclicDependency, NotFound, InvalidInput, AlreadyClaimed.
         """
+        _refuse_beyond_limits(edit)
         with recording(self._desk, "item.edited", item) as change:
             change.open_session()
             found = change.get(Item, item)
@@ -77,6 +103,8 @@ class Items:
             if edit.status is not None and edit.status != after.status:
                 change.told(moved=[after.status, edit.status])
                 after = self._move(change, after, edit.status)
+            elif edit.waive or edit.checks is not None:
+                after = settle(change, item)
             if edit.reason:
                 change.told(reason=edit.reason)
             if after.version == found.version and len(change.images) > count:
@@ -140,7 +168,8 @@ class Items:
         return item
 
     def _move(self, change: Change, item: Item, status: str) -> Item:
-        if item.states.category(status) == "done" and status == "done":
+        self._refuse_held(change, item)
+        if status == "done":
             if has_open_children(change.writing, item):
                 raise GateClosed(
                     f"{item.id} has unfinished work below it",
@@ -148,6 +177,17 @@ class Items:
                 )
             refuse_closed_gates(change, item.id)
         return move(change, item, status)
+
+    def _refuse_held(self, change: Change, item: Item) -> None:
+        """Raise AlreadyClaimed if an agent would move what another session holds at this moment."""
+        actor, claim = self._desk.caller.actor, change.find(Claim, item.id)
+        is_strange = claim is not None and claim.session != actor.session
+        if claim is not None and is_strange and actor.kind == "agent" and claim.is_live(change.now):
+            raise AlreadyClaimed(
+                f"{item.id} is held by {claim.agent or claim.session} until {claim.leased_until}",
+                holder=claim.agent,
+                until=claim.leased_until,
+            )
 
     def project(self) -> Project:
         """Answer the project."""
@@ -166,6 +206,20 @@ def _relabel(change: Change, item: Item, edit: Edit) -> None:
         label = change.find(Label, item.id, name)
         if label is not None:
             change.drop(label)
+
+
+def _refuse_beyond_limits(edit: Edit) -> None:
+    faults: list[str] = []
+    if edit.title is not None:
+        faults += title_faults(edit.title)
+    if edit.body is not None and len(edit.body) > BODY_LIMIT:
+        faults.append(f"the description is longer than {BODY_LIMIT} characters")
+    if edit.priority is not None and edit.priority not in PRIORITIES:
+        faults.append(f"priority {edit.priority} is not from 0 to {PRIORITIES[-1]}")
+    if edit.position is not None and edit.position < 0:
+        faults.append(f"position {edit.position} is below 0")
+    if faults:
+        raise InvalidInput("; ".join(faults), faults=faults)
 
 
 def _replace_criteria(change: Change, item: Item, sentences: Iterable[str]) -> None:
@@ -222,17 +276,23 @@ def _reparent(change: Change, item: Item, parent: str) -> Item:
         _refuse_below_itself(change, item, above)
         if above.is_closed and not item.is_closed:
             raise Conflict(f"{parent} is {above.status}", hint="Reopen it with `edit` first.")
-    if item.kind == "phase" and above is None:
-        raise InvalidInput("a phase cannot stand alone", hint="Give it a `parent`.")
-    siblings = len(change.select(Item, parent=parent)) if parent else 0
+    if item.kind == "phase" and (above is None or above.is_workable):
+        raise InvalidInput(
+            "a phase stands below a phase or a root that holds work", hint="Give it a `parent`."
+        )
     root = above.root if above else item.id
     held = int(above is not None and above.blockers > 0)
-    moved = replace(item, parent=parent, position=siblings, held=held)
+    moved = replace(item, parent=parent, position=next_position(change, parent), held=held)
     after = touched(change, moved)
     change.put(after)
+    refuse_circle(change.writing, after)
     after = shift(change, after, held - item.held)
     _set_root(change, after, root)
     change.told(parent=parent)
+    if not after.is_closed and after.category != "open":
+        wake(change, parent)
+    close_when_done(change, item.parent)
+    close_when_done(change, parent)
     return change.get(Item, item.id)
 
 
@@ -243,8 +303,6 @@ def _refuse_below_itself(change: Change, item: Item, above: Item) -> None:
             raise CyclicDependency(
                 f"{above.id} is below {item.id}", hint="Choose a parent outside of it."
             )
-        if change.find(Dependency, item.id, here.id) is not None:
-            raise CyclicDependency(f"{item.id} waits for {here.id} and cannot be below it")
         here = change.find(Item, here.parent) if here.parent else None
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from counterpoint.core.model.journal import StateEntry
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.operations.recording.change import missing
@@ -62,7 +60,8 @@ class Memory:
                 agent=self._desk.caller.actor.name,
                 updated_at=change.now,
             )
-            if before is not None and before.value == text:
+            entry = change.masked(entry)
+            if before is not None and before.value == entry.value:
                 return before
             change.put(entry)
             change.told(scope=scope, name=name, version=entry.version)
@@ -76,7 +75,7 @@ class Memory:
             _refuse_stale(before, expected_version, name)
             if before is None:
                 return False
-            change.drop(replace(before))
+            change.drop(before)
             change.told(scope=scope, name=name)
             return True
 

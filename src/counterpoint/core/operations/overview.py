@@ -135,11 +135,16 @@ class Overview:
                 Record, order="number desc", limit=limit, kind=kind, **about, **equal
             )
 
-    def children(self, item: str, after: int = -1, limit: int = 200) -> list[Item]:
-        """Answer the items directly below one, in their places, beyond a place."""
+    def children(
+        self, item: str, after: tuple[int, int] | None = None, limit: int = 200
+    ) -> list[Item]:
+        """Answer the items directly below one, in their places.
+
+        after: position and number of the last one seen.
+        """
         with self._desk.reading() as view:
             return view.select(
-                Item, parent=item, order="position,number", after=(after, 0), limit=limit
+                Item, parent=item, order="position,number", after=after or (), limit=limit
             )
 
     def markdown(self, item: str) -> str:

@@ -10,6 +10,7 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.lifecycles import PART, TASK
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import (
+    ROOT_KINDS,
     WORKABLE,
     Area,
     Criterion,
@@ -21,8 +22,9 @@ from counterpoint.core.model.work import (
 )
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.desk import Desk
-from counterpoint.core.operations.recording.links import depend
-from counterpoint.core.operations.recording.unit import open_unit, recording
+from counterpoint.core.operations.recording.links import depend, next_position
+from counterpoint.core.operations.recording.moves import close_when_done
+from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules import outline, templates
 from counterpoint.core.rules.drafting import Planned, plan_of
@@ -50,8 +52,7 @@ class Plans:
     def preview(self, draft: Draft, parent: str = "") -> list[Planned]:
         """Answer what `create` would make, in its order; the same refusals, nothing written."""
         with self._desk.reading() as view:
-            if parent:
-                _holder(view, parent, draft)
+            _holder(view, parent, draft)
             return plan_of(draft, lambda item: view.find(Item, item) is not None)
 
     def create(self, draft: Draft, parent: str = "") -> Made:
@@ -59,10 +60,8 @@ class Plans:
 
         Raises MalformedDocument with every fault, CyclicDependency, NotFound, Conflict.
         """
-        if self._desk.unit is None:
-            with open_unit(self._desk):
-                return self._create(draft, parent)
-        return self._create(draft, parent)
+        with joined(self._desk):
+            return self._create(draft, parent)
 
     def _create(self, draft: Draft, parent: str) -> Made:
         with self._desk.reading() as view:
@@ -76,6 +75,7 @@ class Plans:
                 change.subject = made[0].id
                 if len(made) == len(planned):
                     _link(change, planned, made)
+                    close_when_done(change, made[0].parent)
                     change.told(title=made[0].title, items=len(made))
         with self._desk.reading() as view:
             after = tuple(view.find(Item, item.id) or item for item in made)
@@ -83,7 +83,12 @@ class Plans:
         return Made(root=after[0], items=after, ready=tuple(ready))
 
 
-def _holder(view: Reading, parent: str, draft: Draft) -> Item:
+def _holder(view: Reading, parent: str, draft: Draft) -> Item | None:
+    """Answer what a draft is to be put below; None for the top."""
+    if not parent:
+        if draft.kind not in ROOT_KINDS:
+            raise InvalidInput(f"a {draft.kind} cannot stand alone", hint="Give it a `parent`.")
+        return None
     above = view.find(Item, parent)
     if above is None:
         raise InvalidInput(f"there is no item {parent!r} to put this below")
@@ -91,8 +96,8 @@ def _holder(view: Reading, parent: str, draft: Draft) -> Item:
         raise Conflict(
             f"{parent} is {above.status}", hint="Reopen it with `edit`, or leave `parent` out."
         )
-    if draft.kind == "phase" and above.kind == "task":
-        raise InvalidInput(f"a phase cannot stand below the task {parent}")
+    if above.is_workable and draft.kind not in WORKABLE:
+        raise InvalidInput(f"a {draft.kind} cannot stand below the {above.kind} {parent}")
     return above
 
 
@@ -107,8 +112,8 @@ def _put_batch(
     project = change.get(Project)
     for part in batch:
         if part.parent is None:
-            above = _holder(change.writing, parent, part.draft) if parent else None
-            position = len(change.select(Item, parent=parent)) if parent else 0
+            above = _holder(change.writing, parent, part.draft)
+            position = next_position(change, parent)
             number = change.next_number(Item)
         else:
             above, position, number = made[part.parent], part.position, made[-1].number + 1

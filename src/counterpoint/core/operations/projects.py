@@ -36,11 +36,11 @@ class Projects:
                 f"{name!r} is not a name for a project",
                 hint="Use up to 64 lower-case letters, digits, dots, underscores and hyphens.",
             )
-        taken = {project.prefix for project in self._desk.outside.store.projects()}
         with recording(self._desk, "project.opened") as change:
             again = change.find(Project)
             if again is not None:
                 return again
+            taken = {project.prefix for project in self._desk.outside.store.projects()}
             project = Project(
                 project=name,
                 title=title or name,

@@ -13,7 +13,7 @@ from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Area, Dependency, Gate, Item, Label
 from counterpoint.core.operations.recording.desk import Desk
-from counterpoint.core.ports.store import Reading
+from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules.readiness import Surroundings, judge
 from counterpoint.kernel.clock import Timestamp
 
@@ -130,9 +130,9 @@ def _is_wanted(view: Reading, item: Item, wanted: Wanted) -> bool:
 def _candidates(
     view: Reading, wanted: Wanted, now: Timestamp, after: tuple[int, int] | None
 ) -> Iterator[Item]:
-    """Answer items with nothing in the way, and those whose lease has run out, in order."""
+    """Answer items with nothing in the way, and those begun that nobody holds any more, in order."""
     streams = [_open(view, kind, wanted.root, after) for kind in wanted.kinds]
-    return merge(*streams, _expired(view, wanted, now, after), key=_order)
+    return merge(*streams, _left(view, wanted, now, after), key=_order)
 
 
 def _order(item: Item) -> tuple[int, int]:
@@ -148,16 +148,19 @@ def _open(view: Reading, kind: str, root: str, after: tuple[int, int] | None) ->
         page = view.ready(kind, after=_order(page[-1]), root=root, limit=_PAGE)
 
 
-def _expired(
+def _left(
     view: Reading, wanted: Wanted, now: Timestamp, after: tuple[int, int] | None
 ) -> Iterator[Item]:
-    found: list[Item] = []
-    for claim in view.select(Claim, state="live"):
-        item = None if claim.is_live(now) else view.find(Item, claim.item)
-        if item is None or item.kind not in wanted.kinds or (wanted.root not in {"", item.root}):
-            continue
-        if not (item.blockers or has_open_children(view, item)) and (
-            after is None or _order(item) > after
-        ):
-            found.append(item)
-    return iter(sorted(found, key=_order))
+    below: dict[str, Filter] = {"root": wanted.root} if wanted.root else {}
+    for item in view.select(
+        Item,
+        order="priority,number",
+        after=after or (),
+        kind=tuple(wanted.kinds),
+        category="active",
+        blockers=0,
+        **below,
+    ):
+        claim = view.find(Claim, item.id)
+        if (claim is None or not claim.is_live(now)) and not has_open_children(view, item):
+            yield item

@@ -8,20 +8,31 @@ from counterpoint.core.model.answers import Reviewed, Submitted
 from counterpoint.core.model.asks import Judgment
 from counterpoint.core.model.journal import Outcome, Submission, Verdict
 from counterpoint.core.model.rows import Prose, Proses
+from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Gate, Item, Project
 from counterpoint.core.operations.claims import held
 from counterpoint.core.operations.readiness import has_open_children
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.desk import Desk
 from counterpoint.core.operations.recording.moves import (
-    close_when_done,
     closed_gates,
     move,
+    settle,
     touched,
 )
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
-from counterpoint.kernel.errors import Conflict, Forbidden, GateClosed, StaleVersion
+from counterpoint.kernel.errors import (
+    Conflict,
+    Forbidden,
+    GateClosed,
+    InvalidInput,
+    NotFound,
+    PathOutside,
+    StaleVersion,
+)
+
+_SHORTEST_SUBJECT = 7
 
 
 class Reviews:
@@ -37,6 +48,8 @@ class Reviews:
         All below it must be closed. It goes to review, or closes if nothing holds it back.
         Raises GateClosed, PathOutside, NotFound, Conflict.
         """
+        if path:
+            path = self._desk.outside.evidence.contain(self._desk.caller.root, path)
         sha256, size, commit = self._measure(path)
         with recording(self._desk, "phase.submitted", item) as change:
             session = change.open_session()
@@ -94,17 +107,20 @@ class Reviews:
     def review(self, item: str, judgment: Judgment) -> Reviewed:
         """Approve or reject an item as it was handed in.
 
-        Who did the work cannot approve it. An approval names what was looked at; if that is no longer
+        Who did the work or has it in hand cannot approve it. An approval names what was looked at; if that is no longer
         what lies there, it is refused with StaleVersion. A rejection reopens the item with its fixes.
         """
         with self._desk.reading() as view:
             latest = _latest(view, item)
-        current = self._current(latest)
+        current = self._current(latest, must_lie_there=judgment.approves)
         with recording(self._desk, "item.judged", item) as change:
             session = change.open_session()
             found = change.get(Item, item)
             self._refuse_own(change, found)
+            if _latest(change.writing, item) != latest:
+                raise StaleVersion(f"{item} was handed in anew while you judged it")
             if judgment.approves:
+                self._refuse_early(change, found)
                 _refuse_stale(judgment.subject, current)
             verdict = self._verdict(change, item, session, judgment, current)
             change.put(verdict)
@@ -116,13 +132,18 @@ class Reviews:
                 after = self._reject(change, found, verdict)
             return Reviewed(verdict=verdict, item=after, closed=tuple(closed_gates(change, item)))
 
-    def _current(self, latest: Submission | None) -> tuple[str, ...]:
+    def _current(self, latest: Submission | None, *, must_lie_there: bool) -> tuple[str, ...]:
         """Answer what there is to look at: hash of the submitted file as it lies there, commit."""
         evidence, root = self._desk.outside.evidence, self._desk.caller.root
         commit = evidence.snapshot(root).commit
         if latest is None or not latest.path:
             return (commit,)
-        return (evidence.digest(root, latest.path)[0], commit)
+        try:
+            return (evidence.digest(root, latest.path)[0], commit)
+        except (NotFound, PathOutside):
+            if must_lie_there:
+                raise
+            return (latest.sha256, commit)
 
     def _refuse_own(self, change: Change, item: Item) -> None:
         """Raise Forbidden if the caller did the work, by session or by name."""
@@ -130,6 +151,7 @@ class Reviews:
         rows = [
             *change.select(Outcome, item=item.id),
             *change.select(Submission, item=item.id),
+            *change.select(Claim, item=item.id),
         ]
         own = [row for row in rows if (actor.session and row.session == actor.session)]
         own += [row for row in rows if row.agent == actor.name and actor.kind == "agent"]
@@ -137,6 +159,17 @@ class Reviews:
             raise Forbidden(
                 f"{actor.name} worked on {item.id} and cannot judge it",
                 hint="Ask another session, with another agent's name, to review it.",
+            )
+
+    def _refuse_early(self, change: Change, item: Item) -> None:
+        """Raise Conflict if an approval would open a gate for work that is still to be done."""
+        if not change.select(Gate, item=item.id, kind="review", status="closed"):
+            return
+        is_early = item.category != "review" if item.is_workable else False
+        if is_early or has_open_children(change.writing, item):
+            raise Conflict(
+                f"{item.id} is not handed in yet: it is {item.status}",
+                hint="Approve it when its work is finished; a rejection is heard at any time.",
             )
 
     def _verdict(
@@ -166,12 +199,7 @@ class Reviews:
         if item.is_closed:
             raise Conflict(f"{item.id} is {item.status} already", hint="Nothing is to be done.")
         _meet(change, item.id, "review", verdict.id)
-        if item.is_workable:
-            if item.status == "review" and not closed_gates(change, item.id):
-                return move(change, item, "done")
-        else:
-            close_when_done(change, item.id)
-        return change.get(Item, item.id)
+        return settle(change, item.id)
 
     def _reject(self, change: Change, item: Item, verdict: Verdict) -> Item:
         for gate in change.select(Gate, item=item.id, kind="review", status="met"):
@@ -191,6 +219,8 @@ def _latest(view: Reading, item: str) -> Submission | None:
 
 def _refuse_stale(subject: str, current: tuple[str, ...]) -> None:
     """Refuse an approval of something else than what lies there now."""
+    if subject and len(subject) < _SHORTEST_SUBJECT:
+        raise InvalidInput(f"{subject!r} is too short to name a hash or a commit")
     shown = [mark for mark in current if mark]
     if subject and not any(mark.startswith(subject) for mark in shown):
         raise StaleVersion(

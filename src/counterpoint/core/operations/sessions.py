@@ -8,11 +8,11 @@ from counterpoint.core.model.answers import HandedOver
 from counterpoint.core.model.asks import Handover
 from counterpoint.core.model.journal import StartPoint
 from counterpoint.core.model.rows import Prose, Proses
-from counterpoint.core.model.sessions import DEFAULT_LEASE_MINUTES, Claim, Handoff, Session
+from counterpoint.core.model.sessions import Claim, Handoff, Session
 from counterpoint.core.model.work import Item, Project
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.desk import Desk
-from counterpoint.core.operations.recording.moves import move
+from counterpoint.core.operations.recording.moves import move, touched
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.clock import later
@@ -138,13 +138,13 @@ class Sessions:
             session=session.id,
             agent=session.agent,
             claimed_at=change.now,
-            leased_until=later(change.now, DEFAULT_LEASE_MINUTES * 60),
+            leased_until=later(change.now, self._desk.outside.lease_seconds),
         )
         change.get(Claim, claim.item)
         change.put(taken)
         point = change.get(StartPoint, claim.item, claim.token)
         change.put(replace(point, token=taken.token))
-        change.put(replace(change.get(Item, claim.item), assignee=session.agent))
+        change.put(touched(change, replace(change.get(Item, claim.item), assignee=session.agent)))
         return taken
 
     def _write(self, change: Change, handover: Handover, session: Session) -> Handoff:

@@ -21,6 +21,7 @@ from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.rules.areas import covers
 from counterpoint.core.rules.measuring import evidence_text, measured, snapshot_of
 from counterpoint.core.rules.remarks import remarks_on
+from counterpoint.core.rules.secrets import mask
 from counterpoint.kernel.errors import GateClosed, InvalidInput, NotFound, PathOutside
 
 _STATUS: dict[Outcomes, str] = {
@@ -81,7 +82,8 @@ class Tasks:
             session = self._desk.caller.actor.session
             if before is None or found is None or before.session != session:
                 return None
-            if (before.outcome, before.summary) != (report.outcome, report.summary):
+            summary = mask(report.summary, self._desk.outside.secrets)
+            if (before.outcome, before.summary) != (report.outcome, summary):
                 return None
             above = view.find(Item, found.parent) if found.parent else None
             return Finished(item=found, outcome=before, measured=None, released=(), parent=above)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 ANY = "**"
+_PLAIN = str.maketrans("*?", "\0\1")
 
 
 def parts_of(pattern: str) -> tuple[str, ...]:
@@ -20,8 +21,9 @@ def parts_of(pattern: str) -> tuple[str, ...]:
 
 
 def covers(pattern: str, path: str) -> bool:
-    """Answer whether a path lies in an area."""
-    return _meet(parts_of(pattern), tuple(part for part in path.split("/") if part))
+    """Answer whether a path lies in an area; a `*` in the path is only a letter of its name."""
+    plain = path.translate(_PLAIN)
+    return _meet(parts_of(pattern), tuple(part for part in plain.split("/") if part))
 
 
 def overlaps(one: str, other: str) -> bool:

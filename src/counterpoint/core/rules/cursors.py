@@ -21,7 +21,7 @@ _MAC_BYTES = 12
 def seal(secret: bytes, query: Json, position: Json) -> str:
     """Answer the cursor for a position of a query."""
     body = canonical.dump(position)
-    return base64.urlsafe_b64encode(_mac(secret, query, body) + body).decode().rstrip("=")
+    return _text(_mac(secret, query, body) + body)
 
 
 def unseal(secret: bytes, query: Json, cursor: str) -> Json:
@@ -35,9 +35,14 @@ def unseal(secret: bytes, query: Json, cursor: str) -> Json:
     except (binascii.Error, ValueError):
         raise refused from None
     mac, body = raw[:_MAC_BYTES], raw[_MAC_BYTES:]
-    if not hmac.compare_digest(mac, _mac(secret, query, body)):
+    if _text(raw) != cursor or not hmac.compare_digest(mac, _mac(secret, query, body)):
         raise refused
     return canonical.load(body)
+
+
+def _text(raw: bytes) -> str:
+    """Answer the only spelling of the bytes: base64 alone would let some letters be changed."""
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
 def _mac(secret: bytes, query: Json, body: bytes) -> bytes:

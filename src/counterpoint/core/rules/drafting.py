@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.work import BODY_LIMIT, PRIORITIES, TITLE_LIMIT
+from counterpoint.core.model.work import BODY_LIMIT, DEPTH_LIMIT, PRIORITIES, TITLE_LIMIT, WORKABLE
 from counterpoint.kernel.errors import CyclicDependency, MalformedDocument
 
 ITEM_LIMIT = 20_000
@@ -34,7 +34,8 @@ def plan_of(draft: Draft, exists: Callable[[str], bool]) -> list[Planned]:
     Raises MalformedDocument (all faults together) and CyclicDependency.
     """
     flat = _flatten(draft)
-    faults = [*_limit_faults(flat)]
+    done = _done(flat)
+    faults = [*_limit_faults(flat), *_tree_faults(flat, done)]
     names, repeated = _names(flat)
     planned: list[Planned] = []
     for place, (part, parent, position) in enumerate(flat):
@@ -43,7 +44,13 @@ def plan_of(draft: Draft, exists: Callable[[str], bool]) -> list[Planned]:
             inside = _usual(flat, place)
         faults += [(part, problem) for problem in unknown]
         planned.append(
-            Planned(draft=part, parent=parent, position=position, needs=inside, outside=outside)
+            Planned(
+                draft=replace(part, done=done[place]) if done[place] != part.done else part,
+                parent=parent,
+                position=position,
+                needs=inside,
+                outside=outside,
+            )
         )
     if faults:
         raise _malformed(faults)
@@ -65,14 +72,55 @@ def _limit_faults(flat: Sequence[tuple[Draft, int | None, int]]) -> Iterable[tup
     if len(flat) > ITEM_LIMIT:
         yield flat[0][0], f"the plan has {len(flat)} items; {ITEM_LIMIT} is the most"
     for part, _, _ in flat:
-        if not part.title.strip():
-            yield part, "there is no title"
-        if len(part.title) > TITLE_LIMIT:
-            yield part, f"the title is longer than {TITLE_LIMIT} characters"
+        for problem in title_faults(part.title):
+            yield part, problem
         if len(part.body) > BODY_LIMIT:
             yield part, f"the description is longer than {BODY_LIMIT} characters"
         if part.priority not in PRIORITIES:
             yield part, f"priority {part.priority} is not from 0 to {PRIORITIES[-1]}"
+
+
+def title_faults(title: str) -> list[str]:
+    """Answer what is wrong with a title: it is one line, not empty, not too long."""
+    faults: list[str] = []
+    if not title.strip():
+        faults.append("there is no title")
+    if len(title.strip().splitlines()) > 1:
+        faults.append("the title is more than one line")
+    if len(title) > TITLE_LIMIT:
+        faults.append(f"the title is longer than {TITLE_LIMIT} characters")
+    return faults
+
+
+def _tree_faults(
+    flat: Sequence[tuple[Draft, int | None, int]], done: Sequence[bool]
+) -> Iterable[tuple[Draft, str]]:
+    depths: list[int] = []
+    for place, (part, parent, _) in enumerate(flat):
+        depths.append(depths[parent] + 1 if parent is not None else 1)
+        if depths[place] == DEPTH_LIMIT + 1:
+            yield part, f"it lies deeper than {DEPTH_LIMIT} levels"
+        if parent is None:
+            continue
+        above = flat[parent][0]
+        if part.kind not in WORKABLE and above.kind in WORKABLE:
+            yield part, f"a {part.kind} cannot stand below the {above.kind} {above.title!r}"
+        if above.done and not done[place]:
+            yield part, f"it is not done, but {above.title!r}, which holds it, is marked as done"
+
+
+def _done(flat: Sequence[tuple[Draft, int | None, int]]) -> list[bool]:
+    """Answer what is done: what is marked so, and a part whose children are, if it has no gates."""
+    left = [len(part.children) for part, _, _ in flat]
+    done = [part.done for part, _, _ in flat]
+    for place in range(len(flat) - 1, -1, -1):
+        part, parent, _ = flat[place]
+        has_gates = part.review or part.artifact or part.checks
+        if part.children and not left[place] and part.kind not in WORKABLE and not has_gates:
+            done[place] = True
+        if done[place] and parent is not None:
+            left[parent] -= 1
+    return done
 
 
 def _names(
@@ -108,12 +156,13 @@ def _resolve(
 
 def _usual(flat: Sequence[tuple[Draft, int | None, int]], place: int) -> tuple[int, ...]:
     """Answer what an item without `needs` comes after: the phase before it, if it is a phase."""
-    part, parent, position = flat[place]
-    if part.kind != "phase" or position == 0:
-        return ()
+    part, parent, _ = flat[place]
     before = place - 1
-    is_sibling = flat[before][1] == parent and flat[before][0].kind == "phase"
-    return (before,) if is_sibling else ()
+    while part.kind == "phase" and before >= 0 and flat[before][1] == parent:
+        if flat[before][0].kind == "phase":
+            return (before,)
+        before -= 1
+    return ()
 
 
 def _refuse_circles(planned: Sequence[Planned]) -> None:

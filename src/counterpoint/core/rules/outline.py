@@ -18,6 +18,9 @@ Under a heading the same attributes, not indented, belong to the phase (or, befo
 the plan). A document is valid if and only if (1) it has exactly one `#` heading and it comes first,
 (2) no heading skips a level, (3) every attribute is one of those above with a readable value,
 (4) every task has a title. Everything else that cannot be read is named by its line.
+
+Between fences (``` or ~~~) all is text. A line of text that would be read as one of the above begins
+with a backslash, which is taken away; so does `{#name}` at the end of a title that has it as words.
 """
 
 from __future__ import annotations
@@ -30,15 +33,24 @@ from difflib import get_close_matches
 from typing import Any
 
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.work import PRIORITIES, TITLE_LIMIT, Kind
+from counterpoint.core.model.work import (
+    DEFAULT_PRIORITY,
+    DEPTH_LIMIT,
+    PRIORITIES,
+    TITLE_LIMIT,
+    Kind,
+)
 from counterpoint.kernel.errors import MalformedDocument
 
-_HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*$")
+_HEADING = re.compile(r"(#{1,6})\s+(.*?)(?:\s+#+)?\s*$")
 _TASK = re.compile(r"(\s*)[-*+]\s+\[([ xX])\](?:\s+(.*))?$")
 _ATTRIBUTE = re.compile(r"(\s*)[-*+]\s+([A-Za-z]+)\s*:\s*(.*?)\s*$")
-_NAME = re.compile(r"\s*\{#([A-Za-z0-9_.-]{1,64})\}$")
+_NAME = re.compile(r"\s*(?<!\\)\{#([A-Za-z0-9_.-]{1,64})\}$")
+_PLAIN_NAME = re.compile(r"(\\*\{#[A-Za-z0-9_.-]{1,64}\})$")
+_CLOSING = re.compile(r"(?:^|\s)#+$")
 _FENCE = re.compile(r"\s*(```|~~~)")
-_SHELL = frozenset({"&&", "||", "|", ";", ">", ">>", "<", "&", "2>", "2>&1"})
+_SHELL = re.compile(r"(?<!\S)(?:&&|\|\|?|;|2?>>?|<|&|2>&1)(?!\S)")
+_MARK = "\0"
 _TRUE = frozenset({"yes", "true", "required"})
 _FALSE = frozenset({"no", "false"})
 
@@ -111,8 +123,8 @@ class _Reader:
             if task := _TASK.match(line):
                 self._task(number, len(task[1]), task[2] != " ", task[3] or "")
                 return
-            if (attribute := _ATTRIBUTE.match(line)) and self._takes(attribute):
-                self._attribute(number, attribute)
+            if self.heads and (found := _ATTRIBUTE.match(line)) and _is_meant(found):
+                self._attribute(number, found)
                 return
         self._text(number, line)
 
@@ -144,22 +156,22 @@ class _Reader:
         node = _Node("task", indent, title, name, number, done=done)
         while self.tasks and self.tasks[-1].level >= indent:
             self.tasks.pop()
+        if len(self.tasks) >= DEPTH_LIMIT:
+            self.faults.append((number, f"it lies deeper than {DEPTH_LIMIT} levels"))
+            return
         (self.tasks or self.heads)[-1].children.append(node)
         self.tasks.append(node)
 
     def _title(self, number: int, words: str) -> tuple[str, str]:
         found = _NAME.search(words)
         title = _NAME.sub("", words).strip()
+        if plain := _PLAIN_NAME.search(title):
+            title = title[: plain.start()] + plain[1].removeprefix("\\")
         if not title:
             self.faults.append((number, "there is no title"))
         if len(title) > TITLE_LIMIT:
             self.faults.append((number, f"the title is longer than {TITLE_LIMIT} characters"))
         return title, found[1] if found else ""
-
-    def _takes(self, attribute: re.Match[str]) -> bool:
-        """Whether a bullet `word: …` is meant as an attribute and not as a line of text."""
-        word = attribute[2].lower()
-        return bool(self.heads) and bool(get_close_matches(word, ATTRIBUTES, n=1, cutoff=0.8))
 
     def _attribute(self, number: int, attribute: re.Match[str]) -> None:
         indent, word, value = len(attribute[1]), attribute[2].lower(), attribute[3]
@@ -185,7 +197,41 @@ class _Reader:
         if line.strip() and not self.in_fence and indent == 0:
             self.tasks = []
         node = (self.tasks or self.heads)[-1]
-        node.text.append(line[min(indent, node.level + 2) :] if self.tasks else line)
+        words = line[min(indent, node.level + 2) :] if self.tasks else line
+        is_escaped = not self.in_fence and _is_structure(words) and "\\" in words
+        node.text.append(words.replace("\\", "", 1) if is_escaped else words)
+
+
+def _is_structure(line: str) -> bool:
+    """Whether a line would be read as more than text, were it not for backslashes before it."""
+    indent = line[: len(line) - len(line.lstrip())]
+    bare = indent + line.lstrip().lstrip("\\")
+    attribute = _ATTRIBUTE.match(bare)
+    return bool(
+        _HEADING.match(bare)
+        or _TASK.match(bare)
+        or _FENCE.match(bare)
+        or (attribute and _is_meant(attribute))
+    )
+
+
+def _is_meant(attribute: re.Match[str]) -> bool:
+    """Whether a bullet `word: …` is meant as an attribute and not as a line of text."""
+    return bool(get_close_matches(attribute[2].lower(), ATTRIBUTES, n=1, cutoff=0.8))
+
+
+def plain(text: str) -> str:
+    """Answer text as a document may hold it, with a backslash before what is not to be read."""
+    lines = text.splitlines()
+    fences = [_FENCE.match(line) is not None for line in lines]
+    keeps_fences = sum(fences) % 2 == 0
+    in_fence = False
+    for place, line in enumerate(lines):
+        if fences[place] and keeps_fences:
+            in_fence = not in_fence
+        elif not in_fence and _is_structure(line):
+            lines[place] = f"{line[: len(line) - len(line.lstrip())]}\\{line.lstrip()}"
+    return "\n".join(lines)
 
 
 def _take(values: dict[str, Any], word: str, value: str) -> str:
@@ -197,7 +243,7 @@ def _take(values: dict[str, Any], word: str, value: str) -> str:
             return f"{word!r} is yes or no, not {value!r}"
         values[word] = value.lower() in _TRUE
     elif word == "priority":
-        if not value.isdecimal() or int(value) not in PRIORITIES:
+        if value not in map(str, PRIORITIES):
             return f"priority is a number from 0 to {PRIORITIES[-1]}, not {value!r}"
         values[word] = int(value)
     elif word == "after":
@@ -216,14 +262,18 @@ def _take(values: dict[str, Any], word: str, value: str) -> str:
 
 def command_of(text: str) -> tuple[tuple[str, ...], str]:
     """Answer the argument list of a command line, and what is wrong with it, or nothing."""
+    if _MARK in text:
+        return (), "the command has a NUL character"
     try:
         argv = tuple(shlex.split(text))
+        marked = shlex.split(_SHELL.sub(lambda sign: _MARK + sign[0], text))
     except ValueError as fault:
         return (), f"the command cannot be read: {str(fault).lower()}"
     if not argv:
         return (), "the command is empty"
-    if found := _SHELL.intersection(argv):
-        sign = min(found)
+    signs = [word for word in marked if word.startswith(_MARK)]
+    if signs:
+        sign = signs[0].removeprefix(_MARK)
         return (), f"{sign!r} needs a shell, and commands run without one: put it into a script"
     return argv, ""
 
@@ -254,20 +304,23 @@ def dump(draft: Draft) -> str:
 
 
 def _dump(draft: Draft, level: int, lines: list[str]) -> None:
+    title = _PLAIN_NAME.sub(r"\\\1", draft.title)
     name = f" {{#{draft.name}}}" if draft.name else ""
     if draft.kind == "task" and level > 1:
         depth = "  " * max(0, level - 2)
-        lines.append(f"{depth}- [{'x' if draft.done else ' '}] {draft.title}{name}")
+        lines.append(f"{depth}- [{'x' if draft.done else ' '}] {title}{name}")
         indent = depth + "  "
     else:
-        lines += ["", f"{'#' * level} {draft.title}{name}", ""]
+        closing = " #" if _CLOSING.search(title) and not name else ""
+        lines += ["", f"{'#' * level} {title}{name}{closing}", ""]
         indent = ""
     lines += [f"{indent}- {word}: {value}" for word, value in _attributes(draft)]
-    lines += [f"{indent}{line}".rstrip() for line in draft.body.splitlines()]
+    lines += [f"{indent}{line}".rstrip() for line in plain(draft.body).splitlines()]
     if draft.kind != "task" or level == 1:
         lines.append("")
     below = 2 if draft.kind != "task" or level == 1 else level + 1
-    for child in draft.children:
+    # What stands behind a phase's heading would belong to that phase: tasks come first.
+    for child in sorted(draft.children, key=lambda child: child.kind != "task"):
         _dump(child, level + 1 if child.kind != "task" else below, lines)
 
 
@@ -281,7 +334,7 @@ def _attributes(draft: Draft) -> list[tuple[str, str]]:
     found += [("verify", shlex.join(argv)) for argv in draft.checks]
     if draft.labels:
         found.append(("labels", ", ".join(draft.labels)))
-    if draft.priority != Draft.__dataclass_fields__["priority"].default:
+    if draft.priority != DEFAULT_PRIORITY:
         found.append(("priority", str(draft.priority)))
     if draft.profile:
         found.append(("profile", draft.profile))

@@ -1,7 +1,7 @@
 """When an item may be taken up: the one definition for list, next and claim.
 
 Ready if and only if (1) a session can work on its kind, (2) its state is of the category `open`, or
-`active` with a lease that has run out, (3) nothing is in the way: no unfinished dependency, no closed
+`active` without a lease that still runs, (3) nothing is in the way: no unfinished dependency, no closed
 gate that holds the start, no open blocker, no blocked parent, and (4) its areas do not overlap with
 the areas of an item that another session holds at this moment.
 """
@@ -41,7 +41,7 @@ def judge(item: Item, around: Surroundings, session: str, now: Timestamp) -> Rea
         holder = around.claim.session if held and around.claim is not None else ""
         return Readiness(is_ready=False, reasons=tuple(reasons), held_by=holder)
     why = [f"priority {item.priority}", "nothing in the way"]
-    if item.category == "active" and around.claim is not None:
+    if item.category == "active" and around.claim is not None and around.claim.state == "live":
         why.append(f"the lease of {around.claim.agent or around.claim.session} has run out")
     return Readiness(is_ready=True, reasons=tuple(why))
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import cast
+
+from counterpoint.kernel.canonical import Json
 
 MASK = "[secret]"
 SHORTEST = 8
 """Known values shorter than this are not masked: they would hit ordinary words."""
+_SHORTEST_NAMED = 6
 
 _SHAPES = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
@@ -23,8 +27,10 @@ _SHAPES = re.compile(
     r"|(?<=://)[^/\s:@]{1,100}:[^/\s:@]{1,200}(?=@)",
     re.DOTALL,
 )
+_NAMES_OF_SECRETS = r"[a-z0-9_-]{0,40}(?:password|passwd|secret|api_?key|access_?token|auth_?token)"
+_NAME_OF_SECRET = re.compile(_NAMES_OF_SECRETS, re.IGNORECASE)
 _NAMED = re.compile(
-    r"(?i)\b((?:[a-z0-9_-]{0,40}(?:password|passwd|secret|api_?key|access_?token|auth_?token))"
+    rf"(?i)\b((?:{_NAMES_OF_SECRETS})"
     r"[\"']?\s{0,3}[:=]\s{0,3}[\"']?)([^\s\"',;]{6,})"
 )
 _HINTS = re.compile(
@@ -44,6 +50,31 @@ def mask(text: str, known: frozenset[str] = frozenset()) -> str:
     if _HINTS.search(text) is None:
         return text
     return _NAMED.sub(rf"\1{MASK}", _SHAPES.sub(MASK, text))
+
+
+def mask_json(value: Json, known: frozenset[str] = frozenset()) -> Json:
+    """Answer a JSON value with every secret in its texts and names replaced.
+
+    What stands under a name such as `password` is hidden whatever it looks like.
+    """
+    if isinstance(value, str):
+        return mask(value, known)
+    if isinstance(value, dict):
+        parts = cast("dict[str, Json]", value)
+        return {
+            mask(name, known): MASK if _is_named(name, part) else mask_json(part, known)
+            for name, part in parts.items()
+        }
+    if isinstance(value, list | tuple):
+        cleaned = [mask_json(part, known) for part in cast("list[Json]", value)]
+        return tuple(cleaned) if isinstance(value, tuple) else cleaned
+    return value
+
+
+def _is_named(name: str, value: Json) -> bool:
+    """Whether a value is a secret because of the name it stands under."""
+    is_word = isinstance(value, str | int | float) and len(str(value)) >= _SHORTEST_NAMED
+    return is_word and _NAME_OF_SECRET.fullmatch(name) is not None
 
 
 @lru_cache(maxsize=8)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from counterpoint.core.rules import outline
 from counterpoint.kernel.errors import InvalidInput
 
 _SLOT = re.compile(r"\{\{\s*([a-z][a-z0-9_]{0,63})\s*(?:=([^{}\n]*))?\}\}")
@@ -23,7 +24,7 @@ def variables(text: str) -> dict[str, str | None]:
 def fill(text: str, values: Mapping[str, str]) -> str:
     """Answer the text with every slot filled; InvalidInput names all that is wrong.
 
-    A value is one line, so that it can never add structure to the plan.
+    A value is one line, and one that begins a line is marked as text: it never adds structure.
     """
     known = variables(text)
     faults = [
@@ -43,4 +44,10 @@ def fill(text: str, values: Mapping[str, str]) -> str:
         raise InvalidInput(
             "; ".join(faults), hint=f"The template has: {', '.join(known) or 'no variables'}."
         )
-    return _SLOT.sub(lambda slot: values.get(slot[1], known[slot[1]] or ""), text)
+
+    def value_of(slot: re.Match[str]) -> str:
+        value = values.get(slot[1], known[slot[1]] or "")
+        begins = not text[text.rfind("\n", 0, slot.start()) + 1 : slot.start()].strip()
+        return outline.plain(value) if begins else value
+
+    return _SLOT.sub(value_of, text)

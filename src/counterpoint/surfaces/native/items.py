@@ -19,9 +19,11 @@ from counterpoint.surfaces.native.vocabulary import (
     Cursor,
     Id,
     Ids,
+    Limit,
     Lines,
+    Name,
+    Priority,
     Summary,
-    Title,
     Word,
     Words,
     told_line,
@@ -36,18 +38,18 @@ _DEFAULT = 20
 @tool(reads=True)
 def list_(
     call: Call,
-    status: Annotated[Word, Field(description="open, active, review, done, skipped, …")] = "",
-    kind: Annotated[Kind | None, Field(description="Kind of item")] = None,
-    label: Annotated[Word, Field(description="Having this label")] = "",
-    parent: Annotated[Id, Field(description="Directly below this item")] = "",
-    root: Annotated[Id, Field(description="Anywhere in this tree")] = "",
-    assignee: Annotated[Word, Field(description="Agent's name")] = "",
+    status: Annotated[Word, Field(description="open, active, …")] = "",
+    kind: Annotated[Kind | None, Field(description="Kind")] = None,
+    label: Annotated[Word, Field(description="Label")] = "",
+    parent: Annotated[Id, Field(description="Directly above")] = "",
+    root: Annotated[Id, Field(description="Top of the tree")] = "",
+    assignee: Annotated[Word, Field(description="Agent")] = "",
     *,
-    ready: Annotated[bool, Field(description="Only what can be started now, with why")] = False,
-    limit: Annotated[int, Field(ge=1, le=100, description="Most items")] = _DEFAULT,
-    cursor: Annotated[Cursor, Field(description="From the last page")] = "",
+    ready: Annotated[bool, Field(description="Startable now")] = False,
+    limit: Limit = _DEFAULT,
+    cursor: Cursor = "",
 ) -> Json:
-    """List items, oldest first; with `ready` in the order in which they should be done."""
+    """List items, oldest first; with `ready` most urgent first, with why."""
     asked: dict[str, Json] = {
         "tool": "list",
         "status": status,
@@ -107,29 +109,27 @@ def _room(limit: int) -> int:
 @tool(reads=False, idempotent=False, keyed="shown")
 def edit(
     call: Call,
-    id: Annotated[Id, Field(description="Item id")],  # noqa: A002 -- the name that agents expect
-    title: Annotated[Title | None, Field(min_length=1, description="New title")] = None,
-    description: Annotated[Body | None, Field(description="New text")] = None,
-    status: Annotated[Word | None, Field(description="Move to this state")] = None,
-    priority: Annotated[int | None, Field(ge=0, le=4, description="0 is most urgent")] = None,
-    assignee: Annotated[Word | None, Field(description="Agent's name")] = None,
-    profile: Annotated[Word | None, Field(description="Role that should do it")] = None,
-    parent: Annotated[Id | None, Field(description="Put below this item; '' for the top")] = None,
-    position: Annotated[Count | None, Field(description="Place among siblings, from 0")] = None,
-    add_labels: Annotated[Words, Field(description="Labels to add")] = (),
-    remove_labels: Annotated[Words, Field(description="Labels to remove")] = (),
-    add_after: Annotated[Ids, Field(description="Must wait for these ids")] = (),
-    remove_after: Annotated[Ids, Field(description="No longer waits for these")] = (),
-    areas: Annotated[Lines | None, Field(description="Paths it touches, replacing all")] = None,
-    accept: Annotated[Lines | None, Field(description="Acceptance, replacing all")] = None,
-    verify: Annotated[
-        Argvs | None, Field(description="Check commands as argument lists, replacing all")
-    ] = None,
-    waive: Annotated[Words, Field(description="Gates to waive; needs `reason`")] = (),
-    reason: Annotated[Summary, Field(description="Why; kept in the ledger")] = "",
-    expected_version: Annotated[Count | None, Field(description="Refuse if changed since")] = None,
+    id: Annotated[Id, Field(description="Item")],  # noqa: A002 -- the name that agents expect
+    title: Annotated[Name | None, Field(description="Title")] = None,
+    description: Annotated[Body | None, Field(description="Text")] = None,
+    status: Annotated[Word | None, Field(description="State")] = None,
+    priority: Annotated[Priority | None, Field(description="0 (urgent) to 4")] = None,
+    assignee: Annotated[Word | None, Field(description="Agent")] = None,
+    profile: Annotated[Word | None, Field(description="Role")] = None,
+    parent: Annotated[Id | None, Field(description="Empty for the top")] = None,
+    position: Annotated[Count | None, Field(description="Place")] = None,
+    add_labels: Annotated[Words, Field(description="Labels")] = (),
+    remove_labels: Annotated[Words, Field(description="Labels")] = (),
+    add_after: Annotated[Ids, Field(description="Ids")] = (),
+    remove_after: Annotated[Ids, Field(description="Ids")] = (),
+    areas: Annotated[Lines | None, Field(description="All paths")] = None,
+    accept: Annotated[Lines | None, Field(description="All sentences")] = None,
+    verify: Annotated[Argvs | None, Field(description="All commands")] = None,
+    waive: Annotated[Words, Field(description="Gates")] = (),
+    reason: Annotated[Summary, Field(description="Why")] = "",
+    expected_version: Annotated[Count | None, Field(description="Else refused")] = None,
 ) -> Json:
-    """Change an item's fields, status, labels, dependencies, place, checks or gates, all or none."""
+    """Change an item, all or nothing."""
     change = Edit(
         title=title,
         body=description,

@@ -39,10 +39,10 @@ _SHOWN = 5
 @tool(reads=True)
 def brief(
     call: Call,
-    item: Annotated[Id, Field(description="Item id; default: the one held or bound")] = "",
-    budget_tokens: Annotated[int, Field(ge=200, le=8000, description="Size of the answer")] = 1500,
+    item: Annotated[Id, Field(description="Else the one held")] = "",
+    budget_tokens: Annotated[int, Field(ge=200, le=8000, description="Size")] = 1500,
 ) -> Json:
-    """Call first: your item, claim token, gates, last handoff, blockers, ready work, next call."""
+    """Call first: your item, token, gates, last handoff, what matters, the next call."""
     return briefing(call, item, min(budget_tokens * BYTES_A_TOKEN, PAGE))
 
 
@@ -100,10 +100,16 @@ def next_call(call: Call, seen: Seen) -> dict[str, Json]:
     if facets is not None and facets.item.id in tokens:
         return _while_working(facets, tokens[facets.item.id])
     other = seen.handed_by
-    if other is not None and other.status == "paused" and other.id != mine:
+    is_mine = other is not None and other.agent == call.core.caller.actor.name
+    if other is not None and is_mine and other.status == "paused" and other.id != mine:
         return _call("handoff", action="continue", session=other.id)
     if facets is not None and facets.readiness.is_ready:
         return _call("start", id=facets.item.id)
+    return _for_free_hands(seen)
+
+
+def _for_free_hands(seen: Seen) -> dict[str, Json]:
+    """Answer what a caller can do who holds nothing and was given nothing."""
     if seen.offers:
         return _call("next", claim=True)
     if seen.state.in_review:
@@ -134,6 +140,7 @@ def _sections(call: Call, seen: Seen) -> list[Section]:
     if seen.handoff is not None:
         forms = tuple(told_handoff(seen.handoff, room) for room in (2_400, 1_000, 300))
         sections.append(("handoff", forms))
+    sections.append(("others_at_work", _forms(_others(call, seen.state), 10, 2)))
     blockers = [told_record(record) for record in seen.state.blockers]
     sections.append(("blockers", _forms(blockers, 10, 3)))
     ready = [sparse(id=one.item.id, title=clip(one.item.title, _NAME)) for one in seen.offers]
@@ -145,6 +152,21 @@ def _sections(call: Call, seen: Seen) -> list[Section]:
     sections.append(("in_review", _forms(review, 5, 1)))
     sections.append(("counts", (seen.state.counts,)))
     return [(name, forms) for name, forms in sections if forms and forms[0]]
+
+
+def _others(call: Call, state: State) -> list[Json]:
+    """Answer what other sessions hold."""
+    mine = call.core.caller.actor.session
+    return [
+        sparse(
+            id=live.item.id,
+            title=clip(live.item.title, _NAME),
+            agent=clip(live.claim.agent, _NAME),
+            until=live.claim.leased_until,
+        )
+        for live in state.live
+        if live.claim.session != mine
+    ]
 
 
 def _of_item(call: Call, facets: Facets | None) -> list[Section]:

@@ -70,11 +70,11 @@ class Part:
     """
 
     content: Sequence[Json] | str
-    start: int = 0
-    places: Sequence[int] = ()
+    start: Json = 0
+    places: Sequence[Json] = ()
     more: bool = False
 
-    def cut(self, room: int) -> tuple[Json, int | None]:
+    def cut(self, room: int) -> tuple[Json, Json]:
         """Answer what fits of it, and where to go on; None at its end."""
         if isinstance(self.content, str):
             count = fitting(self.content, room)
@@ -105,7 +105,7 @@ def part_of_list(entries: Sequence[Json], at: int = 0, limit: int = 1_000) -> Pa
 
 
 def part_of_rows(
-    rows: Sequence[T], limit: int, shown: Callable[[T], Json], place: Callable[[T], int], at: int
+    rows: Sequence[T], limit: int, shown: Callable[[T], Json], place: Callable[[T], Json], at: Json
 ) -> Part:
     """Answer rows of the store, of which one more than the limit was asked for."""
     chosen = rows[:limit]
@@ -117,11 +117,11 @@ def part_of_rows(
     )
 
 
-def shared(parts: Mapping[str, Part], room: int) -> tuple[dict[str, Json], dict[str, int]]:
+def shared(parts: Mapping[str, Part], room: int) -> tuple[dict[str, Json], dict[str, Json]]:
     """Answer the parts as far as they fit together, and where those that were cut go on."""
     sizes = {name: size_of(part.content) + len(name) + 4 for name, part in parts.items()}
     shown: dict[str, Json] = {}
-    rest: dict[str, int] = {}
+    rest: dict[str, Json] = {}
     for place, name in enumerate(sorted(parts, key=sizes.__getitem__)):
         share = room // (len(parts) - place)
         content, at = parts[name].cut(share - len(name) - 6)

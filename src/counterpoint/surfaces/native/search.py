@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from counterpoint.core.model.answers import Found
 from counterpoint.core.model.journal import Outcome, Record, Submission, Verdict
@@ -15,7 +15,7 @@ from counterpoint.protocol.tools import tool
 from counterpoint.surfaces.call import Call
 from counterpoint.surfaces.native.envelope import DATA
 from counterpoint.surfaces.native.pages import PAGE, SHORT_PAGE, clip, paged, sparse, unseal
-from counterpoint.surfaces.native.vocabulary import Cursor, Id, Title, told_line, told_record
+from counterpoint.surfaces.native.vocabulary import Cursor, Id, Limit, Name, told_line, told_record
 
 Kind = Literal[
     "task",
@@ -36,6 +36,12 @@ Kind = Literal[
     "submission",
     "verdict",
 ]
+Kinds = Annotated[
+    tuple[Kind, ...],
+    Field(max_length=20),
+    WithJsonSchema({"type": "array", "items": {"type": "string"}}),
+]
+"""Too many words to be worth their bytes in a schema; a wrong one is answered with all of them."""
 
 _DEFAULT = 10
 _EXCERPT = 200
@@ -44,15 +50,13 @@ _EXCERPT = 200
 @tool(reads=True)
 def find(
     call: Call,
-    query: Annotated[Title, Field(min_length=1, description="Words; any may match, best first")],
-    kinds: Annotated[
-        tuple[Kind, ...], Field(max_length=20, description="Only these kinds of things")
-    ] = (),
-    item: Annotated[Id, Field(description="Only what is about this item")] = "",
-    limit: Annotated[int, Field(ge=1, le=50, description="Most hits")] = _DEFAULT,
-    cursor: Annotated[Cursor, Field(description="From the last page")] = "",
+    query: Annotated[Name, Field(description="Any words")],
+    kinds: Annotated[Kinds, Field(description="learning, task, …")] = (),
+    item: Annotated[Id, Field(description="About it")] = "",
+    limit: Limit = _DEFAULT,
+    cursor: Cursor = "",
 ) -> Json:
-    """Search items, records, outcomes, handoffs, submissions and verdicts by their words."""
+    """Search items, records, outcomes, handoffs and verdicts."""
     asked = {"tool": "find", "query": query, "kinds": list(kinds), "item": item}
     offset = unseal(call, asked, cursor, 0)
     found = call.core.search.find(query, kinds=kinds, item=item, limit=limit + 1, offset=offset)

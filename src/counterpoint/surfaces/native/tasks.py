@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
+from counterpoint.core.model import asks
 from counterpoint.core.model.answers import Finished, Started
-from counterpoint.core.model.asks import Report, Sought
-from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
 from counterpoint.surfaces.call import Call
@@ -16,8 +15,9 @@ from counterpoint.surfaces.native.pages import clip, part_of_list, shared, spars
 from counterpoint.surfaces.native.vocabulary import (
     Counts,
     Id,
+    Limit,
     Lines,
-    Summary,
+    Report,
     Token,
     Word,
     told_change,
@@ -28,24 +28,27 @@ from counterpoint.surfaces.native.vocabulary import (
     wanted,
 )
 
-Minutes = Annotated[int, Field(ge=1, le=1440, description="Minutes until others may take it")]
+Minutes = Annotated[
+    Annotated[int, Field(ge=1, le=1440), WithJsonSchema({"type": "integer"})] | None,
+    Field(description="Usually 30, at most 1440"),
+]
 _SHOWN = 5
 
 
-@tool(reads=False, idempotent=False, keyed="shown")
+@tool(reads=False, idempotent=False, keyed="shown", hidden=("kinds",))
 def next_(
     call: Call,
-    limit: Annotated[int, Field(ge=1, le=20, description="Most items to offer")] = 5,
+    limit: Annotated[Limit, Field(le=20)] = 5,
     *,
-    claim: Annotated[bool, Field(description="Take the first one, as `start` does")] = False,
-    lease_minutes: Minutes = 30,
-    root: Annotated[Id, Field(description="Only in this tree")] = "",
-    label: Annotated[Word, Field(description="Only with this label")] = "",
+    claim: Annotated[bool, Field(description="Start the first")] = False,
+    lease_minutes: Minutes = None,
+    root: Annotated[Id, Field(description="Top of the tree")] = "",
+    label: Annotated[Word, Field(description="Label")] = "",
     kinds: Annotated[
-        tuple[Literal["task", "issue"], ...], Field(max_length=2, description="Only these kinds")
+        tuple[Literal["task", "issue"], ...], Field(max_length=2, description="Kinds")
     ] = (),
 ) -> Json:
-    """Offer ready work in order with why, or claim the first atomically."""
+    """Offer ready work with why, or claim the first at once."""
     asked_for = wanted(call, root=root, label=label, kinds=kinds)
     if claim:
         taken = call.core.claims.take_next(asked_for, lease_minutes)
@@ -62,7 +65,7 @@ def next_(
 def _nothing(call: Call, root: str) -> dict[str, Json]:
     """Answer what stands in the way when there is nothing to do."""
     state = call.core.overview.state()
-    open_items = call.core.items.list(Sought(category="open", root=root), 0, 50)
+    open_items = call.core.items.list(asks.Sought(category="open", root=root), 0, 50)
     waiting = [item for item in open_items if item.is_workable][:_SHOWN]
     hint = (
         "Help with what is in the way, review what waits for it, or try again later."
@@ -93,10 +96,10 @@ def _held_back(call: Call, item: str) -> dict[str, Json]:
 @tool(reads=False, idempotent=False, keyed="shown")
 def start(
     call: Call,
-    id: Annotated[Id, Field(description="Task or issue id")],  # noqa: A002 -- the name that agents expect
-    lease_minutes: Minutes = 30,
+    id: Annotated[Id, Field(description="Item")],  # noqa: A002 -- the name that agents expect
+    lease_minutes: Minutes = None,
 ) -> Json:
-    """Claim an item and snapshot the tree; the token goes with later writes; again renews."""
+    """Claim an item: answers its contract and `token`; again renews the lease."""
     started: Started = call.core.claims.start(id, lease_minutes)
     return told_start(call, started)
 
@@ -104,20 +107,20 @@ def start(
 @tool(reads=False, keyed="shown")
 def finish(
     call: Call,
-    id: Annotated[Id, Field(description="Item id")],  # noqa: A002 -- the name that agents expect
-    token: Annotated[Token, Field(description="From `start`")],
+    id: Annotated[Id, Field(description="Item")],  # noqa: A002 -- the name that agents expect
+    token: Token,
     outcome: Annotated[
         Literal["done", "partial", "failed", "skipped"],
-        Field(description="partial gives it back as open"),
+        Field(description="partial reopens it"),
     ],
-    summary: Annotated[Summary, Field(min_length=1, description="What was done")],
+    summary: Annotated[Report, Field(description="What was done")],
     achievements: Annotated[Lines, Field(description="What works now")] = (),
-    limitations: Annotated[Lines, Field(description="What does not")] = (),
-    next_steps: Annotated[Lines, Field(description="What should follow")] = (),
-    met: Annotated[Counts, Field(description="Numbers of acceptance sentences now true")] = (),
+    limitations: Annotated[Lines, Field(description="What is missing")] = (),
+    next_steps: Annotated[Lines, Field(description="What follows")] = (),
+    met: Annotated[Counts, Field(description="Acceptance numbers")] = (),
 ) -> Json:
-    """End your claim; answers what git shows that changed and what it thinks of it."""
-    report = Report(
+    """End your claim; answers what really changed, with remarks."""
+    report = asks.Report(
         outcome=outcome,
         summary=summary,
         achievements=achievements,
@@ -145,11 +148,7 @@ def _told(finished: Finished) -> dict[str, Json]:
 def _evidence(finished: Finished) -> dict[str, Json]:
     measured = finished.measured
     if measured is None:
-        kept: dict[str, Json] = canonical.load(finished.outcome.evidence)
-        return {
-            "evidence": {"file_count": kept.get("file_count", 0)},
-            "already": "This was finished before by the same call; `show` with outcomes has all.",
-        }
+        return {"already": "This call finished it before; `show` with `outcomes` has the evidence."}
     parts = {
         "files": part_of_list([told_change(change) for change in measured.files]),
         "commits": part_of_list(list(measured.commits)),

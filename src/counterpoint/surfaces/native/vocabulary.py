@@ -38,10 +38,14 @@ _HIGHEST = 2**53 - 1
 Id = Annotated[str, Field(max_length=80), _TEXT]
 Word = Annotated[str, Field(max_length=100), _TEXT]
 Title = Annotated[str, Field(max_length=300), _TEXT]
+Name = Annotated[str, Field(min_length=1, max_length=300), _TEXT]
 Line = Annotated[str, Field(max_length=500), _TEXT]
 Summary = Annotated[str, Field(max_length=5_000), _TEXT]
+Report = Annotated[str, Field(min_length=1, max_length=5_000), _TEXT]
 Body = Annotated[str, Field(max_length=20_000), _TEXT]
-Cursor = Annotated[str, Field(max_length=500), _TEXT]
+Text = Annotated[str, Field(min_length=1, max_length=20_000), _TEXT]
+Cursor = Annotated[str, Field(max_length=500, description="Next page"), _TEXT]
+Limit = Annotated[int, Field(ge=1, le=100, description="Most entries"), _INTEGER]
 Lines = Annotated[tuple[Line, ...], Field(max_length=50), _TEXTS]
 Words = Annotated[tuple[Word, ...], Field(max_length=50), _TEXTS]
 Ids = Annotated[tuple[Id, ...], Field(max_length=50), _TEXTS]
@@ -53,8 +57,10 @@ Argvs = Annotated[
     Field(max_length=50),
     WithJsonSchema({"type": "array", "items": {"type": "array", "items": {"type": "string"}}}),
 ]
-Token = Annotated[int, Field(ge=1, le=_HIGHEST), _INTEGER]
+Token = Annotated[int, Field(ge=1, le=_HIGHEST, description="From `start`"), _INTEGER]
+AnyToken = Annotated[Token | None, Field(description="From `start`")]
 Count = Annotated[int, Field(ge=0, le=_HIGHEST), _INTEGER]
+Priority = Annotated[int, Field(ge=0, le=4), _INTEGER]
 Counts = Annotated[tuple[Count, ...], Field(max_length=200), _INTEGERS]
 
 TITLE = 120
@@ -131,7 +137,9 @@ def told_header(facets: Facets) -> dict[str, Json]:
             if held and claim
             else None,
             ready=facets.readiness.is_ready,
-            why=[clip(reason, 200) for reason in facets.readiness.reasons[:8]],
+            in_its_way=[clip(reason, 200) for reason in facets.readiness.reasons[:8]]
+            if not facets.readiness.is_ready and not item.is_closed
+            else None,
         ),
     }
 

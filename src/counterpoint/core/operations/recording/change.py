@@ -1,28 +1,37 @@
 """What one verb does to the tables, on its way to becoming one ledger entry.
 
 Rule 1: every mutation of every table happens on a `Change`. Rule 2: what it wrote stands in its entry as
-row images, with each text by its digest; a whole image leaves out what is empty. Rule 3: secrets are masked here, before a row, a text or a fact
-is made from them.
+row images, with each text by its digest; a whole image leaves out what is empty. Rule 3: secrets are
+masked here, before a row, a text or a fact is made from them; a key that holds one is refused, because
+two masked keys could not be told apart.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage, refer
 from counterpoint.core.ledger.merkle import Frontier, leaf_hash
-from counterpoint.core.model.rows import Cell, N, Noun, columns, image_of
+from counterpoint.core.model.rows import REDACTED, Cell, N, Noun, changes_of, columns, image_of
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.desk import Desk
 from counterpoint.core.ports.store import Append, Filter, Head, Writing
-from counterpoint.core.rules.secrets import mask
+from counterpoint.core.rules.secrets import mask_json
+from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
-from counterpoint.kernel.errors import NotFound, SessionEnded
+from counterpoint.kernel.errors import InvalidInput, NotFound, SessionEnded
 
-_MASKED_WORDS = frozenset({"title", "tags", "files", "argv"})
+_MASKED_WORDS = frozenset(
+    {"argv", "assignee", "files", "folder", "name", "path", "pattern", "profile", "scope"}
+    | {"subject", "tags", "title"}
+)
 """Columns that are kept as they are but may hold what an agent wrote."""
+_MASKED_JSON = frozenset(
+    (name, "prose") for name in ("answer", "details", "evidence", "files", "value")
+)
+"""Prose that is JSON: masked value by value, so that it stays JSON and no escape hides a secret."""
 
 
 class Change:
@@ -37,7 +46,7 @@ class Change:
         self.subject = ""
         self.facts: dict[str, Json] = {}
         self.images: list[RowImage] = []
-        self._seen: dict[tuple[str, tuple[Cell, ...]], dict[str, Json]] = {}
+        self._seen: dict[tuple[str, tuple[Cell, ...]], Noun] = {}
 
     def find(self, noun: type[N], *key: Cell) -> N | None:
         """Answer the row with this key, or None."""
@@ -64,18 +73,19 @@ class Change:
         """Write a row: only the changed columns if it was read here before."""
         kind = type(noun)
         texts: dict[str, str] = {}
-        image = image_of(self._masked(noun), texts)
+        clean = self.masked(noun)
         place = self._place(noun)
         before = self._seen.get(place)
-        self._seen[place] = image
-        key = {name: image[name] for name in kind.key[1:]}
+        self._seen[place] = clean
+        key: dict[str, Any] = {name: getattr(noun, name) for name in kind.key[1:]}
         if before is None:
+            image = image_of(clean, texts)
             self.writing.keep(texts)
             self.writing.put(kind, image)
             told = {n: v for n, v in image.items() if v and n != "project" and n not in key}
             self._log(kind, key, told, whole=True)
             return
-        changed = {name: value for name, value in image.items() if before[name] != value}
+        changed = changes_of(before, clean, texts)
         if changed:
             self.writing.keep(texts)
             self.writing.change(kind, key, changed)
@@ -170,29 +180,37 @@ class Change:
         return kind.table, tuple(getattr(noun, name) for name in kind.key[1:])
 
     def _remember(self, noun: Noun) -> None:
-        self._seen[self._place(noun)] = image_of(noun, {})
+        self._seen[self._place(noun)] = noun
 
-    def _masked(self, noun: N) -> N:
+    def masked(self, noun: N) -> N:
+        """Answer a row as it may be written; InvalidInput if a secret stands in its key."""
         changes: dict[str, Any] = {}
         for name, sort in columns(type(noun)):
-            if sort in {"prose", "proses"} or name in _MASKED_WORDS:
-                value = getattr(noun, name)
+            value = getattr(noun, name)
+            if (name, sort) in _MASKED_JSON:
+                clean = self._clean_json(value)
+            elif sort in {"prose", "proses"} or name in _MASKED_WORDS:
                 clean = self._clean(value)
-                if clean != value:
-                    changes[name] = clean
+            else:
+                continue
+            if clean != value:
+                changes[name] = clean
+        if not changes.keys().isdisjoint(noun.key):
+            raise InvalidInput(
+                f"the name of this {type(noun).__name__.lower()} holds a secret",
+                hint="Choose another name, and consider the secret as told to others.",
+            )
         return replace(noun, **changes) if changes else noun  # pyright: ignore[reportArgumentType] -- every noun is a dataclass
 
+    def _clean_json(self, text: str) -> str:
+        if not text or text == REDACTED:
+            return text
+        value = canonical.load(text)
+        clean = self._clean(value)
+        return text if clean == value else canonical.dump_any(clean)
+
     def _clean(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return mask(value, self.desk.outside.secrets)
-        if isinstance(value, tuple):
-            return tuple(self._clean(part) for part in cast("tuple[Any, ...]", value))
-        if isinstance(value, list):
-            return [self._clean(part) for part in cast("list[Any]", value)]
-        if isinstance(value, dict):
-            parts = cast("dict[str, Any]", value)
-            return {name: self._clean(part) for name, part in parts.items()}
-        return value
+        return mask_json(value, self.desk.outside.secrets)
 
 
 def frontier_of(head: Head) -> Frontier:

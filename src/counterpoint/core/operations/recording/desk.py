@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from counterpoint.core.model.actors import Actor
+from counterpoint.core.model.sessions import DEFAULT_LEASE_SECONDS
 from counterpoint.core.ports.evidence import Evidence, Signer
 from counterpoint.core.ports.store import Anchors, Library, Reading, Store, Writing
 from counterpoint.kernel.clock import Clock
@@ -42,6 +43,7 @@ class Outside:
 
     scratch: makes an empty store that passes away, for replaying the ledger into.
     secrets: values that are masked wherever they turn up.
+    lease_seconds: how long a claim holds when the caller does not say.
     """
 
     store: Store
@@ -54,6 +56,7 @@ class Outside:
     mint: Mint
     project: str
     secrets: frozenset[str] = frozenset()
+    lease_seconds: int = DEFAULT_LEASE_SECONDS
 
 
 @dataclass(slots=True, kw_only=True)

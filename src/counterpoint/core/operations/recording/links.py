@@ -11,8 +11,9 @@ Rule 3: `recount` computes the same from the tables; tests and `audit rebuild` h
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import Dependency, Gate, Item
@@ -38,14 +39,28 @@ def _hold_children(change: Change, parent: Item, held: int) -> None:
             shift(change, replace(child, held=held), held - child.held)
 
 
+def next_position(change: Change, parent: str) -> int:
+    """Answer the place behind the last child of an item; 0 at the top, where places mean nothing."""
+    places = [child.position for child in change.select(Item, parent=parent)] if parent else []
+    return max(places, default=-1) + 1
+
+
 def release(change: Change, needed: Item) -> list[str]:
     """Take a finished item out of the way of all that need it; answer what became free."""
     freed: list[str] = []
     for edge in change.select(Dependency, needs=needed.id):
         waiting = shift(change, change.get(Item, edge.item), -1)
-        if waiting.blockers == 0 and not waiting.is_closed:
-            freed.append(waiting.id)
+        if waiting.blockers == 0:
+            freed += _open_below(change, waiting)
     return freed
+
+
+def _open_below(change: Change, item: Item) -> list[str]:
+    """Answer an item and all below it that nothing but their order holds back."""
+    if item.is_closed or item.blockers:
+        return []
+    below = [] if item.is_workable else change.select(Item, parent=item.id, order="position,number")
+    return [item.id, *(free for child in below for free in _open_below(change, child))]
 
 
 def obstruct(change: Change, needed: Item) -> None:
@@ -54,16 +69,12 @@ def obstruct(change: Change, needed: Item) -> None:
         shift(change, change.get(Item, edge.item), 1)
 
 
-def depend(change: Change, item: Item, needs: Item, *, is_known: bool = True) -> Item:
-    """Make an item wait for another; CyclicDependency if that one waits for it.
-
-    is_known: False for an item so fresh that nothing can wait for it, which saves the search.
-    """
+def depend(change: Change, item: Item, needs: Item) -> Item:
+    """Make an item wait for another; CyclicDependency if that one waits for it."""
     if change.find(Dependency, item.id, needs.id) is not None:
         return item
-    if is_known:
-        refuse_circle(change.writing, item, needs)
     change.put(Dependency(project=item.project, item=item.id, needs=needs.id))
+    refuse_circle(change.writing, item)
     return shift(change, item, int(needs.category != "done"))
 
 
@@ -75,45 +86,45 @@ def undepend(change: Change, item: Item, needs: str) -> Item:
     return shift(change, item, -int(needed.category != "done"))
 
 
-def refuse_circle(view: Reading, item: Item, needs: Item) -> None:
-    """Raise CyclicDependency if finishing `needs` would have to wait for `item`.
+def refuse_circle(view: Reading, item: Item) -> None:
+    """Raise CyclicDependency if the beginning or the end of an item waits for itself.
 
-    To finish an item, all below it must be finished, and all that it, they, and what holds them need.
+    An end waits for the item's beginning and its children's ends; a beginning waits for the parent's
+    beginning and the ends of what the item needs. Closed items count: they may be reopened.
     """
-    waiting = [needs.id]
-    seen = {needs.id}
-    while waiting:
-        here = view.find(Item, waiting.pop())
-        if here is None or (here.is_closed and here.id != needs.id):
-            continue
-        if here.id == item.id or _is_below(view, here, item.id):
-            raise CyclicDependency(
-                f"{needs.id} cannot be finished before {item.id}: they would wait for each other",
-                item=item.id,
-                needs=needs.id,
-            )
-        for other in _waits_for(view, here):
-            if other not in seen:
-                seen.add(other)
-                waiting.append(other)
+    for start in (_Moment(item.id, is_end=False), _Moment(item.id, is_end=True)):
+        waiting = [*_waits_for(view, start)]
+        seen = set(waiting)
+        while waiting:
+            here = waiting.pop()
+            if here == start:
+                raise CyclicDependency(
+                    f"{item.id} could never be finished: it would wait for itself", item=item.id
+                )
+            for other in _waits_for(view, here):
+                if other not in seen:
+                    seen.add(other)
+                    waiting.append(other)
 
 
-def _waits_for(view: Reading, item: Item) -> Iterable[str]:
-    """Answer what must be finished before an item can be: its children, and needs all the way up."""
-    yield from (child.id for child in view.select(Item, parent=item.id))
-    here: Item | None = item
-    while here is not None:
-        yield from (edge.needs for edge in view.select(Dependency, item=here.id))
-        here = view.find(Item, here.parent) if here.parent else None
+class _Moment(NamedTuple):
+    """The beginning or the end of an item."""
+
+    item: str
+    is_end: bool
 
 
-def _is_below(view: Reading, item: Item, ancestor: str) -> bool:
-    here: Item | None = item
-    while here is not None and here.parent:
-        if here.parent == ancestor:
-            return True
-        here = view.find(Item, here.parent)
-    return False
+def _waits_for(view: Reading, moment: _Moment) -> Iterator[_Moment]:
+    if moment.is_end:
+        yield _Moment(moment.item, is_end=False)
+        for child in view.select(Item, parent=moment.item):
+            yield _Moment(child.id, is_end=True)
+        return
+    here = view.find(Item, moment.item)
+    if here is not None and here.parent:
+        yield _Moment(here.parent, is_end=False)
+    for edge in view.select(Dependency, item=moment.item):
+        yield _Moment(edge.needs, is_end=True)
 
 
 def recount(view: Reading, item: Item) -> int:

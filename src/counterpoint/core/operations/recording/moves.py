@@ -1,8 +1,9 @@
 """Moving items along their lifecycles, with everything a move brings about.
 
 Rule 1: only `move` changes a state. Rule 2: an item that becomes done releases what waits for it; one
-that leaves done obstructs it again. Rule 3: a part (phase or root) starts with the first of its children
-and closes with the last, if its gates are met. Rule 4: a claim ends when its item stops being active.
+that leaves done obstructs it again, and its gates are closed again. Rule 3: a part (phase or root)
+starts with the first of its children, closes with the last if its gates are met, and reopens with any.
+Rule 4: a claim ends when its item stops being active. Rule 5: nothing open stays below what has closed.
 """
 
 from __future__ import annotations
@@ -16,23 +17,27 @@ from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.links import obstruct, release
 from counterpoint.kernel.errors import GateClosed
 
+_RELEASED_TOLD = 50
+"""How many released items an entry names."""
+
 
 def move(change: Change, item: Item, status: str) -> Item:
     """Answer the item in another state, with all that follows; IllegalMove."""
     after = touched(change, item.moved(status, change.now))
     change.put(after)
-    if (item.category == "done") != (after.category == "done"):
-        if after.category == "done":
-            freed = release(change, after)
-            if freed:
-                change.told(released=freed[:50])
-        else:
-            obstruct(change, after)
+    if after.category == "done" and item.category != "done":
+        freed = [*change.facts.get("released", ()), *release(change, after)]
+        if freed:
+            change.told(released=list(dict.fromkeys(freed))[:_RELEASED_TOLD])
+    elif item.category == "done" and after.category != "done":
+        obstruct(change, after)
+        _close_gates(change, after)
     if item.category == "active" and after.category != "active":
         _end_claim(change, after)
     if after.category == "active":
-        _wake(change, after.parent)
+        wake(change, after.parent)
     elif after.is_closed:
+        _close_below(change, after)
         close_when_done(change, after.parent)
     elif item.is_closed:
         _reopen(change, after.parent)
@@ -50,12 +55,29 @@ def _end_claim(change: Change, item: Item) -> None:
         change.put(replace(claim, state="released"))
 
 
-def _wake(change: Change, parent: str) -> None:
-    """Start what holds a started item."""
-    if parent:
-        above = change.get(Item, parent)
-        if above.category == "open":
-            move(change, above, "active")
+def _close_gates(change: Change, item: Item) -> None:
+    """Close the gates that the work of before had met: what comes now is looked at anew."""
+    for gate in change.select(Gate, item=item.id, holds="finish", status="met"):
+        change.put(gate.moved("closed", change.now))
+
+
+def _close_below(change: Change, item: Item) -> None:
+    """Close what is open below a closed item in the same way, or else cancel it."""
+    for child in change.select(Item, parent=item.id, category=UNCLOSED, order="position,number"):
+        same = item.status in child.states.moves[child.status]
+        move(change, child, item.status if same else "cancelled")
+
+
+def wake(change: Change, parent: str) -> None:
+    """Start what holds a started item; a task above it is not started without a claim."""
+    if not parent:
+        return
+    _reopen(change, parent)
+    above = change.get(Item, parent)
+    if above.is_workable:
+        wake(change, above.parent)
+    elif above.category == "open":
+        move(change, above, "active")
 
 
 def _reopen(change: Change, parent: str) -> None:
@@ -69,18 +91,36 @@ def _reopen(change: Change, parent: str) -> None:
 
 
 def close_when_done(change: Change, part: str) -> None:
-    """Close a part whose last child has closed, unless a gate is closed or a child was dropped."""
+    """Close a part whose last child has closed, unless a gate is closed.
+
+    A child that failed holds it open until somebody decides: tries again, skips or cancels it.
+    """
     if not part:
         return
     above = change.get(Item, part)
-    if above.is_closed or above.is_workable or "done" not in above.states.moves[above.status]:
+    if above.is_closed or above.is_workable:
         return
     if change.writing.exists(Item, parent=part, category=UNCLOSED):
         return
     if not change.writing.exists(Item, parent=part, category="done"):
         return
+    dropped = change.select(Item, parent=part, category="dropped")
+    if any(child.states.is_undecided(child.status) for child in dropped):
+        return
     if not closed_gates(change, part):
         move(change, above, "done")
+
+
+def settle(change: Change, item: str) -> Item:
+    """Answer an item after a gate has opened: it closes if it only waited for that."""
+    found = change.get(Item, item)
+    if not found.is_workable:
+        close_when_done(change, item)
+    elif found.category == "review" and not (
+        closed_gates(change, item) or change.writing.exists(Item, parent=item, category=UNCLOSED)
+    ):
+        move(change, found, "done")
+    return change.get(Item, item)
 
 
 def closed_gates(change: Change, item: str) -> list[Gate]:

@@ -37,6 +37,7 @@ class Unit:
         self.changes: list[Change] = []
         self._at_begin = at_begin
         self._held = held
+        self._spoiled: BaseException | None = None
 
     def begin(self, action: str) -> Change:
         """Answer a fresh change in this unit's transaction."""
@@ -48,7 +49,9 @@ class Unit:
         return Change(self.desk, self.writing, self._moment(self.writing), action)
 
     def append(self) -> None:
-        """Append the entry of each change, in order."""
+        """Append the entry of each change, in order; a change that failed half-way fails again."""
+        if self._spoiled is not None:
+            raise self._spoiled
         if self.writing is None:
             return
         head = self.writing.head()
@@ -56,6 +59,11 @@ class Unit:
             if change.images or change.facts:
                 entry, head = change.seal(head)
                 self.writing.append(entry)
+
+    def spoil(self, change: Change, fault: BaseException) -> None:
+        """Note that a change failed after it had written: nothing of this unit may land."""
+        if change.images:
+            self._spoiled = self._spoiled or fault
 
     def _moment(self, writing: Writing) -> Timestamp:
         """Answer the time of a change: now, but never before the last entry."""
@@ -95,8 +103,22 @@ def recording(desk: Desk, action: str, subject: str = "") -> Generator[Change]:
         return
     change = unit.begin(action)
     change.subject = subject
-    yield change
+    try:
+        yield change
+    except BaseException as fault:
+        unit.spoil(change, fault)
+        raise
     unit.changes.append(change)
+
+
+@contextmanager
+def joined(desk: Desk) -> Generator[None]:
+    """Let every `recording` in the block land in one transaction, that of the call if it has one."""
+    if isinstance(desk.unit, Unit):
+        yield
+    else:
+        with open_unit(desk):
+            yield
 
 
 class _AnsweredBefore(Exception):

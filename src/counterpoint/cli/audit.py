@@ -1,0 +1,207 @@
+"""Proving from the command line: verify, prove, export and rebuild the ledger."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from counterpoint.cli.output import Output, output_for
+from counterpoint.cli.seat import Seat, places, reads, seated
+from counterpoint.core.ledger.bundle import BundleReport, verify_bundle
+from counterpoint.core.ledger.note import VerifierKey
+from counterpoint.core.model.answers import Audit, Proof
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import Conflict, CounterpointError
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.group("audit")
+def audit_command() -> None:
+    """Verify the ledger, prove what is in it, take it along."""
+
+
+@audit_command.command("verify")
+@click.option("--checkpoint", "notes", type=_FILE, multiple=True, help="Must agree; repeatable.")
+@click.option("--bundle", type=_FILE, help="Verify an exported bundle; needs no ledger.")
+@click.option("--key", metavar="TEXT", help="The public key that must have signed the bundle.")
+@click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+@places
+def verify(
+    notes: tuple[Path, ...],
+    bundle: Path | None,
+    key: str | None,
+    as_json: bool,
+    db: str | None,
+    project: str | None,
+) -> int:
+    """Check every entry of the ledger; exit code 1 if anything is wrong.
+
+    The chain, the tree, the texts, the checkpoint kept at the last time, and those given.
+    """
+    if bundle is not None:
+        if notes or db or project:
+            raise click.UsageError("--bundle goes with --key and --json only.")
+        return _verify_bundle(output_for(json=as_json), bundle, key)
+    if key is not None:
+        raise click.UsageError("--key goes with --bundle.")
+    with seated(as_json=as_json, db=db, project=project) as seat:
+        given = tuple(note.read_text(encoding="utf-8", errors="replace") for note in notes)
+        with seat.out.counting("Verifying") as told:
+            found = seat.core.audit.verify(given, told)
+        return _tell_audit(seat, found)
+
+
+def _tell_audit(seat: Seat, found: Audit) -> int:
+    key = seat.core.audit.key.to_text()
+    if seat.out.json:
+        fields = ("project", "size", "root", "last", "anchored", "redacted")
+        answer = {name: getattr(found, name) for name in fields}
+        seat.out.answer(
+            {"sound": found.sound, **answer, "key": key, "faults": faults(found.faults)}
+        )
+    else:
+        out = seat.out
+        _tell_verdict(out, found.faults, f"{found.size:,} entries of {found.project}")
+        if found.sound:
+            out.line(f"  root      {found.root}")
+            out.line(f"  key       {key}")
+            out.line(f"  anchored  {found.anchored:,} entries agree with an earlier checkpoint")
+            out.line(f"  redacted  {found.redacted:,} texts are gone on purpose")
+    return 0 if found.sound else 1
+
+
+def _tell_verdict(out: Output, found: Sequence[CounterpointError], what: str) -> None:
+    if not found:
+        out.line(f"Sound: {what}.", style="green")
+        return
+    out.line(f"Broken: {len(found)} faults in {what}.", style="red")
+    for fault in found:
+        out.line(f"  {fault.code}: {fault.message}")
+    out.aside(found[0].hint)
+
+
+def faults(found: Iterable[CounterpointError]) -> list[Json]:
+    """Answer faults as JSON."""
+    return [{"code": one.code, "message": one.message, "facts": dict(one.facts)} for one in found]
+
+
+def _verify_bundle(out: Output, bundle: Path, key: str | None) -> int:
+    trusted = VerifierKey.from_text(key) if key is not None else None
+    with bundle.open("rb") as lines:
+        found = verify_bundle(lines, trusted)
+    if out.json:
+        out.answer(_bundle(found))
+        return 0 if found.sound else 1
+    _tell_verdict(out, found.faults, f"{found.size:,} entries of {found.project} in {bundle.name}")
+    out.line(f"  root      {found.root}")
+    out.line(f"  key       {found.key}")
+    if found.sound and not found.trusted:
+        out.aside("The key is the one that the bundle brings; name yours with --key to trust it.")
+    return 0 if found.sound else 1
+
+
+def _bundle(found: BundleReport) -> Json:
+    fields = ("project", "size", "root", "last", "key", "trusted", "texts", "redacted")
+    answer = {name: getattr(found, name) for name in fields}
+    return {
+        "sound": found.sound,
+        **answer,
+        "fault_count": found.fault_count,
+        "faults": faults(found.faults),
+    }
+
+
+@audit_command.command("prove")
+@click.argument("sequence", type=click.IntRange(min=0), required=False)
+@click.option("--checkpoint", is_flag=True, help="Sign the present size and root.")
+@click.option("--since", type=click.IntRange(min=0), metavar="SIZE", help="Nothing was rewritten.")
+@reads
+def prove(seat: Seat, *, sequence: int | None, checkpoint: bool, since: int | None) -> None:
+    """Prove that an entry is in the ledger, or that it only grew, or sign where it ends."""
+    if (sequence is not None) + checkpoint + (since is not None) != 1:
+        raise click.UsageError("Give a SEQUENCE, or --checkpoint, or --since SIZE.")
+    verbs = seat.core.audit
+    if checkpoint:
+        note = verbs.checkpoint()
+        if seat.out.json:
+            seat.out.answer({"checkpoint": note, "key": verbs.key.to_text()})
+        else:
+            click.echo(note, nl=False)
+    elif sequence is not None:
+        _tell_proof(seat.out, "inclusion", verbs.inclusion(sequence))
+    elif since is not None:
+        _tell_proof(seat.out, "consistency", verbs.consistency(since))
+
+
+def _tell_proof(out: Output, sort: str, proof: Proof) -> None:
+    fields: dict[str, Json] = {
+        name: value for name, value in asdict(proof).items() if value not in ("", -1)
+    }
+    if out.json:
+        out.answer({"proof": sort, **fields})
+        return
+    out.line(f"Proof of {sort}", style="bold")
+    for name, value in fields.items():
+        parts: Sequence[str] = value if name == "path" else str(value).splitlines()
+        for place, part in enumerate(parts):
+            out.line(f"  {name if place == 0 else '':<12}{part}")
+
+
+@audit_command.command("export")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
+@places
+def export(file: Path | None, db: str | None, project: str | None) -> None:
+    """Write the whole ledger as a bundle that verifies offline; without FILE to the output."""
+    with seated(as_json=False, db=db, project=project) as seat:
+        lines = seat.core.audit.export()
+        if file is None:
+            for line in lines:
+                sys.stdout.buffer.write(line)
+            return
+        if file.exists():
+            raise Conflict(f"{file} is there already", hint="Choose another name.")
+        passing = file.with_name(f".{file.name}.{os.getpid()}.part")
+        try:
+            with passing.open("xb") as sink:
+                _write(sink, lines)
+            passing.replace(file)
+        finally:
+            passing.unlink(missing_ok=True)
+        seat.out.line(f"Wrote {file}. Verify it anywhere:")
+        key = seat.core.audit.key.to_text()
+        seat.out.line(f"  counterpoint audit verify --bundle {file.name} --key '{key}'")
+
+
+def _write(sink: BinaryIO, lines: Iterable[bytes]) -> None:
+    sink.writelines(lines)
+    sink.flush()
+    os.fsync(sink.fileno())
+
+
+@audit_command.command("rebuild")
+@reads
+def rebuild(seat: Seat) -> int:
+    """Replay the ledger and compare every table with it; exit code 1 if any differs."""
+    with seat.out.counting("Replaying"):
+        found = seat.core.audit.rebuild()
+    differs = faults(found.differences)
+    if seat.out.json:
+        seat.out.answer(
+            {"same": not differs, "size": found.size, "rows": found.rows, "differences": differs}
+        )
+    elif not differs:
+        rows = sum(found.rows.values())
+        seat.out.line(f"Same: {rows:,} rows are what {found.size:,} entries say.", style="green")
+    else:
+        seat.out.line("Not the same:", style="red")
+        for fault in found.differences:
+            seat.out.line(f"  {fault.message}")
+        seat.out.aside(found.differences[0].hint)
+    return 1 if differs else 0

@@ -1,0 +1,1 @@
+"""The configuration files of MCP clients: where they are, how to add to them."""

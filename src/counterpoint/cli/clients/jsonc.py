@@ -1,0 +1,211 @@
+"""Sets one member in the text of a JSON document; all other bytes stay.
+
+The text is JSON, with two liberties that editors allow: comments (`//`, `/* */`) and a comma after
+the last member. An edit is made if and only if (1) the text can be read so, (2) every step of the
+path that exists is an object, and (3) the edited text reads back as the old value with that one
+member set. Otherwise MalformedDocument, and the caller shows what to add by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, cast
+
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import MalformedDocument
+
+_BLANK: Final = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_STRING: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_SCALAR: Final = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null")
+_DEEPEST: Final = 50
+
+
+@dataclass(slots=True, kw_only=True)
+class _Node:
+    """A value and where it stands; for an object also its members, and where a next one may go.
+
+    last: the end of the last member, or of the opening brace. comma: a comma stands after it.
+    """
+
+    start: int
+    end: int = 0
+    value: Json = None
+    members: dict[str, _Node] = field(default_factory=dict[str, "_Node"])
+    first: int = 0
+    last: int = 0
+    comma: bool = False
+
+
+def load_jsonc(text: str) -> Json:
+    """Answer the value of a text; MalformedDocument says where it cannot be read."""
+    return _read(text).value
+
+
+def set_member(text: str, path: Sequence[str], value: Json) -> str:
+    """Answer the text with the member at a path set; MalformedDocument if that is not safe."""
+    if not text.strip("\ufeff \t\r\n"):
+        text = "{}\n"
+    document = _read(text)
+    wanted = _with(document.value, path, value)
+    edited = _edit(text, document, path, value)
+    if load_jsonc(edited) != wanted:
+        raise MalformedDocument("the file cannot be edited without touching other parts of it")
+    return edited
+
+
+def _with(whole: Json, path: Sequence[str], value: Json) -> Json:
+    if not path:
+        return value
+    if not isinstance(whole, dict):
+        raise MalformedDocument(f"what should hold {path[0]!r} is not an object")
+    known = cast("dict[str, Json]", whole)
+    return {**known, path[0]: _with(known.get(path[0], {}), path[1:], value)}
+
+
+def _edit(text: str, document: _Node, path: Sequence[str], value: Json) -> str:
+    node, depth = document, 0
+    while depth < len(path) and path[depth] in node.members:
+        node = node.members[path[depth]]
+        depth += 1
+    if depth == len(path):
+        return text[: node.start] + _dump(text, value, node.start) + text[node.end :]
+    for name in reversed(path[depth + 1 :]):
+        value = {name: value}
+    return _insert(text, node, path[depth], value)
+
+
+def _insert(text: str, node: _Node, name: str, value: Json) -> str:
+    line = _newline(text)
+    if not node.members:
+        outer = _indent(text, node.start)
+        inner = outer + _unit(text)
+        member = f"{json.dumps(name)}: {_dumped(text, value, inner)}"
+        rest = text[node.last : node.end - 1]
+        gap = rest.rstrip() if rest.strip() else ""
+        return f"{text[: node.last]}{gap}{line}{inner}{member}{line}{outer}{text[node.end - 1 :]}"
+    inner = _indent(text, node.first)
+    is_flat = "\n" not in text[node.start : node.first]
+    member = f"{json.dumps(name)}: {json.dumps(value) if is_flat else _dumped(text, value, inner)}"
+    gap = " " if is_flat else line + inner
+    if node.comma:
+        comma = text.index(",", _blank(text, node.last))
+        return f"{text[: comma + 1]}{gap}{member},{text[comma + 1 :]}"
+    return f"{text[: node.last]},{gap}{member}{text[node.last :]}"
+
+
+def _dump(text: str, value: Json, place: int) -> str:
+    return _dumped(text, value, _indent(text, place))
+
+
+def _dumped(text: str, value: Json, indent: str) -> str:
+    shown = json.dumps(value, indent=_unit(text), ensure_ascii=False)
+    return shown.replace("\n", _newline(text) + indent)
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _indent(text: str, place: int) -> str:
+    """Answer the white space that the line of a place begins with."""
+    begin = text.rfind("\n", 0, place) + 1
+    match = re.compile(r"[ \t]*").match(text, begin)
+    return match[0] if match else ""
+
+
+def _unit(text: str) -> str:
+    """Answer what one step of indentation is in this text."""
+    match = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
+    return match[1] if match else "  "
+
+
+def _read(text: str) -> _Node:
+    node = _value(text, _blank(text, 0), 0)
+    end = _blank(text, node.end)
+    if end != len(text):
+        raise _unreadable(text, end)
+    return node
+
+
+def _blank(text: str, place: int) -> int:
+    match = _BLANK.match(text, place)
+    return match.end() if match else place
+
+
+def _value(text: str, place: int, depth: int) -> _Node:
+    if depth > _DEEPEST:
+        raise MalformedDocument("the file is nested too deeply")
+    opening = text[place : place + 1]
+    if opening == "{":
+        return _object(text, place, depth)
+    if opening == "[":
+        return _array(text, place, depth)
+    match = (_STRING if opening == '"' else _SCALAR).match(text, place)
+    if match is None:
+        raise _unreadable(text, place)
+    return _Node(start=place, end=match.end(), value=_scalar(text, place, match[0]))
+
+
+def _scalar(text: str, place: int, part: str) -> Json:
+    try:
+        return json.loads(part)
+    except ValueError:
+        raise _unreadable(text, place) from None
+
+
+def _object(text: str, place: int, depth: int) -> _Node:
+    node = _Node(start=place, last=place + 1)
+    found: dict[str, Json] = {}
+    here = _blank(text, place + 1)
+    while text[here : here + 1] != "}":
+        name = _value(text, here, depth + 1)
+        if not isinstance(name.value, str) or (node.members and not node.comma):
+            raise _unreadable(text, here)
+        node.first = node.first or here
+        colon = _blank(text, name.end)
+        if text[colon : colon + 1] != ":":
+            raise _unreadable(text, colon)
+        member = _value(text, _blank(text, colon + 1), depth + 1)
+        node.members[name.value] = member
+        found[name.value] = member.value
+        node.last = member.end
+        here, node.comma = _comma(text, member.end)
+    node.end, node.value = here + 1, found
+    return node
+
+
+def _array(text: str, place: int, depth: int) -> _Node:
+    found: list[Json] = []
+    here, comma = _blank(text, place + 1), True
+    while text[here : here + 1] != "]":
+        if not comma:
+            raise _unreadable(text, here)
+        member = _value(text, here, depth + 1)
+        found.append(member.value)
+        here, comma = _comma(text, member.end)
+    return _Node(start=place, end=here + 1, value=found)
+
+
+def _comma(text: str, end: int) -> tuple[int, bool]:
+    """Answer where the next part begins, and whether a comma stood before it."""
+    here = _blank(text, end)
+    if text[here : here + 1] == ",":
+        return _blank(text, here + 1), True
+    return here, False
+
+
+def _unreadable(text: str, place: int) -> MalformedDocument:
+    line = text.count("\n", 0, place) + 1
+    return MalformedDocument(f"line {line} cannot be read as JSON")
+
+
+def member(whole: Json, path: Sequence[str]) -> Json:
+    """Answer the value at a path, or None."""
+    for name in path:
+        if not isinstance(whole, Mapping):
+            return None
+        whole = cast("Mapping[str, Json]", whole).get(name)
+    return whole

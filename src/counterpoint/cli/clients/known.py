@@ -1,0 +1,150 @@
+"""The MCP clients we write a configuration for, as a table.
+
+    client   file                    format  where the entry stands      also
+    claude   .mcp.json               JSON    mcpServers.counterpoint     type
+    codex    .codex/config.toml      TOML    mcp_servers.counterpoint    required
+    cursor   .cursor/mcp.json        JSON    mcpServers.counterpoint     type
+    vscode   .vscode/mcp.json        JSON    servers.counterpoint        type
+    gemini   .gemini/settings.json   JSON    mcpServers.counterpoint
+
+Codex starts a turn without a server that is not there after about a second; with `required` it
+waits. It reads a project's file only in a project that its user has said to trust.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal, cast
+
+from counterpoint.cli.clients.jsonc import load_jsonc, member, set_member
+from counterpoint.cli.clients.toml import load_toml, set_table
+from counterpoint.kernel.canonical import Json
+
+SERVER: Final = "counterpoint"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """One program that speaks MCP, and where it looks for its servers.
+
+    table: the key under which the servers stand. more: what an entry has besides the command.
+    marks: files and folders of a project that show that it is used there. home: the same, of a user.
+    programs: names on the PATH.
+    """
+
+    name: str
+    title: str
+    file: str
+    format: Literal["json", "toml"]
+    table: str
+    more: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    marks: tuple[str, ...]
+    home: str
+    programs: tuple[str, ...]
+    note: str = ""
+
+    @property
+    def path(self) -> tuple[str, str]:
+        """Where the entry stands in the file."""
+        return self.table, SERVER
+
+    def is_used(self, tree: Path, environ: Mapping[str, str]) -> bool:
+        """Answer whether there is a trace of it in the project, the home or on the PATH."""
+        home = environ.get("HOME")
+        return (
+            any((tree / mark).exists() for mark in (self.file, *self.marks))
+            or (home is not None and (Path(home) / self.home).is_dir())
+            or any(shutil.which(name, path=environ.get("PATH", "")) for name in self.programs)
+        )
+
+    def entry(self, text: str) -> dict[str, Any] | None:
+        """Answer our entry in the text of its file, or None; MalformedDocument."""
+        if not text.strip():
+            return None
+        whole = load_toml(text) if self.format == "toml" else load_jsonc(text)
+        found = member(whole, self.path)
+        return cast("dict[str, Any]", found) if isinstance(found, dict) else None
+
+    def wanted(self, command: Sequence[str]) -> dict[str, Json]:
+        """Answer our entry as it should be."""
+        program, *arguments = command
+        return {
+            **({"type": self.more["type"]} if "type" in self.more else {}),
+            "command": program,
+            "args": [*arguments, "mcp", "--agent", self.name],
+            **{key: value for key, value in self.more.items() if key != "type"},
+        }
+
+    def edited(self, text: str, entry: Mapping[str, Json]) -> str:
+        """Answer the text of its file with our entry in it; MalformedDocument if not safe."""
+        if self.format == "toml":
+            return set_table(text, self.path, entry)
+        return set_member(text, self.path, dict(entry))
+
+
+CLIENTS: Final = (
+    Client(
+        name="claude",
+        title="Claude Code",
+        file=".mcp.json",
+        format="json",
+        table="mcpServers",
+        more={"type": "stdio"},
+        marks=(".claude", "CLAUDE.md"),
+        home=".claude",
+        programs=("claude",),
+    ),
+    Client(
+        name="codex",
+        title="Codex CLI",
+        file=".codex/config.toml",
+        format="toml",
+        table="mcp_servers",
+        more={"required": True},
+        marks=(".codex",),
+        home=".codex",
+        programs=("codex",),
+        note="Codex reads this file once you have trusted the project in it.",
+    ),
+    Client(
+        name="cursor",
+        title="Cursor",
+        file=".cursor/mcp.json",
+        format="json",
+        table="mcpServers",
+        more={"type": "stdio"},
+        marks=(".cursor",),
+        home=".cursor",
+        programs=("cursor",),
+    ),
+    Client(
+        name="vscode",
+        title="VS Code",
+        file=".vscode/mcp.json",
+        format="json",
+        table="servers",
+        more={"type": "stdio"},
+        marks=(".vscode",),
+        home=".vscode",
+        programs=("code",),
+    ),
+    Client(
+        name="gemini",
+        title="Gemini CLI",
+        file=".gemini/settings.json",
+        format="json",
+        table="mcpServers",
+        marks=(".gemini", "GEMINI.md"),
+        home=".gemini",
+        programs=("gemini",),
+    ),
+)
+
+
+def runs(entry: Mapping[str, Any] | None, environ: Mapping[str, str]) -> bool:
+    """Answer whether an entry names a program that is there."""
+    program = entry.get("command") if entry else None
+    return isinstance(program, str) and bool(shutil.which(program, path=environ.get("PATH", "")))

@@ -1,0 +1,88 @@
+"""Sets keys of one table in the text of a TOML document; the rest stays.
+
+An edit is made if and only if (1) the text is TOML, (2) the table is absent, and is then added at
+the end, or stands under a header of its own, whose keys to be changed take one line each, and (3)
+the edited text reads back as the old value with these keys set. Otherwise MalformedDocument.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
+
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import MalformedDocument
+
+_HEADER: Final = re.compile(r"^[ \t]*\[", re.MULTILINE)
+
+
+def load_toml(text: str) -> dict[str, Any]:
+    """Answer the value of a text; MalformedDocument says where it cannot be read."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as fault:
+        raise MalformedDocument(f"the file cannot be read as TOML: {fault}") from fault
+
+
+def set_table(text: str, path: Sequence[str], values: Mapping[str, Json]) -> str:
+    """Answer the text with keys of a table set; MalformedDocument if that is not safe."""
+    before = load_toml(text)
+    wanted = _with(before, path, values)
+    header = _header(path).search(text)
+    edited = _added(text, path, values) if header is None else _changed(text, header, values)
+    if _loads(edited) != wanted:
+        raise MalformedDocument("the file cannot be edited without touching other parts of it")
+    return edited
+
+
+def _with(whole: Any, path: Sequence[str], values: Mapping[str, Json]) -> Json:
+    if not isinstance(whole, dict):
+        raise MalformedDocument("the table's place holds something else")
+    known = cast("dict[str, Any]", whole)
+    if not path:
+        return {**known, **values}
+    return {**known, path[0]: _with(known.get(path[0], {}), path[1:], values)}
+
+
+def _loads(text: str) -> Any:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _header(path: Sequence[str]) -> re.Pattern[str]:
+    names = r"[ \t]*\.[ \t]*".join(f"[\"']?{re.escape(name)}[\"']?" for name in path)
+    return re.compile(rf"^[ \t]*\[[ \t]*{names}[ \t]*\][^\n]*(?:\n|$)", re.MULTILINE)
+
+
+def _added(text: str, path: Sequence[str], values: Mapping[str, Json]) -> str:
+    line = "\r\n" if "\r\n" in text else "\n"
+    gap = "" if not text.strip() else line if text.endswith("\n") else line + line
+    lines = [f"[{'.'.join(path)}]", *(f"{key} = {_dump(value)}" for key, value in values.items())]
+    return text + gap + "".join(part + line for part in lines)
+
+
+def _changed(text: str, header: re.Match[str], values: Mapping[str, Json]) -> str:
+    begin = header.end()
+    following = _HEADER.search(text, begin)
+    end = following.start() if following else len(text)
+    block = text[begin:end]
+    for key, value in values.items():
+        old = re.compile(
+            rf"^([ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*=[ \t]*)[^\r\n]*", re.MULTILINE
+        )
+        shown = _dump(value)
+        if old.search(block):
+            block = old.sub(lambda match, shown=shown: match[1] + shown, block, count=1)
+        else:
+            block = f"{key} = {shown}\n{block}"
+    return text[:begin] + block + text[end:]
+
+
+def _dump(value: Json) -> str:
+    """Answer a text, truth value or array of texts as TOML, which has JSON's form for these."""
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,241 @@
+"""The command that looks whether everything the product needs is in order."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+import click
+
+from counterpoint.app import App
+from counterpoint.cli.clients.known import CLIENTS, Client, runs
+from counterpoint.cli.output import Output, output_for
+from counterpoint.cli.probe import Started, start_server
+from counterpoint.cli.seat import open_here, places, require
+from counterpoint.cli.shapes import span
+from counterpoint.core.ledger.checkpoint import verify as open_checkpoint
+from counterpoint.evidence.shelf import FileAnchors
+from counterpoint.kernel.clock import moment
+from counterpoint.kernel.errors import CounterpointError
+
+_MIB: Final = 1 << 20
+_LOG_LIMIT: Final = 64 * _MIB
+_ROOM: Final = (100 * _MIB, 1024 * _MIB)
+"""Free bytes of the disk below which it is a fault, and a warning."""
+_LIST_LIMIT: Final = 12_000
+_PATIENT: Final = 1.0
+"""Seconds that the least patient client waits for the list of an optional server."""
+
+Verdict = Literal["ok", "warn", "fail"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing looked at; `advice` says what to do unless it is in order."""
+
+    name: str
+    verdict: Verdict
+    found: str
+    advice: str = ""
+
+
+@click.command("doctor")
+@click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+@places
+def doctor_command(as_json: bool, db: str | None, project: str | None) -> int:
+    """Look whether everything is in order; exit code 1 if something is not."""
+    app, out = open_here(db=db, project=project), output_for(json=as_json)
+    try:
+        with out.counting("Looking"):
+            findings = list(_examine(app))
+    finally:
+        app.close()
+    fails = any(one.verdict == "fail" for one in findings)
+    if out.json:
+        out.answer({"ok": not fails, "checks": [asdict(one) for one in findings]})
+    else:
+        _tell(out, findings)
+    return 1 if fails else 0
+
+
+def _tell(out: Output, findings: list[Finding]) -> None:
+    out.table(("", "what", "found"), [(one.verdict, one.name, one.found) for one in findings])
+    advice = [one for one in findings if one.advice]
+    if advice:
+        out.line()
+    for one in advice:
+        out.line(f"{one.name}: {one.advice}")
+
+
+def _examine(app: App) -> Iterator[Finding]:
+    yield Finding(name="python", verdict="ok", found=platform.python_version())
+    yield _git(app)
+    yield _disk(app)
+    yield from _ledger(app)
+    yield from _configurations(app)
+    yield from _server()
+
+
+def _git(app: App) -> Finding:
+    program = shutil.which("git", path=app.environ.get("PATH", ""))
+    if program is None:
+        advice = "Install git; without it evidence is a comparison of file hashes."
+        return Finding(name="git", verdict="warn", found="not on the PATH", advice=advice)
+    asked = subprocess.run(  # noqa: S603 - git as found on the PATH, with a fixed argument
+        [program, "--version"], capture_output=True, text=True, check=False, timeout=10
+    )
+    found = asked.stdout.strip().removeprefix("git version ")
+    if not (app.places.tree / ".git").exists():
+        advice = "Run `git init`; without a repository evidence is a comparison of file hashes."
+        return Finding(name="git", verdict="warn", found=f"{found}, no repository", advice=advice)
+    return Finding(name="git", verdict="ok", found=found)
+
+
+def _disk(app: App) -> Finding:
+    there = app.folder if app.folder.exists() else app.places.home
+    free = shutil.disk_usage(there).free
+    verdict: Verdict = "fail" if free < _ROOM[0] else "warn" if free < _ROOM[1] else "ok"
+    advice = "" if verdict == "ok" else "Free some space: a write needs a full disk's answer."
+    return Finding(name="disk", verdict=verdict, found=f"{_size(free)} free", advice=advice)
+
+
+def _ledger(app: App) -> Iterator[Finding]:
+    """Look at the database and all that lies beside it; the first refusal ends the look."""
+    try:
+        require(app)
+    except CounterpointError as refusal:
+        yield Finding(name="ledger", verdict="fail", found=refusal.message, advice=refusal.hint)
+        return
+    size = _size(app.database.stat().st_size)
+    yield Finding(name="ledger", verdict="ok", found=f"{app.database}, {size}")
+    for examine in (_integrity, _log_file, _key, _clock, _checkpoint, _leases):
+        yield _examined(app, examine)
+
+
+def _examined(app: App, examine: Callable[[App], Finding]) -> Finding:
+    try:
+        return examine(app)
+    except CounterpointError as refusal:
+        name = examine.__name__.strip("_").replace("_", " ")
+        return Finding(name=name, verdict="fail", found=refusal.message, advice=refusal.hint)
+
+
+def _integrity(app: App) -> Finding:
+    wrong = app.store.faults()
+    if wrong:
+        advice = "Stop writing, keep the file, and run `counterpoint restore` with a backup."
+        return Finding(name="integrity", verdict="fail", found="; ".join(wrong[:5]), advice=advice)
+    return Finding(name="integrity", verdict="ok", found="the file and its indexes are sound")
+
+
+def _log_file(app: App) -> Finding:
+    """Look at the write-ahead log: it only grows for long if a reader never ends."""
+    path = app.database.with_name(f"{app.database.name}-wal")
+    size = path.stat().st_size if path.exists() else 0
+    if size > _LOG_LIMIT:
+        advice = "A process reads without end; close boards and agents that hang."
+        return Finding(name="log file", verdict="warn", found=_size(size), advice=advice)
+    return Finding(name="log file", verdict="ok", found=_size(size))
+
+
+def _key(app: App) -> Finding:
+    path = app.folder / "keys" / "ed25519"
+    if not path.exists():
+        advice = "Restore it from a backup: a fresh key cannot vouch for what the old one signed."
+        return Finding(name="key", verdict="fail", found=f"{path} is missing", advice=advice)
+    mode = stat.S_IMODE(path.stat().st_mode)
+    public = app.signer.public_key.hex()
+    first = app.person().items.project().public_key
+    if public != first:
+        advice = "Restore the key the project began with, or verify old signatures with that one."
+        return Finding(name="key", verdict="warn", found="not the project's first", advice=advice)
+    return Finding(name="key", verdict="ok", found=f"mode {mode:04o}, {public[:16]}…")
+
+
+def _clock(app: App) -> Finding:
+    state = app.person().overview.state()
+    if state.last_entry_at and moment(state.last_entry_at) > moment(state.now):
+        ahead = span(state.now, state.last_entry_at)
+        advice = "Set the clock of this machine right; writes are refused until then."
+        found = f"the last entry is {ahead} ahead"
+        return Finding(name="clock", verdict="fail", found=found, advice=advice)
+    return Finding(name="clock", verdict="ok", found=state.now)
+
+
+def _checkpoint(app: App) -> Finding:
+    note = FileAnchors(folder=app.folder / "checkpoints").last(app.project)
+    size = app.person().overview.state().ledger_size
+    if not note:
+        advice = "Run `counterpoint audit verify`; it keeps a signed checkpoint outside."
+        return Finding(name="checkpoint", verdict="warn", found="none is kept yet", advice=advice)
+    anchored = open_checkpoint(note, app.person().audit.key).size
+    found = f"vouches for {anchored:,} of {size:,} entries"
+    if anchored > size:
+        advice = "Entries were cut off: run `counterpoint audit verify`, then `restore`."
+        return Finding(name="checkpoint", verdict="fail", found=found, advice=advice)
+    return Finding(name="checkpoint", verdict="ok", found=found)
+
+
+def _leases(app: App) -> Finding:
+    state = app.person().overview.state()
+    stale = [one.item.id for one in state.live if not one.claim.is_live(state.now)]
+    if stale:
+        advice = "Their agents went away; `next` offers them to others."
+        found = f"ran out: {', '.join(stale)}"
+        return Finding(name="leases", verdict="warn", found=found, advice=advice)
+    return Finding(name="leases", verdict="ok", found=f"{len(state.live)} are held")
+
+
+def _configurations(app: App) -> Iterator[Finding]:
+    there = [one for one in CLIENTS if (app.places.tree / one.file).exists()]
+    found = [one for client in there if (one := _configuration(app, client)) is not None]
+    if found:
+        yield from found
+    else:
+        advice = "Run `counterpoint init`, with `--client` if none is found."
+        yield Finding(name="clients", verdict="warn", found="none is connected", advice=advice)
+
+
+def _configuration(app: App, client: Client) -> Finding | None:
+    """Look at the entry of one client; None if the file has none of ours."""
+    path = app.places.tree / client.file
+    try:
+        entry = client.entry(path.read_text(encoding="utf-8", errors="replace"))
+    except CounterpointError as refusal:
+        found = f"{client.file}: {refusal.message}"
+        return Finding(name=client.name, verdict="fail", found=found, advice="Mend the file.")
+    if entry is None:
+        return None
+    if not runs(entry, app.environ):
+        found = f"{client.file} names {entry.get('command')}, which is not there"
+        advice = f"Run `counterpoint init --client {client.name}`."
+        return Finding(name=client.name, verdict="fail", found=found, advice=advice)
+    return Finding(name=client.name, verdict="ok", found=client.file)
+
+
+def _server() -> Iterator[Finding]:
+    """Start the server as a client does, and look at how long its list takes and is."""
+    started = start_server([sys.executable, "-m", "counterpoint", "mcp"], Path.cwd())
+    if not isinstance(started, Started):
+        advice = "Run `counterpoint mcp` in a terminal and read what it says."
+        yield Finding(name="server", verdict="fail", found=started, advice=advice)
+        return
+    seconds = f"tools in {started.seconds * 1000:,.0f} ms"
+    slow = started.seconds > _PATIENT
+    advice = "Codex waits a second unless the entry has `required = true`." if slow else ""
+    yield Finding(name="server", verdict="warn" if slow else "ok", found=seconds, advice=advice)
+    large = started.size > _LIST_LIMIT
+    found = f"{started.tools} tools in {started.size:,} bytes"
+    advice = "Choose a smaller surface with `--surface`." if large else ""
+    yield Finding(name="tools", verdict="warn" if large else "ok", found=found, advice=advice)
+
+
+def _size(count: int) -> str:
+    return f"{count / _MIB:,.1f} MiB"

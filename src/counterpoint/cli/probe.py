@@ -1,0 +1,92 @@
+"""Starts an MCP server as a client would, and measures its first answer."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+PATIENCE: Final = 20.0
+"""Seconds until a server that does not answer is given up."""
+
+_REQUESTS: Final = (
+    {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "counterpoint-doctor", "version": "1"},
+        },
+    },
+    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+    {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """A server that answered: how long after its start, how many tools, how many bytes of them."""
+
+    seconds: float
+    tools: int
+    size: int
+
+
+def start_server(command: Sequence[str], folder: Path) -> Started | str:
+    """Answer what a server's `tools/list` takes, from its start; or in words why it does not come."""
+    begun = time.monotonic()
+    with subprocess.Popen(  # noqa: S603 - this program itself, started as a client starts it
+        command,
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as server:
+        limit = threading.Timer(PATIENCE, server.kill)
+        limit.start()
+        try:
+            answer = _ask(server)
+            seconds = time.monotonic() - begun
+            said = _end(server)
+        finally:
+            limit.cancel()
+    if answer is None:
+        last = said.strip().splitlines()[-1:] or [f"no answer within {PATIENCE:g} s"]
+        return f"it ended without an answer: {last[0]}"
+    return Started(seconds=seconds, tools=len(answer["tools"]), size=_size(answer))
+
+
+def _ask(server: subprocess.Popen[bytes]) -> dict[str, Any] | None:
+    """Answer the result of `tools/list`, or None if the server ends before."""
+    if server.stdin is None or server.stdout is None:
+        return None
+    try:
+        for request in _REQUESTS:
+            server.stdin.write(json.dumps(request).encode() + b"\n")
+        server.stdin.flush()
+    except BrokenPipeError:
+        return None
+    for line in server.stdout:
+        heard = json.loads(line)
+        if heard.get("id") == _REQUESTS[-1]["id"]:
+            return heard.get("result")
+    return None
+
+
+def _end(server: subprocess.Popen[bytes]) -> str:
+    """Leave the server, which then ends; answer what it said on standard error."""
+    _, said = server.communicate()
+    return said.decode(errors="replace")
+
+
+def _size(answer: dict[str, Any]) -> int:
+    """Count the bytes of the tools in compact form, without what the protocol puts around."""
+    compact = json.dumps({"tools": answer["tools"]}, separators=(",", ":"), ensure_ascii=False)
+    return len(compact.encode())

@@ -1,0 +1,213 @@
+"""Setting a project up: ledger, configuration of clients, a word to agents.
+
+Files of others are edited in place, never written anew: entries that are not ours stay byte for
+byte. What cannot be edited so is shown, to be done by hand. An entry of ours that names a program
+that is there is left as its owner made it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import click
+
+from counterpoint.app import App
+from counterpoint.cli.clients.known import CLIENTS, Client, runs
+from counterpoint.cli.clients.marked import GUIDE, set_section
+from counterpoint.cli.output import Output, output_for
+from counterpoint.cli.seat import open_here
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import InvalidInput, MalformedDocument, PathOutside
+
+_GUIDES: Final = ("AGENTS.md", "CLAUDE.md")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What one file is and should be; with a fault it is left, and `by_hand` says what to add."""
+
+    path: Path
+    before: str
+    after: str
+    fault: str = ""
+    by_hand: str = ""
+    note: str = ""
+
+
+@click.command("init")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and write nothing.")
+@click.option(
+    "--client",
+    "names",
+    multiple=True,
+    type=click.Choice([client.name for client in CLIENTS]),
+    help="Configure this client, found or not; repeatable.  [default: those that are found]",
+)
+@click.option("--yes", is_flag=True, help="Write without asking.")
+@click.option("--db", metavar="PATH", help="Keep the ledger in this file.")
+@click.option("--project", metavar="NAME", help="The project's id.  [default: the folder's name]")
+def init_command(
+    dry_run: bool, names: tuple[str, ...], yes: bool, db: str | None, project: str | None
+) -> None:
+    """Set this project up: make its ledger, connect MCP clients, tell agents how to work."""
+    app, out = open_here(db=db, project=project), output_for()
+    tree = app.places.tree
+    if not (tree / ".git").exists():
+        out.aside(f"{tree} is not in a git repository: evidence will be hashes of files.")
+    clients = [one for one in CLIENTS if one.name in names or (not names and _used(app, one))]
+    changes = [*_configurations(app, clients), *_guides(tree)]
+    pending = [one for one in changes if one.after != one.before]
+    _tell(out, tree, changes)
+    if dry_run:
+        state = "is there" if app.exists else "would be made"
+        out.line(f"The ledger {app.database} {state}. Nothing was written.")
+        return
+    if pending and not yes:
+        _ask(len(pending))
+    _open_ledger(app, out)
+    for one in pending:
+        _write(one.path, one.after)
+        out.line(f"Wrote {one.path.relative_to(tree)}.")
+    for one in pending:
+        if one.note:
+            out.line(one.note)
+    if not pending:
+        out.line("There is nothing to change in the configuration.")
+    if not clients:
+        known = ", ".join(client.name for client in CLIENTS)
+        out.line(f"No MCP client was found; name one with `--client`: {known}.")
+
+
+def _used(app: App, client: Client) -> bool:
+    return client.is_used(app.places.tree, app.environ)
+
+
+def _open_ledger(app: App, out: Output) -> None:
+    had = app.exists
+    try:
+        name = app.outside.project
+    finally:
+        app.close()
+    state = "The ledger is there already" if had else "Made the ledger"
+    out.line(f"{state}: {app.database}, project {name}.")
+
+
+def _ask(count: int) -> None:
+    if not sys.stdin.isatty():
+        raise InvalidInput(
+            f"{count} files would be changed, and there is nobody to ask; nothing was written",
+            hint="Look at the changes above, then repeat it with `--yes`.",
+        )
+    files = "this file" if count == 1 else f"these {count} files"
+    click.confirm(f"Write {files}?", default=True, abort=True, err=True)
+
+
+def command_line(environ: Mapping[str, str]) -> list[str]:
+    """Answer how a client starts this program: by its name if that is on the PATH."""
+    if shutil.which("counterpoint", path=environ.get("PATH", "")):
+        return ["counterpoint"]
+    started = Path(sys.argv[0])
+    if started.name == "counterpoint" and os.access(started, os.X_OK):
+        return [str(started.absolute())]
+    return [sys.executable, "-m", "counterpoint"]
+
+
+def _configurations(app: App, clients: Iterable[Client]) -> list[Change]:
+    command = command_line(app.environ)
+    return [_configuration(app, client, client.wanted(command)) for client in clients]
+
+
+def _configuration(app: App, client: Client, wanted: dict[str, Json]) -> Change:
+    def edit(text: str) -> str:
+        entry = client.entry(text)
+        if runs(entry, app.environ):
+            return text
+        return client.edited(text, {**(entry or {}), **wanted})
+
+    by_hand = client.edited("", wanted)
+    note = f"{client.title}: {client.note}" if client.note else ""
+    return _change(app.places.tree, client.file, edit, by_hand=by_hand, note=note)
+
+
+def _guides(tree: Path) -> list[Change]:
+    """Answer the change of each file agents read; one that only points to another is left."""
+    there = [name for name in _GUIDES if (tree / name).exists()]
+    targets = {(tree / name).resolve(): name for name in reversed(there)}
+    files = [name for name in there if name in targets.values() and not _includes(tree / name)]
+    section = set_section("", GUIDE)
+    return [
+        _change(tree, name, lambda text: set_section(text, GUIDE), by_hand=section)
+        for name in files or _GUIDES[:1]
+    ]
+
+
+def _includes(path: Path) -> bool:
+    """Answer whether a file takes in AGENTS.md, so that one section serves both."""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return path.name != _GUIDES[0] and f"@{_GUIDES[0]}" in (line.strip() for line in lines)
+
+
+def _change(
+    tree: Path, file: str, edit: Callable[[str], str], *, by_hand: str, note: str = ""
+) -> Change:
+    path, before = tree / file, ""
+    try:
+        before = _text(tree, path)
+        return Change(path=path, before=before, after=edit(before), note=note)
+    except (MalformedDocument, PathOutside) as fault:
+        return Change(path=path, before=before, after=before, fault=fault.message, by_hand=by_hand)
+
+
+def _text(tree: Path, path: Path) -> str:
+    """Answer a file's text with its line ends as they are, empty without a file.
+
+    PathOutside if it is a link to elsewhere; MalformedDocument unless it is UTF-8.
+    """
+    target = path.resolve()
+    if not target.is_relative_to(tree.resolve()):
+        raise PathOutside("the file is a link that leads out of the project")
+    try:
+        return target.read_bytes().decode() if target.exists() else ""
+    except UnicodeDecodeError as fault:
+        raise MalformedDocument("the file is not UTF-8") from fault
+
+
+def _tell(out: Output, tree: Path, changes: Iterable[Change]) -> None:
+    for one in changes:
+        name = str(one.path.relative_to(tree))
+        if one.fault:
+            out.line(f"{name}: {one.fault}. Add this by hand:", style="yellow")
+            out.line(one.by_hand)
+        elif one.before == one.after:
+            out.line(f"{name}: nothing to change.")
+        else:
+            _tell_difference(out, name, one)
+
+
+def _tell_difference(out: Output, name: str, change: Change) -> None:
+    before, after = change.before.splitlines(), change.after.splitlines()
+    lines = difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm="")
+    styles = {"+": "green", "-": "red", "@": "cyan"}
+    for line in lines:
+        out.line(line, style=styles.get(line[:1], ""))
+
+
+def _write(path: Path, text: str) -> None:
+    """Put a whole text in the place of a file, whose mode stays; a link keeps leading there."""
+    target = path.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    passing = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        passing.write_bytes(text.encode())
+        if target.exists():
+            shutil.copymode(target, passing)
+        passing.replace(target)
+    finally:
+        passing.unlink(missing_ok=True)

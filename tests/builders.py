@@ -1,0 +1,232 @@
+"""What tests build their stories from: repositories, a hand-driven clock, workshops with agents."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from mcp import Client
+
+from counterpoint.app import App, Identity
+from counterpoint.core.coordinator import Core
+from counterpoint.evidence.places import find_places
+from counterpoint.kernel.clock import Timestamp, stamp
+from counterpoint.protocol.server import create_server
+from counterpoint.settings import Settings
+from counterpoint.surfaces.call import Call
+from counterpoint.surfaces.catalogue import surface
+
+SECRET = b"a secret of the tests"
+START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+PATIENCE = 30.0
+
+Progress = Callable[[float, float | None, str | None], Any]
+
+
+def git(folder: Path, *words: str) -> str:
+    """Run git in a folder and answer what it says."""
+    done = subprocess.run(
+        ["git", *words], cwd=folder, check=True, capture_output=True, text=True, timeout=PATIENCE
+    )
+    return done.stdout.strip()
+
+
+def open_repository(folder: Path) -> Path:
+    """Make a repository with one commit."""
+    folder.mkdir(parents=True, exist_ok=True)
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "config", "user.email", "tests@example.org")
+    git(folder, "config", "user.name", "Tests")
+    (folder / "README.md").write_text("# A repository\n")
+    git(folder, "add", "README.md")
+    git(folder, "commit", "-q", "-m", "first")
+    return folder
+
+
+def copy_repository(source: Path, target: Path) -> Path:
+    """Copy a repository."""
+    shutil.copytree(source, target)
+    return target
+
+
+def commit(folder: Path, path: str, text: str) -> str:
+    """Write a file, commit it, and answer the commit."""
+    target = folder / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text)
+    git(folder, "add", path)
+    git(folder, "commit", "-q", "-m", f"write {path}")
+    return git(folder, "rev-parse", "HEAD")
+
+
+class HandClock:
+    """A clock that stands still until a test moves it."""
+
+    def __init__(self) -> None:
+        """Begin at a fixed moment."""
+        self._moment = START
+
+    def now(self) -> Timestamp:
+        """Answer the present moment."""
+        return stamp(self._moment)
+
+    def pass_by(self, *, minutes: float = 0, seconds: float = 0) -> None:
+        """Let time pass."""
+        self._moment += timedelta(minutes=minutes, seconds=seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What came back from a call of a tool."""
+
+    answer: dict[str, Any]
+    text: str
+    is_error: bool
+
+
+@dataclass(kw_only=True)
+class Agent:
+    """One agent at work: an identity, and an MCP client of its own server."""
+
+    app: App
+    identity: Identity
+    surface: str
+    era: str
+    portal: BlockingPortal
+    stack: ExitStack
+    _client: Client | None = field(default=None, repr=False)
+
+    @property
+    def core(self) -> Core:
+        """Answer the core as this agent may use it."""
+        return self.app.core(self.identity)
+
+    @property
+    def session(self) -> str:
+        """The id of the agent's session."""
+        return self.identity.session
+
+    @property
+    def client(self) -> Client:
+        """The connected client, opened by its first use."""
+        if self._client is None:
+            server = create_server(
+                surface(self.surface), lambda _caller: Call(core=self.core, secret=SECRET)
+            )
+            client = Client(server, mode=self.era)
+            self._client = self.stack.enter_context(self.portal.wrap_async_context_manager(client))
+        return self._client
+
+    def call(
+        self, tool: str, arguments: Mapping[str, Any], progress: Progress | None = None
+    ) -> Reply:
+        """Call a tool over the wire."""
+        client = self.client
+
+        async def story() -> Any:
+            async def hear(*words: Any) -> None:
+                if progress is not None:
+                    progress(*words)
+
+            with anyio.fail_after(PATIENCE):
+                return await client.call_tool(
+                    tool, dict(arguments), progress_callback=hear if progress else None
+                )
+
+        result = self.portal.call(story)
+        return Reply(
+            answer=result.structured_content, text=result.content[0].text, is_error=result.is_error
+        )
+
+    def does(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a tool that must succeed, and answer what it answers."""
+        reply = self.call(tool, arguments)
+        assert not reply.is_error, reply.text
+        return reply.answer
+
+    def is_refused(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a tool that must refuse and write nothing, and answer its refusal."""
+        before = self.ledger_size
+        reply = self.call(tool, arguments)
+        assert reply.is_error, reply.text
+        assert self.ledger_size == before
+        return reply.answer
+
+    @property
+    def ledger_size(self) -> int:
+        """How many entries the ledger has."""
+        return self.core.overview.state().ledger_size
+
+    @property
+    def last_entry(self) -> Any:
+        """The last entry of the ledger."""
+        return self.core.audit.log(limit=1)[0]
+
+    def ask(self, story: Callable[[Client], Any]) -> Any:
+        """Run an asynchronous story with the client."""
+        client = self.client
+        return self.portal.call(story, client)
+
+
+class Workshop:
+    """A repository with a ledger, a clock, and the agents at work in it."""
+
+    def __init__(self, root: Path, *, era: str = "2026-07-28", database: str = "") -> None:
+        """Open the product in a repository; `database` may be `:memory:` for the quickest one."""
+        self.root = root
+        self.era = era
+        self.clock = HandClock()
+        self._stack = ExitStack()
+        self._database = database
+        self.app = self.project("")
+
+    def project(self, name: str) -> App:
+        """Answer the product for another project of the same database."""
+        app = App(
+            settings=Settings(project=name, db=self._database),
+            places=find_places(self.root),
+            environ={"PATH": os.environ["PATH"], "HOME": str(self.root)},
+            clock=self.clock,
+        )
+        self._stack.callback(app.close)
+        return app
+
+    def agent(
+        self,
+        name: str,
+        *,
+        profile: str = "",
+        item: str = "",
+        surface: str = "native",
+        app: App | None = None,
+    ) -> Agent:
+        """Answer an agent with a fresh session."""
+        session = (app or self.app).outside.mint.mint("ses")
+        identity = Identity(kind="agent", name=name, profile=profile, session=session, item=item)
+        return Agent(
+            app=app or self.app,
+            identity=identity,
+            surface=surface,
+            era=self.era,
+            portal=self._portal,
+            stack=self._stack,
+        )
+
+    @property
+    def _portal(self) -> BlockingPortal:
+        if "_held_portal" not in self.__dict__:
+            self._held_portal = self._stack.enter_context(start_blocking_portal())
+        return self._held_portal
+
+    def close(self) -> None:
+        """End every client and let go of the database."""
+        self._stack.close()

@@ -1,0 +1,163 @@
+"""What the tests of the command line share: a repository, a ledger with work, a way to call."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from counterpoint.app import App, Identity, open_app
+from counterpoint.cli.main import run
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.asks import Check, Note
+
+PLAN = """# Harbour
+The whole of it.
+## Build
+- [ ] Lay the keel {#keel}
+  - areas: src
+  - verify: true
+- [ ] Raise the mast
+  - after: keel
+- [ ] Paint the hull
+  - areas: paint
+## Launch
+- review: yes
+- [ ] Open the lock
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What one call of the command line came to."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The document on standard output."""
+        return json.loads(self.out)
+
+
+Call = Callable[..., Said]
+Start = Callable[..., "subprocess.Popen[bytes]"]
+
+PATIENCE = 20.0
+"""Seconds that a test waits for a process before it fails."""
+
+
+def git(folder: Path, *words: str) -> None:
+    """Run git in a folder."""
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
+
+
+def agent_of(app: App, name: str = "ada") -> Core:
+    """Answer the core for an agent in a session of its own."""
+    session = app.agent().session
+    return app.core(Identity(kind="agent", name=name, session=session))
+
+
+@pytest.fixture(scope="session")
+def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository `harbour` with a plan in its ledger, one task held, one blocked; never changed."""
+    folder = tmp_path_factory.mktemp("made") / "harbour"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    (folder / "hull.txt").write_text("oak\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "first")
+    app = open_app(folder, {})
+    core = agent_of(app)
+    made = core.plans.create(core.plans.read(PLAN))
+    keel = core.claims.start(made.ready[0])
+    core.gates.verify(Check(item=keel.item.id), keel.claim.token)
+    core.journal.append(Note(kind="decision", body="Oak\nbecause \x1b[31mit lasts", item=keel.item.id))
+    core.journal.append(Note(kind="blocker", body="No paint", item=made.ready[1]))
+    app.close()
+    return folder
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to stand in, with an environment in which no client is found."""
+    for name in list(os.environ):
+        if name.startswith("COUNTERPOINT_"):
+            monkeypatch.delenv(name)
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("git", "sh"):
+        (programs / name).symlink_to(shutil.which(name) or name)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", str(programs))
+    monkeypatch.setenv("USER", "ann")
+    folder = tmp_path / "harbour"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def ledger(harbour: Path, place: Path) -> Path:
+    """A copy of the repository `harbour`, to stand in."""
+    shutil.copytree(harbour, place, dirs_exist_ok=True)
+    return place
+
+
+@pytest.fixture
+def app(ledger: Path) -> Iterator[App]:
+    """The app of the copy, to change and to look at what commands changed."""
+    opened = open_app(ledger, {})
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def agent(app: App) -> Core:
+    """An agent at work in the copy."""
+    return agent_of(app)
+
+
+@pytest.fixture
+def start(place: Path) -> Iterator[Start]:
+    """Start the command line as a process of its own, ended with the test."""
+    running: list[subprocess.Popen[bytes]] = []
+
+    def start_(*words: str, **more: Any) -> subprocess.Popen[bytes]:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        command = [sys.executable, "-m", "counterpoint", *words]
+        running.append(subprocess.Popen(command, **{"cwd": place, **pipes, **more}))
+        return running[-1]
+
+    yield start_
+    for process in running:
+        process.kill()
+        process.wait(PATIENCE)
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                with suppress(BrokenPipeError):
+                    stream.close()
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]) -> Call:
+    """Run one command in this process."""
+
+    def call_(*words: str) -> Said:
+        capsys.readouterr()
+        code = run(words)
+        said = capsys.readouterr()
+        return Said(code=code, out=said.out, err=said.err)
+
+    return call_

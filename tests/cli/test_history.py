@@ -1,0 +1,58 @@
+"""The history at the command line."""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+
+from counterpoint.core.model.asks import Note
+
+LINES = [
+    "project.opened",
+    "plan.created",
+    "task.started",
+    "check.passed",
+    "decision.recorded",
+    "blocker.recorded",
+]
+
+
+def test_the_log_tells_what_happened_in_order(call, ledger):
+    """The latest stands last, as in a file."""
+    rows = call("log").out.splitlines()[1:]
+    assert [row.split()[0] for row in rows] == list("012345")
+    for row, action in zip(rows, LINES, strict=True):
+        assert action in row
+
+
+def test_the_log_can_be_narrowed(call, ledger):
+    """By item, by action, by number: the latest that fit."""
+    found = call("log", "--json", "--item", "harbour-4").json["entries"]
+    assert [entry["action"] for entry in found] == LINES[2:5]
+    found = call("log", "--json", "--action", "plan.created").json["entries"]
+    assert [entry["sequence"] for entry in found] == [1]
+    assert len(call("log", "--limit", "2").out.splitlines()) == 3
+    assert "fits" in call("log", "--action", "no.such").out
+
+
+def test_an_entry_has_stable_keys(call, ledger):
+    """Programs read it."""
+    entry = call("log", "--json", "--limit", "1").json["entries"][0]
+    assert set(entry) == {"sequence", "time", "actor", "action", "subject", "facts", "previous"}
+    assert set(entry["actor"]) == {"kind", "name", "profile", "session"}
+
+
+def test_following_tells_what_comes_as_it_comes(start, agent):
+    """An entry that another process writes appears by itself, after those that were there."""
+    process = start("log", "--follow", "--limit", "1", "--json")
+    lines: queue.Queue[bytes] = queue.Queue()
+    reader = threading.Thread(target=lambda: [lines.put(line) for line in process.stdout])
+    reader.start()
+    assert json.loads(lines.get(timeout=20))["action"] == "blocker.recorded"
+    agent.journal.append(Note(kind="comment", body="Ahoy", item="harbour-4"))
+    heard = json.loads(lines.get(timeout=20))
+    assert (heard["sequence"], heard["action"]) == (6, "comment.recorded")
+    process.kill()
+    reader.join(20)
+    assert lines.empty()

@@ -1,0 +1,172 @@
+"""The top of the command line: exit codes, refusals, pipes, signals, imports."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from counterpoint.cli.main import COMMANDS, EXIT_CODES
+from counterpoint.kernel.errors import Kind
+
+HEAVY = {"mcp", "mcp_types", "pydantic", "rich", "cryptography", "apsw"}
+READING = ["status", "list", "next", "log", "audit rebuild", "audit verify", "find x", "show x-1"]
+PATIENCE = 20.0
+
+
+def test_every_kind_of_error_has_an_exit_code():
+    """The table is complete, and 0 is none of its codes."""
+    assert set(EXIT_CODES) == set(get_args(Kind))
+    assert set(EXIT_CODES.values()) == {1, 2, 3}
+
+
+def test_every_command_is_found_and_helps(call, place):
+    """Each name of the table leads to a command with that name and a sentence of help."""
+    listed = call("--help")
+    for name in COMMANDS:
+        assert f"\n  {name} " in listed.out
+        said = call(name, "--help")
+        assert said.code == 0
+        assert said.out.startswith(f"Usage: counterpoint {name} ")
+
+
+def test_saying_the_version_loads_nothing_slow(start):
+    """Neither the SDK nor pydantic, rich, cryptography or the database is imported for it."""
+    script = (
+        "import sys; from counterpoint.cli.main import run; run(['version']);"
+        f"print(sorted({HEAVY!r} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert done.stdout.startswith(b"counterpoint ")
+    assert done.stderr.strip() == b"[]"
+
+
+def test_the_version_is_told_as_json_too(call, place):
+    """The keys are stable."""
+    assert set(call("version", "--json").json) == {"version", "python", "system"}
+
+
+@pytest.mark.parametrize("words", [["nonsense"], ["list", "--nonsense"], ["show"], ["list", "--limit", "0"]])
+def test_wrong_usage_ends_with_two(call, ledger, words):
+    """Unknown commands and options, missing arguments and values out of range are the caller's."""
+    said = call(*words)
+    assert (said.code, said.out) == (2, "")
+    assert "Usage: counterpoint" in said.err
+
+
+@pytest.mark.parametrize("words", READING)
+def test_without_a_ledger_reading_says_what_to_do_and_makes_nothing(call, place, words):
+    """Exit code 3, the next step on standard error, an untouched folder."""
+    said = call(*words.split())
+    assert (said.code, said.out) == (3, "")
+    assert "counterpoint init" in said.err
+    assert list(place.iterdir()) == []
+
+
+def test_a_project_that_is_not_there_is_not_made_by_looking(call, app):
+    """A misspelt project is refused with the names there are, and no entry is written."""
+    said = call("status", "--project", "harbor")
+    assert said.code == 3
+    assert "harbour" in said.err
+    assert [project.project for project in app.store.projects()] == ["harbour"]
+
+
+def test_a_database_server_is_refused_in_words(call, place):
+    """An address is never taken for the name of a file."""
+    said = call("status", "--db", "postgresql://nowhere/x")
+    assert said.code == 2
+    assert "file" in said.err
+    assert list(place.iterdir()) == []
+
+
+def test_an_unknown_id_ends_with_one_and_a_hint(call, ledger):
+    """The answer is no."""
+    said = call("show", "harbour-99")
+    assert (said.code, said.out) == (1, "")
+    assert "harbour-99" in said.err
+    assert len(said.err.splitlines()) == 2
+
+
+def test_a_file_that_is_no_database_ends_with_three(call, ledger):
+    """Something needed is broken; it is said without a traceback."""
+    (ledger / ".counterpoint" / "ledger.db").write_bytes(b"no database at all " * 100)
+    said = call("status")
+    assert said.code == 3
+    assert "Traceback" not in said.err
+
+
+@pytest.mark.parametrize(("flags", "shown"), [([], False), (["--debug"], True)])
+def test_what_nobody_foresaw_is_an_apology_of_one_line(place, flags, shown):
+    """A folder that vanished below the caller's feet is no reason for a traceback."""
+    script = (
+        "import os, sys; os.rmdir(os.getcwd()); from counterpoint.cli.main import run;"
+        f"sys.exit(run([*{flags!r}, 'status']))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert done.returncode == 3
+    assert b"went wrong" in done.stderr
+    assert (b"Traceback" in done.stderr) is shown
+
+
+def test_a_reader_that_leaves_is_no_error_to_talk_about(start, ledger):
+    """The output's end is closed before it is written: a code of its own, and silence."""
+    source, sink = os.pipe()
+    os.close(source)
+    process = start("log", stdout=sink)
+    os.close(sink)
+    assert process.wait(PATIENCE) == 141
+    assert process.stderr.read() == b""
+
+
+def test_ctrl_c_ends_with_its_own_code(start, ledger):
+    """A command that waits is stopped by SIGINT, without a traceback."""
+    process = start("log", "--follow", "--limit", "1")
+    assert process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(PATIENCE) == 130
+    assert process.stderr.read() == b"Stopped.\n"
+
+
+def on_a_terminal(folder: Path, *words: str, **environ: str) -> str:
+    """Run a command whose output is a terminal; answer what it wrote there."""
+    theirs, ours = pty.openpty()
+    try:
+        command = [sys.executable, "-m", "counterpoint", *words]
+        env = {**os.environ, "TERM": "xterm", **environ}
+        done = subprocess.Popen(command, cwd=folder, stdout=ours, stderr=ours, env=env)
+        os.close(ours)
+        chunks = []
+        while True:
+            try:
+                chunk = os.read(theirs, 65536)
+            except OSError:
+                break
+            if not chunk:
+                break
+            chunks.append(chunk)
+        assert done.wait(PATIENCE) == 0
+    finally:
+        os.close(theirs)
+    return b"".join(chunks).decode()
+
+
+def test_a_terminal_gets_colours_unless_they_are_refused(ledger):
+    """Colours and a ruled table there; with NO_COLOR the same words without colours."""
+    coloured = on_a_terminal(ledger, "list")
+    assert "\x1b[36m" in coloured
+    assert "─" in coloured
+    bare = on_a_terminal(ledger, "list", NO_COLOR="1")
+    assert "\x1b[3" not in bare
+    assert "Lay the keel" in bare
+
+
+def test_no_colour_leaves_for_a_file(call, ledger):
+    """What is not a terminal gets plain text."""
+    for words in READING[:4]:
+        assert "\x1b" not in call(*words.split()).out

@@ -1,0 +1,108 @@
+"""Showing one thing by its id."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from counterpoint.core.model.asks import Handover, Report
+
+KEEL = """\
+harbour-4  Lay the keel
+  kind       task
+  status     active
+  priority   2
+  parent     harbour-2
+  areas      src
+  assignee   ada
+  needed by  harbour-5
+  claim      ada (SES), 29 min left
+  ready      no
+  why        held by ada
+  changed    TIME
+
+Gates
+  [x] check-1 (check) met
+
+Records
+  harbour-r1  decision: Oak
+
+Receipts
+  harbour-c1  exit 0: true
+"""
+
+
+def scrubbed(text: str) -> str:
+    """Answer a text without what is different each time."""
+    text = re.sub(r"ses_[a-z0-9]+", "SES", text)
+    text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME", text)
+    text = re.sub(r"(29|30) min left", "29 min left", text)
+    return re.sub(r"(why +held by ada).*", r"\1", text)
+
+
+def test_an_item_is_shown_with_all_that_hangs_on_it(call, ledger):
+    """Its fields, why it is not ready, gates, records, receipts."""
+    assert scrubbed(call("show", "harbour-4").out) == KEEL
+
+
+def test_a_plan_is_shown_as_a_tree(call, ledger):
+    """What is below stands indented, with a tick for what is done."""
+    shown = call("show", "harbour-1").out
+    assert "\nThe whole of it.\n" in shown
+    assert "\n  [ ] harbour-2  Build  (active)\n    [ ] harbour-4  Lay the keel  (active)\n" in shown
+
+
+def test_an_item_has_stable_keys(call, ledger):
+    """Every list is there, the empty ones too."""
+    found = call("show", "harbour-1", "--json").json
+    assert set(found) == {
+        *("sort", "item", "labels", "needs", "needed_by", "areas", "criteria", "gates", "claim"),
+        *("readiness", "below", "records", "outcomes", "receipts", "submissions", "verdicts"),
+    }
+    assert [(child["id"], child["depth"]) for child in found["below"]][:2] == [
+        ("harbour-2", 1),
+        ("harbour-4", 2),
+    ]
+    assert found["item"]["body"] == "The whole of it."
+
+
+def test_outcomes_show_their_evidence_as_json(call, ledger, agent):
+    """What the server measured is an object, not a text inside a text."""
+    agent.journal.resolve("harbour-r2", "bought")
+    paint = agent.claims.start("harbour-6")
+    (ledger / "paint").mkdir()
+    (ledger / "paint" / "red").write_text("red\n")
+    agent.tasks.finish("harbour-6", paint.claim.token, Report(outcome="done", summary="Red now"))
+    found = call("show", "harbour-6", "--json").json["outcomes"][0]
+    assert found["summary"] == "Red now"
+    assert found["evidence"]["files"][0]["path"] == "paint/red"
+    assert "#1  done by ada: Red now" in call("show", "harbour-6").out
+
+
+@pytest.mark.parametrize(("id_", "sort"), [("harbour-r1", "record"), ("harbour-c1", "receipt")])
+def test_other_things_are_shown_by_their_ids(call, ledger, id_, sort):
+    """The letter in the id says what it is."""
+    found = call("show", id_, "--json").json
+    assert found["sort"] == sort
+    assert found[sort]["id"] == id_
+    assert call("show", id_).out.startswith(f"{sort} {id_}\n")
+
+
+def test_a_session_and_its_handoff_are_shown(call, ledger, agent):
+    """Both are found by their ids."""
+    given = agent.sessions.hand_over(Handover(action="pause", summary="Tea"))
+    assert call("show", given.session.id, "--json").json["session"]["status"] == "paused"
+    assert "Tea" in call("show", given.handoff.id).out
+
+
+def test_the_text_of_an_agent_keeps_its_lines_and_loses_its_powers(call, ledger):
+    """Line ends stay; escape sequences are shown."""
+    shown = call("show", "harbour-r1").out
+    assert re.search(r"body +Oak\n +because �\[31mit lasts\n", shown)
+
+
+@pytest.mark.parametrize("id_", ["harbour-99", "harbour-r99", "ses_nobody", "what"])
+def test_an_id_of_nothing_is_a_no(call, ledger, id_):
+    """Exit code 1 for every sort of id."""
+    assert call("show", id_).code == 1

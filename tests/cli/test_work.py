@@ -1,0 +1,176 @@
+"""Status, lists, ready work and search at the command line."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+LIST = """\
+id         kind   status  priority  title
+harbour-1  plan   active  2         Harbour
+harbour-2  phase  active  2         Build
+harbour-3  phase  open    2         Launch [waits]
+harbour-4  task   active  2         Lay the keel
+harbour-5  task   open    2         Raise the mast [waits]
+harbour-6  task   open    2         Paint the hull [waits]
+harbour-7  task   open    2         Open the lock [waits]
+"""
+
+STATUS = """\
+harbour: 6 entries in the ledger, the last * ago
+
+Work
+kind   open  active  review  done  dropped
+phase  1     1       0       0     0
+plan   0     1       0       0     0
+task   3     1       0       0     0
+
+At the top
+id         kind  status  done  title
+harbour-1  plan  active  0/2   Harbour
+
+Held now
+id         by   lease        title
+harbour-4  ada  29 min left  Lay the keel
+
+Blockers
+id          item       by   what
+harbour-r2  harbour-6  ada  No paint
+"""
+
+ITEM = {
+    *("id", "kind", "title", "status", "category", "parent", "root", "priority", "blockers"),
+    *("assignee", "profile", "version", "created_at", "updated_at", "closed_at"),
+}
+
+
+def test_the_list_is_aligned_text(call, ledger):
+    """What a file or another program gets."""
+    assert call("list").out == LIST
+
+
+def test_the_status_shows_all_that_matters(call, ledger):
+    """Counts, roots with their share, who holds what for how long, blockers."""
+    said = call("status").out
+    shown = re.sub(r"the last .* ago", "the last * ago", said)
+    assert re.sub(r"(29|30) min left", "29 min left", shown) == STATUS
+
+
+def test_the_status_has_stable_keys(call, ledger):
+    """Programs read it."""
+    found = call("status", "--json").json
+    assert set(found) == {
+        *("project", "counts", "roots", "live", "blockers", "in_review", "ledger", "now"),
+    }
+    assert found["project"]["id"] == "harbour"
+    assert found["counts"]["task"] == {"open": 3, "active": 1}
+    assert found["ledger"]["size"] == 6
+    assert found["live"][0]["claim"]["agent"] == "ada"
+    assert set(found["roots"][0]) == {*ITEM, "progress"}
+
+
+@pytest.mark.parametrize(
+    ("words", "ids"),
+    [
+        ((), [1, 2, 3, 4, 5, 6, 7]),
+        (("--status", "open"), [3, 5, 6, 7]),
+        (("--category", "active", "--kind", "task"), [4]),
+        (("--kind", "phase"), [2, 3]),
+        (("--parent", "harbour-2"), [4, 5, 6]),
+        (("--assignee", "ada"), [4]),
+        (("--root", "harbour-1", "--limit", "2"), [1, 2]),
+        (("--cursor", "harbour-5"), [6, 7]),
+        (("--label", "none"), []),
+    ],
+)
+def test_a_list_has_what_its_filters_ask_for(call, ledger, words, ids):
+    """Each filter narrows, and they go together."""
+    found = call("list", "--json", *words).json
+    assert [item["id"] for item in found["items"]] == [f"harbour-{number}" for number in ids]
+    assert all(set(item) == ITEM for item in found["items"])
+
+
+def test_a_long_list_goes_on_at_its_cursor(call, ledger):
+    """Pages join without a gap, and the last has no cursor."""
+    seen, cursor = [], ""
+    while cursor is not None:
+        page = call("list", "--json", "--limit", "3", "--cursor", cursor).json
+        seen += [item["id"] for item in page["items"]]
+        cursor = page["cursor"]
+    assert seen == [f"harbour-{number}" for number in range(1, 8)]
+    assert "--cursor harbour-3" in call("list", "--limit", "3").err
+
+
+def test_what_is_ready_comes_with_reasons(call, ledger, agent):
+    """Nothing is ready until the blocker is resolved; then `next` and `list --ready` agree."""
+    assert "Nothing is ready" in call("next").out
+    agent.journal.resolve("harbour-r2", "bought some")
+    found = call("next", "--json").json
+    assert [offer["item"]["id"] for offer in found["ready"]] == ["harbour-6"]
+    assert found["ready"][0]["why"]
+    assert call("list", "--ready", "--json").json == found
+    assert "harbour-6" in call("next").out
+
+
+def test_ready_work_pages_too(call, ledger, agent):
+    """The cursor of ready work goes by its order."""
+    agent.plans.create(agent.plans.read("# More\n- [ ] one\n- [ ] two\n- [ ] three\n"))
+    first = call("next", "--json", "--limit", "2").json
+    then = call("next", "--json", "--cursor", first["cursor"]).json
+    titles = [offer["item"]["title"] for page in (first, then) for offer in page["ready"]]
+    assert titles == ["one", "two", "three"]
+    assert then["cursor"] is None
+    assert "--cursor" in call("next", "--limit", "2").err
+
+
+def test_ready_refuses_filters_it_would_ignore(call, ledger):
+    """No option is silently left out."""
+    assert call("list", "--ready", "--status", "open").code == 2
+
+
+def test_search_finds_by_words(call, ledger):
+    """Items and records, with what they hang on."""
+    found = call("find", "oak", "--json").json["found"]
+    assert [one["id"] for one in found] == ["harbour-r1"]
+    assert found[0]["item"] == "harbour-4"
+    assert "harbour-4" in call("find", "keel", "--kind", "task").out
+    assert call("find", "unheard").out == "Nothing has these words.\n"
+    assert call("find", "...").code == 2
+
+
+def test_work_is_seen_from_any_folder_and_worktree(call, ledger, monkeypatch):
+    """The ledger of the repository is found from below it and from a linked worktree."""
+    below = ledger / "deep" / "down"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    assert call("list").out == LIST
+    linked = ledger.parent / "linked"
+    git = shutil.which("git")
+    subprocess.run([git, "worktree", "add", "-q", str(linked)], cwd=ledger, check=True)
+    monkeypatch.chdir(linked)
+    assert call("list").out == LIST
+    assert not (linked / ".counterpoint").exists()
+
+
+def test_a_title_cannot_steer_the_terminal(call, ledger, agent):
+    """Escape sequences that an agent wrote are shown, not obeyed."""
+    agent.plans.create(agent.plans.read("# \x1b]0;owned\x07 \u202etxt.exe\n- [ ] x\n"))
+    for words in (["list"], ["status"], ["log"], ["find", "owned"]):
+        shown = call(*words).out
+        assert "owned" in shown
+        assert not {"\x1b", "\x07", "\u202e"} & set(shown)
+
+
+def test_watching_needs_a_terminal(call, ledger):
+    """In a pipe it would never end."""
+    assert call("status", "--watch").code == 2
+
+
+def test_a_look_writes_nothing(call, app):
+    """Reading commands leave the ledger as long as it was."""
+    for words in ("status", "list", "next", "log", "find keel", "show harbour-1", "audit rebuild"):
+        assert call(*words.split()).code == 0
+    assert app.person().overview.state().ledger_size == 6

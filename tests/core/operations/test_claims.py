@@ -1,0 +1,242 @@
+"""Claims: who holds what, and who no longer does."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from fakes.studio import Studio
+
+from counterpoint.core.model.asks import Check, Edit, Note, Report, Wanted
+from counterpoint.core.model.evidence import Command
+from counterpoint.core.model.sessions import Claim
+from counterpoint.kernel.errors import (
+    AlreadyClaimed,
+    ClaimLost,
+    InvalidInput,
+    NotClaimHolder,
+    NotFound,
+    NotReady,
+)
+
+DONE = Report(outcome="done", summary="it works")
+
+
+@pytest.fixture
+def task(ada):
+    """Give the id of a task that is ready."""
+    return ada.plans.create(ada.plans.read("# Plan\n- [ ] One {#one}\n  - areas: src\n")).ready[0]
+
+
+def test_start_claims_and_remembers_the_tree(studio, ada, task):
+    """The claim, its lease, the start point and the woken plan land in one entry."""
+    studio.tree.write("src/old", "1")
+    started = ada.claims.start(task, 10)
+    assert (started.claim.token, started.claim.session) == (1, ada.caller.actor.session)
+    assert started.claim.leased_until == "2026-01-02T03:14:05.000Z"
+    assert started.snapshot.files.startswith('{"src/old":"')
+    assert (started.item.status, started.item.assignee) == ("active", "ada")
+    assert (started.renewed, started.taken_over_from) == (False, "")
+    assert ada.items.get(started.item.parent).status == "active"
+    entry = studio.last()
+    assert (entry.action, entry.subject) == ("task.started", task)
+    assert entry.facts == {"token": 1, "until": started.claim.leased_until}
+    tables = {row.table for row in entry.rows}
+    assert tables == {"items", "claims", "start_points"}
+
+
+def test_a_second_start_renews_and_keeps_token_and_start_point(studio, ada, task):
+    """What was written before the renewal still counts as the caller's work."""
+    first = ada.claims.start(task)
+    studio.tree.write("src/new", "1")
+    studio.clock.pass_by(minutes=20)
+    second = ada.claims.start(task)
+    assert second.renewed
+    assert second.claim.token == first.claim.token
+    assert second.snapshot == first.snapshot
+    assert second.claim.leased_until > first.claim.leased_until
+    assert studio.last().action == "claim.renewed"
+    found = ada.tasks.finish(task, 1, DONE)
+    assert [change.path for change in found.measured.files] == ["src/new"]
+
+
+def test_a_shorter_renewal_never_cuts_the_lease(ada, task):
+    """Asking for five minutes takes nothing from thirty."""
+    until = ada.claims.start(task, 30).claim.leased_until
+    assert ada.claims.start(task, 5).claim.leased_until == until
+
+
+def test_a_held_item_is_refused_to_others(studio, ada, bob, task):
+    """The refusal names the holder and the end of the lease."""
+    until = ada.claims.start(task).claim.leased_until
+    fault = studio.refuses(AlreadyClaimed, lambda: bob.claims.start(task))
+    assert fault.facts == {"holder": "ada", "until": until}
+    assert bob.claims.take_next(Wanted()) is None
+
+
+def test_a_lease_that_ran_out_is_taken_over_once_with_a_higher_token(studio, ada, bob, task):
+    """The second of those who come late finds the first."""
+    ada.claims.start(task, 30)
+    studio.clock.pass_by(minutes=31)
+    offer = bob.ready.offers(Wanted(), 5)[0]
+    assert "the lease of ada has run out" in offer.why
+    taken = bob.claims.start(task)
+    assert (taken.claim.token, taken.taken_over_from, taken.item.assignee) == (2, "ada", "bob")
+    assert taken.item.version == 3
+    entry = studio.last()
+    assert (entry.action, entry.facts["taken_over_from"]) == ("task.taken_over", "ada")
+    studio.refuses(AlreadyClaimed, lambda: studio.core("eve").claims.start(task))
+
+
+def test_a_late_worker_writes_nothing_with_the_old_token(studio, ada, bob, task):
+    """finish, note, submit and verify are fenced off; so is an edit of the state."""
+    ada.claims.start(task, 30)
+    studio.clock.pass_by(minutes=31)
+    bob.claims.start(task)
+    studio.tree.write("out.md", "x")
+    studio.refuses(ClaimLost, lambda: ada.tasks.finish(task, 1, DONE))
+    note = Note(kind="comment", body="late", item=task)
+    studio.refuses(ClaimLost, lambda: ada.journal.append(note, 1))
+    studio.refuses(ClaimLost, lambda: ada.reviews.submit(task, "out.md", "late", 1))
+    check = Check(item=task, command=Command(argv=("true",)))
+    studio.refuses(ClaimLost, lambda: ada.gates.verify(check, 1))
+    assert studio.tree.ran == []
+    studio.refuses(AlreadyClaimed, lambda: ada.items.edit(task, Edit(status="done")))
+    assert bob.tasks.finish(task, 2, DONE).item.status == "done"
+
+
+def test_a_lease_that_ran_out_stays_good_until_somebody_comes(studio, ada, task):
+    """Nobody took over: the worker finishes late, under the first token."""
+    ada.claims.start(task, 1)
+    studio.clock.pass_by(minutes=500)
+    assert ada.tasks.finish(task, 1, DONE).item.status == "done"
+
+
+def test_ones_own_lease_that_ran_out_is_renewed_by_next_too(studio, ada, task):
+    """The work since the first start is not forgotten."""
+    ada.claims.start(task, 1)
+    studio.clock.pass_by(minutes=5)
+    started, offer = ada.claims.take_next(Wanted())
+    assert (started.renewed, started.claim.token, offer.item.id) == (True, 1, task)
+    assert studio.last().subject == task
+
+
+def test_a_lapsed_lease_is_not_renewed_into_anothers_area(studio, ada, bob, task):
+    """Between the end of the lease and the renewal somebody else began there."""
+    other = ada.plans.create(ada.plans.read("# P\n- [ ] Two\n  - areas: src/x\n")).ready[0]
+    ada.claims.start(task, 1)
+    studio.refuses(NotReady, lambda: bob.claims.start(other))
+    studio.clock.pass_by(minutes=5)
+    bob.claims.start(other)
+    fault = studio.refuses(NotReady, lambda: ada.claims.start(task))
+    assert "area src overlaps src/x" in fault.facts["reasons"][0]
+
+
+def test_an_ended_claim_is_never_renewed(studio, ada, person, task):
+    """A token ends with its outcome, even if a person puts the item back to active."""
+    ada.claims.start(task)
+    ada.tasks.finish(task, 1, Report(outcome="partial", summary="half"))
+    person.items.edit(task, Edit(status="active"))
+    assert [o.item.id for o in ada.ready.offers(Wanted(), 5)] == [task]
+    again = ada.claims.start(task)
+    assert (again.renewed, again.claim.token, again.taken_over_from) == (False, 2, "")
+    ada.tasks.finish(task, 2, DONE)
+    assert [o.outcome for o in ada.overview.outcomes(task)] == ["partial", "done"]
+
+
+@pytest.mark.parametrize(
+    ("token", "fault"), [(None, NotClaimHolder), (7, InvalidInput), (1, None)]
+)
+def test_a_write_under_a_claim_carries_its_token(studio, ada, task, token, fault):
+    """No token, or one that was never given out, is refused."""
+    ada.claims.start(task)
+    if fault is None:
+        ada.tasks.finish(task, token, DONE)
+    else:
+        studio.refuses(fault, lambda: ada.tasks.finish(task, token, DONE))
+
+
+def test_who_never_claimed_cannot_finish(studio, ada, bob, person, task):
+    """Without a claim, with somebody else's, and after it was given back."""
+    studio.refuses(NotClaimHolder, lambda: ada.tasks.finish(task, 1, DONE))
+    ada.claims.start(task)
+    studio.refuses(NotClaimHolder, lambda: bob.tasks.finish(task, None, DONE))
+    studio.refuses(ClaimLost, lambda: bob.tasks.finish(task, 1, DONE))
+    person.items.edit(task, Edit(status="open"))
+    studio.refuses(NotClaimHolder, lambda: ada.tasks.finish(task, 1, DONE))
+
+
+def test_what_cannot_be_claimed(studio, ada, person, task):
+    """A plan, an unknown item, a closed one; and nobody claims without a session."""
+    root = ada.items.get(task).parent
+    assert "holds work" in studio.refuses(NotReady, lambda: ada.claims.start(root)).message
+    studio.refuses(NotFound, lambda: ada.claims.start("demo-99"))
+    studio.refuses(InvalidInput, lambda: person.claims.start(task))
+    studio.refuses(InvalidInput, lambda: person.claims.take_next(Wanted()))
+    ada.items.edit(task, Edit(status="skipped"))
+    assert "it is skipped" in studio.refuses(NotReady, lambda: ada.claims.start(task)).message
+
+
+def test_next_takes_the_most_urgent_that_is_wanted(studio, ada, bob):
+    """Priority, then age; label, profile, kind and root narrow it down."""
+    made = ada.plans.create(
+        ada.plans.read(
+            "# Plan\n- [ ] A\n- [ ] B\n  - priority: 0\n- [ ] C\n  - labels: x\n"
+            "- [ ] D\n  - profile: judge\n"
+        )
+    )
+    a, b, c, d = (item.id for item in made.items[1:])
+    assert [o.item.id for o in bob.ready.offers(Wanted(), 9)] == [b, a, c, d]
+    assert [o.item.id for o in bob.ready.offers(Wanted(), 9, after=(0, 3))] == [a, c, d]
+    assert bob.claims.take_next(Wanted(label="x"))[0].item.id == c
+    assert bob.claims.take_next(Wanted(profile="judge"))[0].item.id == b
+    assert bob.claims.take_next(Wanted(root="demo-9")) is None
+    assert bob.claims.take_next(Wanted(kinds=("issue",))) is None
+    assert [o.item.id for o in bob.ready.offers(Wanted(profile="coder"), 9)] == [a]
+    assert studio.last().facts["token"] == 1
+
+
+def test_offers_say_how_many_wait(ada):
+    """Work that sets others free says so."""
+    ada.plans.create(ada.plans.read("# P\n- [ ] A {#a}\n- [ ] B\n  - after: a\n"))
+    (offer,) = ada.ready.offers(Wanted(), 9)
+    assert (offer.unblocks, offer.why[-1]) == (1, "1 wait for it")
+
+
+def test_of_sixteen_who_race_for_a_task_one_wins(tmp_path):
+    """Fifty races on one file: one claim, fifteen refusals, each of the right kind."""
+    studio = Studio(tmp_path / "race.db")
+    author = studio.core("author")
+    text = "# Race\n" + "\n".join(f"- [ ] t{n}" for n in range(50))
+    tasks = author.plans.create(author.plans.read(text)).ready
+    won: list[tuple[str, str]] = []
+    lost: list[str] = []
+    odd: list[BaseException] = []
+    barrier = threading.Barrier(16, timeout=30)
+
+    def race(number: int) -> None:
+        name = f"runner-{number}"
+        core = studio.core(name)
+        for task in tasks:
+            barrier.wait()
+            try:
+                won.append((task, core.claims.start(task).claim.agent))
+            except AlreadyClaimed:
+                lost.append(task)
+            except BaseException as fault:
+                odd.append(fault)
+                barrier.abort()
+                raise
+
+    threads = [threading.Thread(target=race, args=(n,)) for n in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(50)
+    assert odd == []
+    assert sorted(task for task, _ in won) == sorted(tasks)
+    assert len(lost) == 15 * 50
+    with studio.view() as view:
+        assert {c.item: c.agent for c in view.select(Claim)} == dict(won)
+    studio.check()
+    studio.close()

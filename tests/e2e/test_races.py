@@ -1,0 +1,122 @@
+"""What many want at once one gets; the others hear so, and nothing happens twice."""
+
+from __future__ import annotations
+
+import collections
+
+import pytest
+
+from counterpoint.core.model.journal import Outcome, Record, StateEntry
+from counterpoint.core.model.sessions import Claim
+from counterpoint.core.model.work import Item
+from counterpoint.kernel.errors import ClaimLost
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+MINUTES = 60
+LEASE = 30 * MINUTES
+
+
+def make_tasks(app, count):
+    """Make so many tasks; answer their ids."""
+    core = app.person()
+    lines = "\n".join(f"- [ ] Task {number}" for number in range(count))
+    return list(core.plans.create(core.plans.read(f"# Race\n{lines}\n")).ready)
+
+
+def start(item):
+    """Answer the asking for a claim."""
+    return {"verb": "start", "with": {"item": item}}
+
+
+@pytest.mark.timeout(600)
+def test_a_claim_raced_by_16_processes_has_one_winner(race, siege, assert_whole, is_long):
+    """Each of many items is wanted by all at the same moment; the losers are told who has it."""
+    items = make_tasks(siege, 1000 if is_long else 60)
+    heard = race([start(item) for item in items], racers=16)
+    winners: list[int] = []
+    for answers in heard:
+        [won] = [one for one in answers if "answer" in one]
+        winners.append(won["racer"])
+        assert {one["error"] for one in answers if one is not won} == {"already_claimed"}
+        assert all(f"racer{won['racer']}" in one["message"] for one in answers if one is not won)
+    with siege.store.reading(siege.project) as view:
+        claims = {claim.item: (claim.agent, claim.token) for claim in view.select(Claim)}
+    assert claims == {
+        item: (f"racer{winner}", 1) for item, winner in zip(items, winners, strict=True)
+    }
+    assert len(set(winners)) > 1
+    assert_whole(siege)
+
+
+def test_an_expired_lease_is_taken_over_once_and_the_late_worker_cannot_write(
+    race, siege, acts, assert_whole, folder
+):
+    """Eight want the work of one who has gone; his finish is refused and leaves nothing behind."""
+    items = make_tasks(siege, 10)
+    late = siege.core(acts.identity("late"))
+    tokens = {item: late.claims.start(item).claim.token for item in items}
+    heard = race([start(item) for item in items], racers=8, ahead=LEASE + 5)
+    for answers in heard:
+        won = [one["answer"] for one in answers if "answer" in one]
+        assert won == [{"token": 2, "taken_over_from": "late"}]
+        assert {one.get("error") for one in answers if "answer" not in one} == {"already_claimed"}
+    woken = acts.open_shifted(str(folder), str(siege.database), LEASE + 10)
+    before = woken.person().audit.verify().size
+    for item in items:
+        asked = {"item": item, "token": tokens[item], "summary": "late, but done"}
+        with pytest.raises(ClaimLost):
+            acts.perform(woken.core(acts.identity("late")), {"verb": "finish", "with": asked})
+    assert woken.person().audit.verify().size == before
+    with woken.store.reading(woken.project) as view:
+        assert view.select(Outcome) == []
+        assert {item.status for item in view.select(Item, kind="task")} == {"active"}
+    assert_whole(woken)
+    woken.close()
+
+
+def test_a_key_used_by_8_processes_at_once_is_one_write(race, siege, assert_whole):
+    """All are the same agent and hear the same answer; the write is there once."""
+    siege.person()
+    rounds = [
+        {"verb": "note", "with": {"text": f"note {number}"}, "key": f"key {number}"}
+        for number in range(25)
+    ]
+    heard = race(rounds, racers=8, same=True)
+    for answers in heard:
+        assert len({one["answer"]["record"] for one in answers}) == 1
+    with siege.store.reading(siege.project) as view:
+        bodies = collections.Counter(record.body for record in view.select(Record))
+    assert bodies == {f"note {number}": 1 for number in range(25)}
+    assert_whole(siege)
+
+
+def test_16_writers_at_once_all_make_their_quota(race, siege, assert_whole):
+    """None is refused and none of what any wrote is missing."""
+    siege.person()
+    quota = 20
+    rounds = [
+        [{"verb": "remember", "with": {"name": f"{racer}-{number}"}} for racer in range(16)]
+        for number in range(quota)
+    ]
+    heard = race(rounds, racers=16, together=False)
+    assert [one for answers in heard for one in answers if "error" in one] == []
+    with siege.store.reading(siege.project) as view:
+        kept = {entry.name for entry in view.select(StateEntry)}
+    assert kept == {f"{racer}-{number}" for racer in range(16) for number in range(quota)}
+    assert_whole(siege)
+
+
+def test_a_program_whose_clock_is_far_behind_writes_nothing(race, siege, assert_whole):
+    """An hour back is refused and named; some seconds back are not, and time stands still."""
+    siege.person()
+    before = siege.person().audit.verify()
+    wanted = [{"verb": "remember", "with": {"name": "hour"}}]
+    [[refused]] = race(wanted, racers=1, ahead=-60 * MINUTES)
+    assert refused["error"] == "clock_behind"
+    assert siege.person().audit.verify().root == before.root
+    [[taken]] = race([{"verb": "remember", "with": {"name": "seconds"}}], racers=1, ahead=-20)
+    assert taken["answer"] == {"version": 1}
+    entries = siege.person().audit.log(limit=10)
+    assert [entry.time for entry in entries] == sorted((e.time for e in entries), reverse=True)
+    assert_whole(siege)

@@ -1,0 +1,102 @@
+"""How often git is started: once a look where nothing changed, never where there is no repository."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from counterpoint.evidence.gitcall import GitCall
+from counterpoint.evidence.local import LocalEvidence
+from counterpoint.kernel.clock import SystemClock
+
+
+@pytest.fixture
+def counted(repo: Any, tmp_path: Path) -> Any:
+    """The repository, with a git that writes down each of its runs."""
+    real = shutil.which("git")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    runs = tmp_path / "runs"
+    program = programs / "git"
+    program.write_text(f'#!/bin/sh\necho "$@" >> "{runs}"\nexec "{real}" "$@"\n')
+    program.chmod(0o755)
+    environ = repo.environ | {"PATH": f"{programs}{os.pathsep}{repo.environ['PATH']}"}
+    return LocalEvidence(clock=SystemClock(), environ=environ), runs
+
+
+def _times(runs: Path) -> int:
+    many = len(runs.read_text().splitlines()) if runs.exists() else 0
+    runs.unlink(missing_ok=True)
+    return many
+
+
+def test_a_tree_where_nothing_changed_costs_one_run_a_look(repo: Any, counted: Any) -> None:
+    """What git says of the repository itself is remembered, and a clean status says it all."""
+    evidence, runs = counted
+    start = evidence.snapshot(repo.root)
+    assert _times(runs) == 2
+    assert evidence.compare(repo.root, start).changes == ()
+    assert evidence.snapshot(repo.root) == start
+    assert _times(runs) == 2
+
+
+def test_a_file_that_was_untracked_all_along_costs_no_further_run(repo: Any, counted: Any) -> None:
+    """Only what is untracked and another than before has to be looked into."""
+    evidence, runs = counted
+    repo.sh("echo 1 > stray")
+    start = evidence.snapshot(repo.root)
+    _times(runs)
+    assert evidence.compare(repo.root, start).changes == ()
+    assert _times(runs) == 1
+    repo.sh("echo 2 > stray")
+    assert [change.path for change in evidence.compare(repo.root, start).changes] == ["stray"]
+
+
+def test_a_folder_outside_of_any_repository_asks_git_nothing(
+    bare_folder: Any, counted: Any
+) -> None:
+    """There is no `.git` from here upward, so its answer is known."""
+    evidence, runs = counted
+    (bare_folder.root / "a").write_text("1")
+    assert evidence.snapshot(bare_folder.root).method == "hash"
+    assert _times(runs) == 0
+
+
+@pytest.mark.parametrize("script", ["rm -rf .git", "git config core.bare true"])
+def test_a_repository_that_became_another_is_asked_anew(repo: Any, script: str) -> None:
+    """What is remembered ends with the folder or the configuration it was read from."""
+    assert repo.evidence.snapshot(repo.root).method == "git"
+    repo.sh(script)
+    assert repo.evidence.snapshot(repo.root).method == "hash"
+
+
+def test_a_clone_that_became_shallow_is_told(repo: Any) -> None:
+    """The warning does not wait for a restart."""
+    start = repo.evidence.snapshot(repo.root)
+    repo.sh("git commit -q --allow-empty -m two; git rev-parse HEAD > .git/shallow")
+    warnings = repo.evidence.compare(repo.root, start).warnings
+    assert any("shallow" in line for line in warnings)
+
+
+def test_an_emptied_branch_without_commits_shows_what_is_gone(repo: Any) -> None:
+    """With HEAD gone a status of nothing does not mean that nothing differs from the start."""
+    start = repo.evidence.snapshot(repo.root)
+    repo.sh("git checkout -q --orphan other; git rm -q -r -f .")
+    changes = repo.evidence.compare(repo.root, start).changes
+    assert {change.kind for change in changes} == {"deleted"}
+    assert "a.txt" in {change.path for change in changes}
+
+
+def test_git_s_end_is_waited_for_where_the_kernel_does_not_tell_it(
+    repo: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Systems without process descriptors give the same answer."""
+    monkeypatch.delattr(os, "pidfd_open", raising=False)
+    call = GitCall(folder=repo.root, environ=repo.environ)
+    assert call.line("rev-parse", "--is-inside-work-tree") == "true"
+    assert replace(call, limit_seconds=5).agrees("cat-file", "-e", "HEAD")

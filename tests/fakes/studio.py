@@ -1,0 +1,196 @@
+"""A project to test the core in: a store, scripted surroundings, and agents who call it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import HandClock
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from fakes.evidence import ScriptedTree
+
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.actors import Actor, ActorKind
+from counterpoint.core.model.catalogue import NOUNS
+from counterpoint.core.model.work import Item
+from counterpoint.core.operations.recording.desk import Caller, Desk, Outside
+from counterpoint.core.operations.recording.links import recount
+from counterpoint.core.ports.store import Reading, Store
+from counterpoint.kernel.errors import CounterpointError, NotFound
+from counterpoint.storage.sqlite import open_sqlite
+
+PROJECT = "demo"
+ROOT = Path("tree")
+
+
+class CountingMint:
+    """Identifiers that count."""
+
+    def __init__(self) -> None:
+        """Begin at one."""
+        self._lock = threading.Lock()
+        self._count = 0
+
+    def mint(self, prefix: str) -> str:
+        """Answer the next identifier."""
+        with self._lock:
+            self._count += 1
+            return f"{prefix}_{self._count:026d}"
+
+
+class FixedKey:
+    """An Ed25519 key that is the same in every test."""
+
+    def __init__(self, seed: bytes = bytes(32)) -> None:
+        """Make the key of a seed."""
+        self._key = Ed25519PrivateKey.from_private_bytes(seed)
+
+    @property
+    def public_key(self) -> bytes:
+        """The raw public key."""
+        return self._key.public_key().public_bytes_raw()
+
+    def sign(self, message: bytes) -> bytes:
+        """Answer the signature."""
+        return self._key.sign(message)
+
+
+@dataclass
+class Shelf:
+    """Templates in a dictionary."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def template(self, name: str) -> str:
+        """Answer a template."""
+        if name not in self.texts:
+            raise NotFound(f"there is no template {name!r}")
+        return self.texts[name]
+
+    def names(self) -> list[str]:
+        """Answer the names."""
+        return sorted(self.texts)
+
+
+@dataclass
+class Drawer:
+    """Checkpoints in a dictionary."""
+
+    notes: dict[str, str] = field(default_factory=dict)
+
+    def last(self, project: str) -> str:
+        """Answer the last checkpoint."""
+        return self.notes.get(project, "")
+
+    def keep(self, project: str, note: str) -> None:
+        """Keep a checkpoint."""
+        self.notes[project] = note
+
+
+@dataclass(frozen=True)
+class Image:
+    """Everything a store holds of a project: to see that nothing was written."""
+
+    size: int
+    tables: dict[str, list[tuple[Any, ...]]]
+    texts: dict[str, str]
+
+
+class Studio:
+    """One project with its surroundings; answers a Core for each agent who works in it."""
+
+    def __init__(self, database: Path | str = ":memory:", **outside: Any) -> None:
+        """Open the project in an empty store."""
+        self.clock = HandClock()
+        self.tree = ScriptedTree(clock=self.clock)
+        self.drawer = Drawer()
+        self.shelf = Shelf()
+        self.database = database
+        self.mint = CountingMint()
+        self.store: Store = open_sqlite(database)
+        self.outside = Outside(
+            **(
+                {
+                    "store": self.store,
+                    "evidence": self.tree,
+                    "signer": FixedKey(),
+                    "library": self.shelf,
+                    "anchors": self.drawer,
+                    "scratch": lambda: open_sqlite(":memory:"),
+                    "clock": self.clock,
+                    "mint": self.mint,
+                    "project": PROJECT,
+                }
+                | outside
+            )
+        )
+        self.system.projects.open("A demonstration")
+
+    @property
+    def system(self) -> Core:
+        """The core as the system itself uses it."""
+        return Core(self.outside, Caller(actor=Actor(kind="system", name="system"), root=ROOT))
+
+    def core(
+        self, name: str, *, session: str = "", kind: ActorKind = "agent", **caller: Any
+    ) -> Core:
+        """Answer the core for an agent in a session; `session` is minted if it is not given."""
+        named = session or (self.mint.mint("ses") if kind == "agent" else "")
+        actor = Actor(kind=kind, name=name, session=named)
+        return Core(self.outside, Caller(actor=actor, root=ROOT, **caller))
+
+    def desk(self, core: Core) -> Desk:
+        """Answer a desk for writing what no verb writes."""
+        return Desk(outside=self.outside, caller=core.caller)
+
+    def masking(self, *secrets: str) -> None:
+        """Let these values be secrets from now on."""
+        self.outside = replace(self.outside, secrets=frozenset(secrets))
+
+    @contextmanager
+    def view(self) -> Iterator[Reading]:
+        """Open a view of the project."""
+        with self.store.reading(self.outside.project) as view:
+            yield view
+
+    def image(self) -> Image:
+        """Answer everything that is stored now."""
+        with self.view() as view:
+            return Image(
+                size=view.head().size,
+                tables={noun.table: list(view.table(noun)) for noun in NOUNS},
+                texts=dict(view.texts()),
+            )
+
+    def refuses(self, fault: type[CounterpointError], call: Callable[[], Any]) -> Any:
+        """Check that a call is refused with a fault and leaves nothing behind; answer the fault."""
+        before = self.image()
+        with pytest.raises(fault) as caught:
+            call()
+        assert type(caught.value) is fault
+        assert caught.value.hint
+        assert self.image() == before
+        return caught.value
+
+    def check(self) -> None:
+        """Check what must always hold: counters, the fold of the ledger, the chain."""
+        with self.view() as view:
+            items = view.select(Item)
+            assert {i.id: i.blockers for i in items} == {i.id: recount(view, i) for i in items}
+            blocked = {item.id for item in items if item.blockers}
+            assert {i.id: i.held for i in items} == {i.id: int(i.parent in blocked) for i in items}
+        assert self.system.audit.rebuild().differences == ()
+        assert self.system.audit.verify().faults == ()
+
+    def last(self) -> Any:
+        """Answer the last entry of the ledger."""
+        return self.system.audit.log(limit=1)[0]
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self.store.close()

@@ -1,0 +1,235 @@
+"""The tools `list` and `edit`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+def ids(answer: dict[str, Any]) -> list[str]:
+    """Answer the ids of a list."""
+    return [item["id"] for item in answer.get("items", answer.get("ready"))]
+
+
+def test_items_are_listed_by_what_they_are(ada: Any, plan: dict[str, str]) -> None:
+    """Kind, status, label, parent, root and assignee each narrow the list."""
+    ada.does("start", id=plan["Parser"])
+    assert ids(ada.does("list", kind="phase")) == [plan["Build"], plan["Ship"]]
+    assert ids(ada.does("list", kind="task", status="active")) == [plan["Parser"]]
+    assert ids(ada.does("list", label="core")) == [plan["Parser"]]
+    assert ids(ada.does("list", parent=plan["Ship"])) == [plan["Package"]]
+    assert len(ids(ada.does("list", root=plan["Launch"]))) == len(plan)
+    assert ids(ada.does("list", assignee="ada")) == [plan["Parser"]]
+    assert ids(ada.does("list", label="nobody")) == []
+
+
+def test_ready_work_comes_in_order_with_why(ada: Any, plan: dict[str, str]) -> None:
+    """Most urgent first; what waits is not in it."""
+    answer = ada.does("list", ready=True)
+    assert ids(answer) == [plan["Parser"], plan["Notes"]]
+    assert "priority 1" in answer["ready"][0]["why"]
+    assert ids(ada.does("list", ready=True, label="core")) == [plan["Parser"]]
+    assert ids(ada.does("list", ready=True, kind="issue")) == []
+
+
+@pytest.mark.parametrize("ready", [False, True])
+def test_a_long_list_has_pages(ada: Any, ready: bool) -> None:
+    """A default page has at most 4,000 bytes; the pages together are the whole."""
+    tasks = "".join(f"- [ ] {'ä' * 200} {number}\n" for number in range(60))
+    ada.does("plan", markdown=f"# Much\n{tasks}")
+    asked = {"ready": True} if ready else {"kind": "task"}
+    seen: list[str] = []
+    more: dict[str, str] = {}
+    while True:
+        reply = ada.call("list", {**asked, **more})
+        assert len(reply.text.encode()) <= 4_000
+        seen += ids(reply.answer)
+        if "cursor" not in reply.answer:
+            break
+        more = {"cursor": reply.answer["cursor"]}
+    assert len(seen) == len(set(seen)) == 60
+    assert len(ada.call("list", {**asked, "limit": 100}).text.encode()) <= 10_000
+
+
+@pytest.mark.parametrize("name", ["status", "parent", "assignee"])
+def test_ready_takes_only_what_it_can_honour(ada: Any, name: str) -> None:
+    """A filter that would be ignored is refused."""
+    assert name in ada.is_refused("list", ready=True, **{name: "x"})["message"]
+
+
+def test_ready_phases_do_not_exist(ada: Any) -> None:
+    """Only what a session can claim is ever ready."""
+    assert "kind" in ada.is_refused("list", ready=True, kind="phase")["message"]
+
+
+def test_a_cursor_of_another_list_is_refused(ada: Any, plan: dict[str, str]) -> None:
+    """A cursor is bound to the filters, and to the project."""
+    cursor = ada.does("list", limit=2)["cursor"]
+    assert ids(ada.does("list", limit=3, cursor=cursor))
+    assert "cursor" in ada.is_refused("list", kind="task", cursor=cursor)["message"]
+
+
+def test_a_cursor_of_another_project_is_refused(
+    workshop: Any, ada: Any, plan: dict[str, str]
+) -> None:
+    """Even with the same secret."""
+    cursor = ada.does("list", limit=2)["cursor"]
+    stranger = workshop.agent("sam", app=workshop.project("elsewhere"))
+    assert "cursor" in stranger.is_refused("list", cursor=cursor)["message"]
+
+
+def test_an_edit_changes_all_it_names(ada: Any, plan: dict[str, str]) -> None:
+    """Fields, labels, dependencies, areas, acceptance and checks in one entry of the ledger."""
+    before = ada.ledger_size
+    answer = ada.does(
+        "edit",
+        id=plan["Notes"],
+        title="Better notes",
+        description="All of them",
+        priority=0,
+        assignee="bob",
+        profile="writer",
+        add_labels=["text"],
+        add_after=[plan["Parser"]],
+        areas=["docs"],
+        accept=["they are good"],
+        verify=[["git", "status"]],
+        expected_version=1,
+    )
+    assert answer["item"]["title"] == "Better notes"
+    assert answer["item"]["version"] == 2
+    shown = ada.does("show", id=plan["Notes"])
+    assert shown["description"] == "All of them"
+    assert (shown["priority"], shown["assignee"], shown["profile"]) == (0, "bob", "writer")
+    assert shown["labels"] == ["text"]
+    assert [one["id"] for one in shown["after"]] == [plan["Parser"]]
+    assert shown["areas"] == ["docs"]
+    assert [one["text"] for one in shown["acceptance"]] == ["they are good"]
+    assert [one["command"] for one in shown["gates"]] == ["git status"]
+    assert ada.ledger_size == before + 1
+    assert (ada.last_entry.action, ada.last_entry.subject) == ("item.edited", plan["Notes"])
+
+
+def test_what_was_added_can_be_removed(ada: Any, plan: dict[str, str]) -> None:
+    """Labels and dependencies go as they came."""
+    ada.does("edit", id=plan["Parser"], remove_labels=["core"])
+    assert "labels" not in ada.does("show", id=plan["Parser"])
+    ada.does("edit", id=plan["Printer"], remove_after=[plan["Parser"]])
+    assert plan["Printer"] in ids(ada.does("list", ready=True))
+
+
+def test_an_item_moves_to_another_parent_and_place(ada: Any, plan: dict[str, str]) -> None:
+    """Place in the tree and among the siblings."""
+    ada.does("edit", id=plan["Notes"], parent=plan["Ship"], position=0)
+    assert ids(ada.does("list", parent=plan["Ship"])) == [plan["Notes"], plan["Package"]]
+    children = ada.does("show", id=plan["Ship"], include=["children"])["children"]
+    assert [child["id"] for child in children] == [plan["Notes"], plan["Package"]]
+
+
+def test_an_illegal_move_names_the_open_ones(ada: Any, plan: dict[str, str]) -> None:
+    """The refusal says where the item can go from here."""
+    refusal = ada.is_refused("edit", id=plan["Notes"], status="failed")
+    assert refusal["error"] == "illegal_move"
+    assert refusal["moves"]
+    for state in refusal["moves"]:
+        assert state in refusal["hint"]
+
+
+def test_a_stale_version_is_refused(ada: Any, bob: Any, plan: dict[str, str]) -> None:
+    """Who changes what somebody else has changed meanwhile hears of it."""
+    bob.does("edit", id=plan["Notes"], title="Bob was here")
+    refusal = ada.is_refused("edit", id=plan["Notes"], title="Ada too", expected_version=1)
+    assert (refusal["error"], refusal["version"]) == ("stale_version", 2)
+    assert refusal["retryable"] is True
+
+
+def test_a_circle_of_dependencies_is_refused(ada: Any, plan: dict[str, str]) -> None:
+    """What waits for the other cannot be waited for."""
+    refusal = ada.is_refused("edit", id=plan["Parser"], add_after=[plan["Printer"]])
+    assert refusal["error"] == "cyclic_dependency"
+
+
+def test_a_refused_part_undoes_the_whole(ada: Any, plan: dict[str, str]) -> None:
+    """All of an edit lands, or nothing."""
+    ada.is_refused("edit", id=plan["Notes"], title="Half", add_after=["demo-99"])
+    assert ada.does("show", id=plan["Notes"])["title"] == "Notes"
+
+
+def test_waiving_a_gate_needs_a_reason(ada: Any, plan: dict[str, str]) -> None:
+    """The reason is kept beside the gate."""
+    ada.is_refused("edit", id=plan["Ship"], waive=["review"])
+    ada.does("edit", id=plan["Ship"], waive=["review"], reason="a trial")
+    gates = {gate["name"]: gate for gate in ada.does("show", id=plan["Ship"])["gates"]}
+    assert (gates["review"]["status"], gates["review"]["reason"]) == ("waived", "a trial")
+
+
+@pytest.mark.parametrize("extra", [{}, {"reason": "because"}, {"expected_version": 1}])
+def test_an_edit_of_nothing_is_refused(
+    ada: Any, plan: dict[str, str], extra: dict[str, Any]
+) -> None:
+    """A call that would change nothing is a mistake."""
+    assert "nothing" in ada.is_refused("edit", id=plan["Notes"], **extra)["message"]
+
+
+def test_an_unknown_argument_names_the_nearest(ada: Any, plan: dict[str, str]) -> None:
+    """A slip of the pen is answered with the right word."""
+    refusal = ada.is_refused("edit", id=plan["Notes"], titel="x")
+    assert refusal["error"] == "unknown_argument"
+    assert "did you mean title" in refusal["message"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("title", ""),
+        ("title", "x" * 301),
+        ("description", "x" * 20_001),
+        ("priority", 5),
+        ("priority", "1"),
+        ("add_labels", ["x"] * 51),
+        ("add_labels", "core"),
+        ("areas", ["x" * 501]),
+        ("verify", [[]]),
+        ("verify", ["git status"]),
+        ("expected_version", -1),
+        ("position", 2**60),
+        ("status", "sleeping"),
+    ],
+)
+def test_a_value_out_of_bounds_is_refused(
+    ada: Any, plan: dict[str, str], name: str, value: Any
+) -> None:
+    """Too long, too many, of the wrong type or out of range: all are named."""
+    refusal = ada.is_refused("edit", id=plan["Notes"], **{name: value})
+    assert refusal["kind"] in {"invalid", "conflict"}
+    assert name in refusal["message"] or repr(value) in refusal["message"]
+
+
+def test_all_faults_of_a_call_come_back_together(ada: Any) -> None:
+    """One refusal is enough to mend the call."""
+    refusal = ada.is_refused("edit", titel="x", priority=9)
+    paths = {fault["path"] for fault in refusal["faults"]}
+    assert paths == {"id", "priority", "titel"}
+
+
+def test_an_item_of_another_project_is_not_found(
+    workshop: Any, ada: Any, plan: dict[str, str]
+) -> None:
+    """A foreign id and a wrong one are the same."""
+    stranger = workshop.agent("sam", app=workshop.project("elsewhere"))
+    foreign = stranger.is_refused("edit", id=plan["Notes"], title="x")
+    wrong = stranger.is_refused("edit", id="demo-9999", title="x")
+    assert foreign["error"] == wrong["error"] == "not_found"
+
+
+def test_a_retry_with_its_key_hears_the_first_answer(ada: Any, plan: dict[str, str]) -> None:
+    """The change happens once; another call under the key is refused."""
+    arguments = {"id": plan["Notes"], "add_labels": ["once"], "idempotency_key": "k1"}
+    first = ada.does("edit", **arguments)
+    size = ada.ledger_size
+    ada.does("edit", id=plan["Notes"], priority=0)
+    assert ada.does("edit", **arguments) == first
+    assert ada.ledger_size == size + 1
+    refusal = ada.is_refused("edit", **{**arguments, "add_labels": ["twice"]})
+    assert refusal["error"] == "key_reused"
