@@ -9,7 +9,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 PURE := src/counterpoint/core/*,src/counterpoint/kernel/*
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test quick check lint types imports format lock bench clean package-free
+.PHONY: help install demo test quick check lint types imports format lock pages bench clean package-free
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ lock: $(STAMP) ## Write requirements/*.txt anew; UPGRADE=--upgrade takes newer v
 	@$(COMPILE) pyproject.toml --group dev --constraint requirements/run.txt \
 		--output-file requirements/dev.txt
 	@$(COMPILE) --group pyproject.toml:bootstrap --output-file requirements/bootstrap.txt
+
+pages: $(STAMP) ## Write the pages of docs/ that the product tells itself: lifecycles, tools
+	@$(BIN)/python scripts/pages.py
 
 bench: $(STAMP) ## Every benchmark in turn: a table each, beside its floor
 	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done

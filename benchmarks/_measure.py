@@ -1,4 +1,4 @@
-"""What every benchmark shares: medians, a table, a JSON file beside it."""
+"""What every benchmark shares: alternating rounds, medians, a table and a JSON file."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -20,25 +20,30 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 
 RESULTS = Path(__file__).parent / "results"
-PLAN = 19_000
+_PLAN = 19_000
+"""Tasks a plan: a plan takes 20,000 items."""
+
+Series = dict[str, list[float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One measured figure, with what it is held against.
+    """One figure, with what it is held against.
 
-    floor: the figure of the floor or peer in the same run and unit; budget: what the ratio (or, if
-    there is no floor, the figure itself) may be at most; None where nothing is promised.
+    floor: what it is compared with, measured in the same run and unit; beside: what that is.
+    most: what the ratio to the floor, or without one the figure, may be at most; least: the same,
+    at least; None where nothing is promised.
     """
 
     what: str
     figure: float
     unit: str
-    floor: float | None = None
-    beside: str = ""
-    budget: float | None = None
     low: float | None = None
     high: float | None = None
+    floor: float | None = None
+    beside: str = ""
+    most: float | None = None
+    least: float | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -46,46 +51,64 @@ class Row:
         return self.figure / self.floor if self.floor else None
 
     @property
-    def is_met(self) -> bool | None:
-        """Whether the budget holds; None without one."""
-        if self.budget is None:
+    def is_kept(self) -> bool | None:
+        """Whether the budget is kept; None without one."""
+        if self.most is None and self.least is None:
             return None
-        return (self.ratio if self.ratio is not None else self.figure) <= self.budget
+        held = self.figure if self.ratio is None else self.ratio
+        return (self.most is None or held <= self.most) and (
+            self.least is None or held >= self.least
+        )
 
 
-def arguments(about: str) -> argparse.Namespace:
+def asked(about: str, rounds: int) -> argparse.Namespace:
     """Answer the command line of a benchmark."""
     parser = argparse.ArgumentParser(description=about)
-    parser.add_argument("--full", action="store_true", help="up to a million tasks")
-    parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--full", action="store_true", help="the large sizes too")
+    parser.add_argument("--rounds", type=int, default=rounds)
     return parser.parse_args()
 
 
-def timed(run: Callable[[], object], rounds: int, warmup: int = 10) -> list[float]:
-    """Answer the seconds each of so many runs took."""
-    for _ in range(warmup):
-        run()
-    seconds: list[float] = []
-    for _ in range(rounds):
-        begin = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - begin)
+def alternate(cases: Mapping[str, Callable[[], object]], rounds: int, warmup: int = 5) -> Series:
+    """Answer the seconds of each case, taken in turn, so that noise meets all of them alike."""
+    seconds: Series = {name: [] for name in cases}
+    for number in range(-warmup, rounds):
+        for name, run in cases.items():
+            begin = time.perf_counter()
+            run()
+            spent = time.perf_counter() - begin
+            if number >= 0:
+                seconds[name].append(spent)
     return seconds
 
 
 def row(
-    what: str, seconds: list[float], *, scale: float = 1e3, unit: str = "ms", **more: object
+    what: str,
+    seconds: list[float],
+    *,
+    scale: float = 1e3,
+    unit: str = "ms",
+    floor: float | None = None,
+    beside: str = "",
+    most: float | None = None,
 ) -> Row:
-    """Answer the row of a series: its median, with the tenth and the ninetieth percentile."""
+    """Answer the row of a series: its median, between the tenth and the ninetieth percentile."""
     tenths = statistics.quantiles(seconds, n=10)
     return Row(
         what=what,
-        figure=statistics.median(seconds) * scale,
+        figure=median(seconds, scale),
         unit=unit,
-        low=tenths[0] * scale,
-        high=tenths[-1] * scale,
-        **more,  # pyright: ignore[reportArgumentType] -- the keywords of Row
+        low=round(tenths[0] * scale, 4),
+        high=round(tenths[-1] * scale, 4),
+        floor=floor,
+        beside=beside,
+        most=most,
     )
+
+
+def median(seconds: list[float], scale: float = 1e3) -> float:
+    """Answer the median of a series, in milliseconds unless told otherwise."""
+    return round(statistics.median(seconds) * scale, 4)
 
 
 def publish(name: str, rows: list[Row]) -> None:
@@ -94,37 +117,47 @@ def publish(name: str, rows: list[Row]) -> None:
     print(f"{name}: {platform.machine()}, Python {platform.python_version()}")
     for one in rows:
         print(f"  {one.what:<{width}}  {_words(one)}")
-    RESULTS.mkdir(exist_ok=True)
-    found = [
-        {**asdict(one), "ratio": one.ratio, "within_budget": one.is_met} for one in rows
-    ]
-    target = RESULTS / f"{name}.json"
-    target.write_text(json.dumps(found, indent=1) + "\n")
     sys.stdout.flush()
+    RESULTS.mkdir(exist_ok=True)
+    found = [{**asdict(one), "ratio": one.ratio, "kept": one.is_kept} for one in rows]
+    (RESULTS / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
 def _words(one: Row) -> str:
-    parts = [f"{one.figure:10.3f} {one.unit}"]
+    parts = [f"{one.figure:12,.3f} {one.unit}"]
     if one.low is not None and one.high is not None:
-        parts.append(f"[{one.low:.3f} … {one.high:.3f}]")
+        parts.append(f"[{one.low:,.3f} … {one.high:,.3f}]")
     if one.floor is not None and one.ratio is not None:
-        parts.append(f"{one.beside} {one.floor:.3f}, ratio {one.ratio:.2f}")
-    if one.budget is not None:
-        parts.append(f"budget {one.budget:g} {'met' if one.is_met else 'MISSED'}")
+        parts.append(f"{one.beside} {one.floor:,.3f}, ratio {one.ratio:.2f}")
+    bound = [f"at most {one.most:,g}"] if one.most is not None else []
+    bound += [f"at least {one.least:,g}"] if one.least is not None else []
+    if bound:
+        parts.append(f"{' and '.join(bound)}: {'kept' if one.is_kept else 'MISSED'}")
     return "  ".join(parts)
 
 
 @contextmanager
-def opened(*, agent: str = "bench") -> Iterator[App]:
-    """Open the product in an empty folder outside of any repository; it goes with the block."""
-    folder = Path(tempfile.mkdtemp(prefix="counterpoint-bench-"))
-    (folder / "tree").mkdir()
-    app = open_app(folder / "tree", {}, db=str(folder / "data" / "ledger.db"), agent=agent)
+def folder() -> Iterator[Path]:
+    """Lend an empty folder that is gone afterwards."""
+    made = Path(tempfile.mkdtemp(prefix="counterpoint-bench-"))
     try:
-        yield app
+        yield made
     finally:
-        app.close()
-        shutil.rmtree(folder)
+        shutil.rmtree(made)
+
+
+@contextmanager
+def opened(*trees: Path, environ: Mapping[str, str] | None = None) -> Iterator[tuple[App, ...]]:
+    """Open one store in a passing folder, as seen from each tree; from an empty one if none."""
+    with folder() as place, ExitStack() as held:
+        (place / "tree").mkdir()
+        apps: list[App] = []
+        for tree in trees or (place / "tree",):
+            database = str(place / "store" / "ledger.db")
+            app = open_app(tree, environ or {}, db=database, project="bench", agent="bench")
+            held.callback(app.close)
+            apps.append(app)
+        yield tuple(apps)
 
 
 def caller(app: App) -> Callable[[], Core]:
@@ -133,37 +166,30 @@ def caller(app: App) -> Callable[[], Core]:
     return lambda: app.core(identity)
 
 
-def graph(core: Core, shape: str, count: int) -> list[str]:
-    """Make so many tasks with two dependencies each; answer the ids of those that are ready.
+def graph(core: Core, shape: str, count: int, body: Callable[[int], str] = lambda _: "") -> list[str]:
+    """Make so many tasks through `plan`; answer the ids of those that are ready.
 
-    random: on two of the 50 tasks before; chain: on the two just before, so all but one are blocked;
-    free: on nothing.
+    free: each on its own; random: two thirds wait for two of the 50 before; chain: each waits for
+    the two before, so that one is ready.
     """
     ready: list[str] = []
-    made = 0
     before: tuple[str, ...] = ()
-    while made < count:
-        size = min(PLAN, count - made)
-        plan = Draft(
-            kind="plan",
-            title=f"{shape} from {made}",
-            children=tuple(_task(shape, place, before) for place in range(size)),
-        )
-        answer = core.plans.create(plan)
+    for first in range(0, count, _PLAN):
+        many = min(_PLAN, count - first)
+        tasks = tuple(_task(shape, place, before, body(first + place)) for place in range(many))
+        answer = core.plans.create(Draft(kind="plan", title=f"plan {first}", children=tasks))
         ready += answer.ready
         if shape == "chain":
             before = tuple(item.id for item in answer.items[-2:])
-        made += size
     return ready
 
 
-def _task(shape: str, place: int, before: tuple[str, ...]) -> Draft:
+def _task(shape: str, place: int, before: tuple[str, ...], body: str) -> Draft:
+    needs: tuple[str, ...] = ()
     if shape == "chain":
         needs = (f"n{place - 1}", f"n{place - 2}")[:place] or before
-    elif shape == "random":
+    elif shape == "random" and place % 3:
         # Knuth's multiplier spreads the edges the same way in every run.
         spread = {(place * 2654435761 + salt) % 50 + 1 for salt in (0, 17)}
-        needs = tuple(f"n{place - step}" for step in spread if step <= place and place % 3)
-    else:
-        needs = ()
-    return Draft(kind="task", title=f"task number {place}", name=f"n{place}", needs=needs)
+        needs = tuple(f"n{place - step}" for step in spread if step <= place)
+    return Draft(kind="task", title=f"task {place}", name=f"n{place}", needs=needs, body=body)

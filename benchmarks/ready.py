@@ -1,35 +1,40 @@
-"""Ready work on random and chain graphs, two dependencies a task."""
+"""Ready work on random and chain graphs with two dependencies a task, small and large."""
 
 from __future__ import annotations
 
-from _measure import Row, arguments, caller, graph, opened, publish, timed
-from _measure import row as series
+from collections.abc import Callable
+from contextlib import ExitStack
 
+from _measure import Row, alternate, asked, caller, graph, median, opened, publish, row
+
+from counterpoint.app import App
 from counterpoint.core.model.asks import Wanted
 
 
 def main() -> None:
     """Measure, print, write."""
-    asked = arguments(main.__doc__ or "")
-    sizes = [1_000, 10_000, 100_000, *([1_000_000] if asked.full else [])]
+    wanted = asked(__doc__ or "", rounds=500)
+    sizes = [1_000, 10_000, 100_000, *([1_000_000] if wanted.full else [])]
     rows: list[Row] = []
     for shape in ("random", "chain"):
-        first = 0.0
-        for size in sizes:
-            with opened() as app:
-                core = caller(app)
-                graph(core(), shape, size)
-                seconds = timed(lambda: core().ready.offers(Wanted(), 5), asked.rounds * 2)
-                one = series(
-                    f"five ready of {size:,}, {shape}",
-                    seconds,
-                    scale=1e6,
-                    unit="us",
-                    **({"floor": first, "beside": "at 1,000", "budget": 1.5} if first else {}),
-                )
-                first = first or one.figure
-                rows.append(one)
+        with ExitStack() as held:
+            cases: dict[str, Callable[[], object]] = {}
+            for size in sizes:
+                (app,) = held.enter_context(opened())
+                graph(caller(app)(), shape, size)
+                cases[f"{size:,}"] = _asking(app)
+            found = alternate(cases, wanted.rounds)
+        first = f"{sizes[0]:,}"
+        for name, seconds in found.items():
+            what, floor = f"five ready of {name}, {shape}", median(found[first], 1e6)
+            more = {} if name == first else {"floor": floor, "beside": f"of {first}", "most": 1.5}
+            rows.append(row(what, seconds, scale=1e6, unit="us", **more))
     publish("ready", rows)
+
+
+def _asking(app: App) -> Callable[[], object]:
+    core = caller(app)
+    return lambda: core().ready.offers(Wanted(), 5)
 
 
 if __name__ == "__main__":

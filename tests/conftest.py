@@ -14,7 +14,9 @@ import pytest
 
 def _load_builders() -> ModuleType:
     """Load the builders under their own name, so that every test can import them."""
-    spec = importlib.util.spec_from_file_location("builders", Path(__file__).with_name("builders.py"))
+    spec = importlib.util.spec_from_file_location(
+        "builders", Path(__file__).with_name("builders.py")
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -83,7 +83,9 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = core.plans.create(core.plans.read(PLAN))
     keel = core.claims.start(made.ready[0])
     core.gates.verify(Check(item=keel.item.id), keel.claim.token)
-    core.journal.append(Note(kind="decision", body="Oak\nbecause \x1b[31mit lasts", item=keel.item.id))
+    core.journal.append(
+        Note(kind="decision", body="Oak\nbecause \x1b[31mit lasts", item=keel.item.id)
+    )
     core.journal.append(Note(kind="blocker", body="No paint", item=made.ready[1]))
     app.close()
     return folder

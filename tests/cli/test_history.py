@@ -6,6 +6,8 @@ import json
 import queue
 import threading
 
+import pytest
+
 from counterpoint.core.model.asks import Note
 
 LINES = [
@@ -43,6 +45,7 @@ def test_an_entry_has_stable_keys(call, ledger):
     assert set(entry["actor"]) == {"kind", "name", "profile", "session"}
 
 
+@pytest.mark.e2e
 def test_following_tells_what_comes_as_it_comes(start, agent):
     """An entry that another process writes appears by itself, after those that were there."""
     process = start("log", "--follow", "--limit", "1", "--json")

@@ -36,6 +36,7 @@ def test_every_command_is_found_and_helps(call, place):
         assert said.out.startswith(f"Usage: counterpoint {name} ")
 
 
+@pytest.mark.e2e
 def test_saying_the_version_loads_nothing_slow(start):
     """Neither the SDK nor pydantic, rich, cryptography or the database is imported for it."""
     script = (
@@ -52,7 +53,9 @@ def test_the_version_is_told_as_json_too(call, place):
     assert set(call("version", "--json").json) == {"version", "python", "system"}
 
 
-@pytest.mark.parametrize("words", [["nonsense"], ["list", "--nonsense"], ["show"], ["list", "--limit", "0"]])
+@pytest.mark.parametrize(
+    "words", [["nonsense"], ["list", "--nonsense"], ["show"], ["list", "--limit", "0"]]
+)
 def test_wrong_usage_ends_with_two(call, ledger, words):
     """Unknown commands and options, missing arguments and values out of range are the caller's."""
     said = call(*words)
@@ -101,6 +104,7 @@ def test_a_file_that_is_no_database_ends_with_three(call, ledger):
     assert "Traceback" not in said.err
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize(("flags", "shown"), [([], False), (["--debug"], True)])
 def test_what_nobody_foresaw_is_an_apology_of_one_line(place, flags, shown):
     """A folder that vanished below the caller's feet is no reason for a traceback."""
@@ -114,6 +118,7 @@ def test_what_nobody_foresaw_is_an_apology_of_one_line(place, flags, shown):
     assert (b"Traceback" in done.stderr) is shown
 
 
+@pytest.mark.e2e
 def test_a_reader_that_leaves_is_no_error_to_talk_about(start, ledger):
     """The output's end is closed before it is written: a code of its own, and silence."""
     source, sink = os.pipe()
@@ -124,6 +129,7 @@ def test_a_reader_that_leaves_is_no_error_to_talk_about(start, ledger):
     assert process.stderr.read() == b""
 
 
+@pytest.mark.e2e
 def test_ctrl_c_ends_with_its_own_code(start, ledger):
     """A command that waits is stopped by SIGINT, without a traceback."""
     process = start("log", "--follow", "--limit", "1")
@@ -156,6 +162,7 @@ def on_a_terminal(folder: Path, *words: str, **environ: str) -> str:
     return b"".join(chunks).decode()
 
 
+@pytest.mark.e2e
 def test_a_terminal_gets_colours_unless_they_are_refused(ledger):
     """Colours and a ruled table there; with NO_COLOR the same words without colours."""
     coloured = on_a_terminal(ledger, "list")

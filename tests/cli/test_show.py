@@ -50,7 +50,9 @@ def test_a_plan_is_shown_as_a_tree(call, ledger):
     """What is below stands indented, with a tick for what is done."""
     shown = call("show", "harbour-1").out
     assert "\nThe whole of it.\n" in shown
-    assert "\n  [ ] harbour-2  Build  (active)\n    [ ] harbour-4  Lay the keel  (active)\n" in shown
+    assert (
+        "\n  [ ] harbour-2  Build  (active)\n    [ ] harbour-4  Lay the keel  (active)\n" in shown
+    )
 
 
 def test_an_item_has_stable_keys(call, ledger):

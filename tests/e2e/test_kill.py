@@ -198,3 +198,72 @@ def assert_answered_once(app: App, nursery: Nursery) -> None:
             "remember": stem in kept and kept[stem].version == 1,
         }
         assert there[verb], (key, answer)
+
+
+def load(client: Any, name: str, number: int) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Give a server work of its own: what is called, under which key, with what."""
+    stem = f"{name}-{number}"
+    yield "note", f"{stem}-note", {"kind": "finding", "text": stem}
+    yield "remember", f"{stem}-remember", {"action": "set", "key": stem, "value": stem}
+    yield "plan", f"{stem}-plan", {"markdown": f"# Plan of {stem}\n- [ ] {stem}\n"}
+
+
+def in_flight(clients: dict[str, Any], number: int) -> dict[str, list[tuple[int, str]]]:
+    """Send the work of one round to all servers without waiting for any answer."""
+    sent: dict[str, list[tuple[int, str]]] = {name: [] for name in clients}
+    for name, client in clients.items():
+        for tool, key, arguments in load(client, name, number):
+            call = {"name": tool, "arguments": {**arguments, "idempotency_key": key}}
+            sent[name].append((client.send("tools/call", call), key))
+    return sent
+
+
+def hear(client: Any, wire: Any, waiting: dict[int, str]) -> dict[str, Any]:
+    """Read answers until all have come or the server is gone; by key."""
+    heard: dict[str, Any] = {}
+    while waiting:
+        try:
+            answer = client.read()
+        except wire.Gone:
+            break
+        if answer.get("id") in waiting:
+            assert not answer["result"].get("isError"), answer
+            heard[waiting.pop(answer["id"])] = answer["result"]["structuredContent"]
+    return heard
+
+
+@pytest.mark.timeout(300)
+def test_nothing_a_real_server_answered_is_lost_when_it_is_killed(
+    connect, wire, folder, assert_whole, is_long
+):
+    """Three servers at work, one killed in each round with its answers on the way."""
+    from counterpoint.app import open_app
+
+    chance = random.Random(SEED)  # noqa: S311 -- the same moments in every run
+    names = ("ada", "bob", "cyd")
+    clients = {name: connect(folder, "--agent", name) for name in names}
+    for client in clients.values():
+        client.call("brief")
+    answered: dict[str, Any] = {}
+    for number in range(50 if is_long else 10):
+        sent = in_flight(clients, number)
+        victim = chance.choice(names)
+        select.select([], [], [], chance.uniform(0, 0.05))
+        clients[victim].kill()
+        for name, client in clients.items():
+            answered |= hear(client, wire, dict(sent[name]))
+        clients[victim] = connect(folder, "--agent", victim)
+        for tool, key, arguments in load(clients[victim], victim, number):
+            again = clients[victim].call(tool, idempotency_key=key, **arguments)
+            assert answered.setdefault(key, again) == again
+    app = open_app(folder, {})
+    with app.store.reading(app.project) as view:
+        titles = collections.Counter(item.title for item in view.select(Item, kind="task"))
+        records = collections.Counter(record.body for record in view.select(Record))
+        kept = {entry.name: entry.version for entry in view.select(StateEntry)}
+        replies = {reply.name: canonical.load(reply.answer) for reply in view.select(Reply)}
+    once = {key.rpartition("-")[0]: 1 for key in answered}
+    assert titles == records == kept == once
+    assert {key: replies[key] for key in answered} == answered
+    assert_whole(app)
+    app.close()

@@ -139,9 +139,7 @@ def test_no_snapshot_outlives_its_tool(name: str) -> None:
 
 @pytest.mark.parametrize("name", names())
 @pytest.mark.parametrize("error", list(every_error()), ids=lambda error: error.__name__)
-def test_every_error_has_words_on_every_surface(
-    name: str, error: type[CounterpointError]
-) -> None:
+def test_every_error_has_words_on_every_surface(name: str, error: type[CounterpointError]) -> None:
     """A refusal is a JSON object that carries its message and fits into a page."""
     plain = surface(name).refuse(error())
     assert error().message in json.dumps(plain, ensure_ascii=False)

@@ -17,7 +17,7 @@ from counterpoint.kernel.canonical import Json, dump_any
 
 Stamp = tuple[tuple[int, int], ...]
 
-_GLANCES: Final = 10
+_GLANCES: Final = 5
 _PAGE: Final = 200
 _GLANCE: Final = 0.2
 """Seconds between two looks at whether the database has changed."""

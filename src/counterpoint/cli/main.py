@@ -42,6 +42,7 @@ logger = logging.getLogger(__name__)
 
 
 COMMANDS: Final[Mapping[str, str]] = {
+    "demo": "demo.command",
     "init": "setup",
     "mcp": "connect",
     "status": "work",

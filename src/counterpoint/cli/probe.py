@@ -7,9 +7,10 @@ import subprocess
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 PATIENCE: Final = 20.0
 """Seconds until a server that does not answer is given up."""
@@ -28,6 +29,7 @@ _REQUESTS: Final = (
     {"jsonrpc": "2.0", "method": "notifications/initialized"},
     {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
 )
+_LAST: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +41,10 @@ class Started:
     size: int
 
 
-def start_server(command: Sequence[str], folder: Path) -> Started | str:
-    """Answer what a server's `tools/list` takes, from its start; or in words why it does not come."""
+def start_server(
+    command: Sequence[str], folder: Path, *, patience: float = PATIENCE
+) -> Started | str:
+    """Answer what a server's `tools/list` takes, from its start; in words why it does not come."""
     begun = time.monotonic()
     with subprocess.Popen(  # noqa: S603 - this program itself, started as a client starts it
         command,
@@ -49,41 +53,46 @@ def start_server(command: Sequence[str], folder: Path) -> Started | str:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as server:
-        limit = threading.Timer(PATIENCE, server.kill)
+        late = threading.Event()
+        limit = threading.Timer(patience, lambda: (late.set(), server.kill()))
         limit.start()
         try:
             answer = _ask(server)
             seconds = time.monotonic() - begun
             said = _end(server)
+        except ValueError:
+            server.kill()
+            return "what it writes is not JSON"
         finally:
             limit.cancel()
-    if answer is None:
-        last = said.strip().splitlines()[-1:] or [f"no answer within {PATIENCE:g} s"]
-        return f"it ended without an answer: {last[0]}"
-    return Started(seconds=seconds, tools=len(answer["tools"]), size=_size(answer))
+    if answer is not None:
+        return Started(seconds=seconds, tools=len(answer["tools"]), size=_size(answer))
+    if late.is_set():
+        return f"no answer within {patience:g} s"
+    return f"it ended without an answer: {said.strip().splitlines()[-1:] or 'in silence'}"
 
 
 def _ask(server: subprocess.Popen[bytes]) -> dict[str, Any] | None:
     """Answer the result of `tools/list`, or None if the server ends before."""
     if server.stdin is None or server.stdout is None:
         return None
-    try:
+    with suppress(BrokenPipeError):
         for request in _REQUESTS:
             server.stdin.write(json.dumps(request).encode() + b"\n")
         server.stdin.flush()
-    except BrokenPipeError:
-        return None
     for line in server.stdout:
         heard = json.loads(line)
-        if heard.get("id") == _REQUESTS[-1]["id"]:
-            return heard.get("result")
+        if isinstance(heard, dict) and cast("dict[str, Any]", heard).get("id") == _LAST:
+            return cast("dict[str, Any]", heard).get("result")
     return None
 
 
 def _end(server: subprocess.Popen[bytes]) -> str:
     """Leave the server, which then ends; answer what it said on standard error."""
-    _, said = server.communicate()
-    return said.decode(errors="replace")
+    with suppress(BrokenPipeError):
+        _, said = server.communicate()
+        return said.decode(errors="replace")
+    return ""
 
 
 def _size(answer: dict[str, Any]) -> int:

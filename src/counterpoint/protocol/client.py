@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -41,8 +41,9 @@ class ToolRefused(Exception):
 
     @property
     def code(self) -> str:
-        """The code of the refusal, empty if the server gave none."""
-        return str(self.envelope.get("error", ""))
+        """The code of the refusal where the dialect names it as `error`, else empty."""
+        named = self.envelope.get("error")
+        return named if isinstance(named, str) else ""
 
 
 class Connection:
@@ -53,6 +54,7 @@ class Connection:
         self._portal = portal
         self._client = client
         self.pid = pid
+        """The server's process."""
 
     def call(self, tool: str, /, **arguments: Json) -> dict[str, Json]:
         """Answer what a tool answers; ToolRefused, Unavailable if the server is gone."""
@@ -69,13 +71,19 @@ class Connection:
 
 @contextmanager
 def connect(
-    argv: Sequence[str], *, folder: Path, environ: Mapping[str, str], patience: float = PATIENCE
+    argv: Sequence[str],
+    *,
+    folder: Path,
+    environ: Mapping[str, str],
+    errors: Path | None = None,
+    patience: float = PATIENCE,
 ) -> Generator[Connection]:
     """Start a server and open a connection to it; the end of the block ends both.
 
+    errors: the file that its standard error goes to; the caller's own without one.
     Raises ProgramMissing, Unavailable if it does not speak MCP.
     """
-    process = _start(argv, folder, environ)
+    process = _start(argv, folder, environ, errors)
     try:
         client = Client(_over(process), read_timeout_seconds=patience)
         with start_blocking_portal() as portal:
@@ -97,14 +105,22 @@ def connect(
 
 
 def _start(
-    argv: Sequence[str], folder: Path, environ: Mapping[str, str]
+    argv: Sequence[str], folder: Path, environ: Mapping[str, str], errors: Path | None
 ) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(  # noqa: S603 - an argument list of the caller's own
-            argv, cwd=folder, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
-        )
-    except OSError as fault:
-        raise ProgramMissing(f"`{argv[0]}` cannot be started: {fault.strerror}") from fault
+    with ExitStack() as opened:
+        log = opened.enter_context(errors.open("ab")) if errors else None
+        try:
+            return subprocess.Popen(  # noqa: S603 - an argument list of the caller's own
+                argv,
+                cwd=folder,
+                env=environ,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                bufsize=0,
+            )
+        except OSError as fault:
+            raise ProgramMissing(f"`{argv[0]}` cannot be started: {fault.strerror}") from fault
 
 
 @asynccontextmanager

@@ -18,6 +18,9 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import MalformedDocument
 
 _BLANK: Final = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_SPACES: Final = re.compile(r"[ \t]*")
+_REMARK: Final = re.compile(r"(?:[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/))*")
+"""Comments on the line of a member, which belong to it."""
 _STRING: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _SCALAR: Final = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null")
 _DEEPEST: Final = 50
@@ -50,10 +53,17 @@ def set_member(text: str, path: Sequence[str], value: Json) -> str:
         text = "{}\n"
     document = _read(text)
     wanted = _with(document.value, path, value)
+    if _same(document.value, wanted):
+        return text
     edited = _edit(text, document, path, value)
-    if load_jsonc(edited) != wanted:
+    if not _same(load_jsonc(edited), wanted):
         raise MalformedDocument("the file cannot be edited without touching other parts of it")
     return edited
+
+
+def _same(one: Json, other: Json) -> bool:
+    """Compare as JSON does: true is not 1."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _with(whole: Json, path: Sequence[str], value: Json) -> Json:
@@ -90,10 +100,16 @@ def _insert(text: str, node: _Node, name: str, value: Json) -> str:
     is_flat = "\n" not in text[node.start : node.first]
     member = f"{json.dumps(name)}: {json.dumps(value) if is_flat else _dumped(text, value, inner)}"
     gap = " " if is_flat else line + inner
-    if node.comma:
-        comma = text.index(",", _blank(text, node.last))
-        return f"{text[: comma + 1]}{gap}{member},{text[comma + 1 :]}"
-    return f"{text[: node.last]},{gap}{member}{text[node.last :]}"
+    comma = "," if node.comma else ""
+    end = text.index(",", _blank(text, node.last)) + 1 if node.comma else node.last
+    tail = "" if is_flat else _match(_REMARK, text, end)
+    rest = text[end + len(tail) :]
+    return f"{text[:end]}{'' if node.comma else ','}{tail}{gap}{member}{comma}{rest}"
+
+
+def _match(pattern: re.Pattern[str], text: str, place: int) -> str:
+    match = pattern.match(text, place)
+    return match[0] if match else ""
 
 
 def _dump(text: str, value: Json, place: int) -> str:
@@ -112,8 +128,7 @@ def _newline(text: str) -> str:
 def _indent(text: str, place: int) -> str:
     """Answer the white space that the line of a place begins with."""
     begin = text.rfind("\n", 0, place) + 1
-    match = re.compile(r"[ \t]*").match(text, begin)
-    return match[0] if match else ""
+    return _match(_SPACES, text, begin)
 
 
 def _unit(text: str) -> str:
@@ -131,8 +146,7 @@ def _read(text: str) -> _Node:
 
 
 def _blank(text: str, place: int) -> int:
-    match = _BLANK.match(text, place)
-    return match.end() if match else place
+    return place + len(_match(_BLANK, text, place))
 
 
 def _value(text: str, place: int, depth: int) -> _Node:

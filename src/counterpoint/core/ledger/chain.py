@@ -117,7 +117,9 @@ class Verification:
     def close(self, size: int | None = None) -> None:
         """Check what only the end can tell: checkpoints not reached, and the expected size."""
         for checkpoint in reversed(self._ahead):
-            self._fault(_cut_off(self.size, checkpoint.size, checkpoint.origin))
+            self._fault(
+                _cut_off(self.size, checkpoint.size, f"a checkpoint of {checkpoint.origin}")
+            )
         self._ahead = []
         if size is not None and size > self.size:
             self._fault(_cut_off(self.size, size, "the expected size"))

@@ -61,9 +61,12 @@ class Node(BaseModel):
     items: tuple[Node, ...] = ()
 
     def heard(self, above: str = "") -> Draft:
-        """Answer the draft; without a kind a root is a plan, what holds items a phase."""
-        usual = "plan" if not above else "phase" if self.items and above != "task" else "task"
-        kind = self.kind or usual
+        """Answer the draft; `above` is the kind of what holds it.
+
+        Without a kind the top is a plan, what holds items directly below the top a phase, all else a task.
+        """
+        holds = bool(self.items) and above not in {"phase", "task"}
+        kind = self.kind or ("plan" if not above else "phase" if holds else "task")
         return Draft(
             kind=kind,
             title=self.title,

@@ -69,12 +69,16 @@ def obstruct(change: Change, needed: Item) -> None:
         shift(change, change.get(Item, edge.item), 1)
 
 
-def depend(change: Change, item: Item, needs: Item) -> Item:
-    """Make an item wait for another; CyclicDependency if that one waits for it."""
+def depend(change: Change, item: Item, needs: Item, *, is_known: bool = True) -> Item:
+    """Make an item wait for another; CyclicDependency if that one waits for it.
+
+    is_known: whether others may wait for the item; nothing yet waits for a tree just made.
+    """
     if change.find(Dependency, item.id, needs.id) is not None:
         return item
     change.put(Dependency(project=item.project, item=item.id, needs=needs.id))
-    refuse_circle(change.writing, item)
+    if is_known:
+        refuse_circle(change.writing, item)
     return shift(change, item, int(needs.category != "done"))
 
 

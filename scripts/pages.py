@@ -1,0 +1,187 @@
+"""Writes the pages of docs/ that the product itself can tell: lifecycles and tools.
+
+Run it without words to write them; with `--check` it writes nothing, names each page that is not
+fresh, and leaves with exit code 1 if there is one.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from counterpoint.core.model import lifecycles
+from counterpoint.core.model.lifecycles import LIFECYCLES, Lifecycle
+from counterpoint.protocol.listing import render_listing
+from counterpoint.protocol.tools import Tool
+from counterpoint.surfaces import catalogue
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+_GENERATED = "<!-- Written by `make pages` from {source}; edit that instead. -->"
+_LIFECYCLES = (
+    "Every state has a category. The core asks for the category only, so that another dialect can"
+    " bring states of its own by bringing a table."
+)
+_HINTS = {
+    "readOnlyHint": ("reads only", "writes"),
+    "destructiveHint": ("may take away what was there", ""),
+    "idempotentHint": ("the same call again changes nothing more", ""),
+    "openWorldHint": ("reaches outside of the project", ""),
+}
+
+
+def lifecycles_page() -> str:
+    """Answer the page with every table of states, drawn and told."""
+    source = "src/counterpoint/core/model/lifecycles.py"
+    captions = _captions()
+    parts = [
+        "# Lifecycles",
+        _GENERATED.format(source=f"`{source}`"),
+        _LIFECYCLES,
+        _categories(inspect.getdoc(lifecycles) or ""),
+    ]
+    for name, table in LIFECYCLES.items():
+        parts += [f"## {name.capitalize()}", captions[name], _diagram(table), _moves(table)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _captions() -> dict[str, str]:
+    """Answer the sentence that stands below each table in the source."""
+    body = ast.parse(inspect.getsource(lifecycles)).body
+    found: dict[str, str] = {}
+    for statement, after in pairwise(body):
+        match statement, after:
+            case ast.Assign(targets=[ast.Name(id=name)]), ast.Expr(ast.Constant(str(text))):
+                found[name.lower()] = text
+            case _:
+                pass
+    return found
+
+
+def _categories(text: str) -> str:
+    """Answer the table of categories of the module's docstring as Markdown."""
+    lines = text[text.index("    category ") :].splitlines()
+    rows = [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines]
+    return _table(rows[0], rows[1:])
+
+
+def _diagram(table: Lifecycle) -> str:
+    ends = [state for state, moves in table.moves.items() if not moves]
+    edges = [f"    {start} --> {end}" for start, moves in table.moves.items() for end in moves]
+    first, last = f"    [*] --> {table.first}", [f"    {state} --> [*]" for state in ends]
+    return "\n".join(["```mermaid", "stateDiagram-v2", first, *edges, *last, "```"])
+
+
+def _moves(table: Lifecycle) -> str:
+    rows = [
+        [f"`{state}`", table.categories[state], ", ".join(f"`{end}`" for end in moves) or "–"]
+        for state, moves in table.moves.items()
+    ]
+    return _table(["state", "category", "may become"], rows)
+
+
+def tools_page(surface_name: str) -> str:
+    """Answer the page of a surface: every tool with what a client is told of it."""
+    surface = catalogue.surface(surface_name)
+    source = f"`src/counterpoint/surfaces/{surface_name}/`"
+    rows = [
+        [f"[`{tool.name}`](#{tool.name})", "reads" if tool.reads else "writes", tool.description]
+        for tool in surface.tools
+    ]
+    size = len(render_listing(surface))
+    parts = [
+        f"# The tools of the {surface_name} surface",
+        _GENERATED.format(source=source),
+        f"{len(rows)} tools; the whole list has {size:,} bytes.",
+        _table(["tool", "", "does"], rows),
+        *(part for tool in surface.tools for part in _tool(tool)),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _tool(tool: Tool[Any]) -> Iterator[str]:
+    listed: dict[str, Any] = tool.listed()
+    schema: dict[str, Any] = listed["inputSchema"]
+    yield f"## {tool.name}"
+    yield _cell(tool.description)
+    hints = [_HINTS[name][not said] for name, said in tool.annotations.items()]
+    file = Path(tool.where[0]).resolve().relative_to(ROOT).as_posix()
+    yield f"{_sentence(hints)} Stands in [`{file}`](../../{file})."
+    required = set(schema.get("required", ()))
+    rows = [
+        [
+            f"`{name}`",
+            _type(part),
+            "required" if name in required else _default(part),
+            _cell(part.get("description", "")),
+        ]
+        for name, part in schema["properties"].items()
+    ]
+    yield _table(["parameter", "type", "default", "means"], rows) if rows else "No parameters."
+
+
+def _sentence(hints: list[str]) -> str:
+    text = "; ".join(hint for hint in hints if hint)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _type(part: Mapping[str, Any]) -> str:
+    if "enum" in part:
+        return _cell(" | ".join(f"`{value}`" for value in part["enum"]))
+    if "anyOf" in part:
+        return _cell(" | ".join(_type(choice) for choice in part["anyOf"]))
+    named = part["$ref"].rpartition("/")[2] if "$ref" in part else part.get("type", "any")
+    ends = [part.get("minimum"), part.get("maximum")]
+    if any(end is not None for end in ends):
+        return f"{named} {'…'.join('' if end is None else str(end) for end in ends)}"
+    return f"list of {_type(part['items'])}" if "items" in part else str(named)
+
+
+def _default(part: Mapping[str, Any]) -> str:
+    return f"`{_json(part['default'])}`" if "default" in part else ""
+
+
+def _json(value: object) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _table(heading: list[str], rows: list[list[str]]) -> str:
+    lines = [heading, ["---"] * len(heading), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "lifecycles.md": lifecycles_page,
+    **{f"tools/{name}.md": lambda name=name: tools_page(name) for name in catalogue.names()},
+}
+
+
+def main(words: list[str]) -> int:
+    """Write or check the pages; answer the exit code."""
+    stale: list[str] = []
+    for name, render in PAGES.items():
+        page, text = DOCS / name, render()
+        if page.exists() and page.read_text("utf-8") == text:
+            continue
+        stale.append(name)
+        if "--check" not in words:
+            page.parent.mkdir(exist_ok=True)
+            page.write_text(text, "utf-8")
+    for name in stale:
+        print(f"docs/{name} {'is not fresh: make pages' if '--check' in words else 'written'}")
+    return int(bool(stale) and "--check" in words)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""The demonstration: agents as separate processes work one plan to a proof."""

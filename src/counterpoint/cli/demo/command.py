@@ -1,0 +1,115 @@
+"""The command that shows the product at work in a throwaway repository."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from time import monotonic
+
+import click
+
+from counterpoint.app import open_app
+from counterpoint.cli.demo.ending import Ended, faults_of, history_of, prove, tree_of
+from counterpoint.cli.demo.play import Play
+from counterpoint.cli.demo.repository import MAIN, child_environ, create_repository
+from counterpoint.cli.demo.screen import opened_screen
+from counterpoint.cli.demo.stage import Stage
+from counterpoint.cli.demo.telling import tell_all
+from counterpoint.cli.output import Output, output_for
+from counterpoint.kernel.canonical import Json
+
+NAME = "quill"
+BUNDLE = "ledger.bundle"
+
+
+@click.command("demo")
+@click.option("--keep", is_flag=True, help="Leave the repository and its ledger there.")
+@click.option("--json", "as_json", is_flag=True, help="Answer as JSON, at the end.")
+def demo_command(*, keep: bool, as_json: bool) -> int:
+    """Let several agents work one plan in a throwaway repository, and prove what they did.
+
+    Five agents, each a process with an MCP connection of its own, write and commit a small library.
+    Exit code 1 if anything did not happen as it should.
+    """
+    out = output_for(json=as_json)
+    with _folder(keep=keep) as folder:
+        ended = _perform(out, folder)
+        if out.json:
+            out.answer(_shape(ended, folder if keep else None))
+        else:
+            tell_all(out, ended, folder / NAME if keep else None)
+    return 1 if ended.faults else 0
+
+
+@contextmanager
+def _folder(*, keep: bool) -> Generator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="counterpoint-demo-"))
+    try:
+        yield folder
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _perform(out: Output, folder: Path) -> Ended:
+    """Play, prove, and end every process whatever happens."""
+    begun = monotonic()
+    environ = child_environ(os.environ)
+    for place in ("logs", "desks"):
+        (folder / place).mkdir()
+    main = create_repository(folder / NAME, environ)
+    app = open_app(main.folder, environ)
+    stage = Stage(logs=folder / "logs", environ=environ)
+    try:
+        with opened_screen(out) as screen:
+            play = Play(app=app, main=main, desks=folder / "desks", stage=stage, screen=screen)
+            play.perform()
+        proved = prove(play, folder / BUNDLE)
+        lines, history = tree_of(play.core, play.root), history_of(play.core)
+        main.git("reset", "--quiet", "--hard", MAIN)
+        return Ended(
+            play=play,
+            lines=lines,
+            proved=proved,
+            history=history,
+            faults=faults_of(play, lines, proved, history),
+            seconds=monotonic() - begun,
+            commits=int(main.git("rev-list", "--count", "--no-merges", MAIN)),
+        )
+    finally:
+        stage.close()
+        app.close()
+
+
+def _shape(ended: Ended, kept: Path | None) -> Json:
+    tasks = [line for line in ended.lines if line.item.kind == "task"]
+    counts = ended.history.counts
+    return {
+        "held": not ended.faults,
+        "faults": ended.faults,
+        "seconds": round(ended.seconds, 2),
+        "clients": ended.history.agents,
+        "tasks": {
+            "total": len(tasks),
+            "done": sum(line.item.category == "done" for line in tasks),
+        },
+        "checks": {
+            "failed": counts["check.failed"],
+            "passed": counts["check.passed"],
+        },
+        "taken_over": counts["task.taken_over"],
+        "late_write": ended.play.refused,
+        "lost_races": ended.play.races,
+        "rejected": counts["item.rejected"],
+        "approved": counts["item.approved"],
+        "commits": ended.commits,
+        "actions": dict(sorted(counts.items())),
+        "proof": asdict(ended.proved),
+        "tree": [line.shape() for line in ended.lines],
+        "folder": str(kept) if kept else None,
+    }

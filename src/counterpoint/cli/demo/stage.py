@@ -1,0 +1,147 @@
+"""The processes of the demonstration: started, heard, woken, killed and cleaned up.
+
+Each agent leads a process group that its MCP server belongs to as well, so that ending the group
+ends both. What it says comes in through a thread and is kept in one queue, in order of arrival.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import IO
+
+from counterpoint.kernel.canonical import Json, load
+from counterpoint.kernel.errors import Unavailable
+
+LEAVE = 15.0
+"""Seconds that agents get to end their sessions."""
+GRACE = 2.0
+"""Seconds between being told to end and being made to."""
+
+_WORKER = "counterpoint.cli.demo.worker"
+_LAST_WORDS = 600
+
+Said = tuple[str, dict[str, Json]]
+"""Who said it, and what."""
+
+
+@dataclass(kw_only=True)
+class Stage:
+    """Every agent's process, by name."""
+
+    logs: Path
+    environ: Mapping[str, str] = field(repr=False)
+    processes: dict[str, subprocess.Popen[bytes]] = field(
+        default_factory=dict[str, subprocess.Popen[bytes]]
+    )
+    killed: set[str] = field(default_factory=set[str])
+    _heard: SimpleQueue[Said] = field(default_factory=SimpleQueue[Said])
+    _ears: list[Thread] = field(default_factory=list[Thread])
+
+    def start(
+        self, name: str, role: str, folder: Path, *words: str, agent: str = "", **extra: str
+    ) -> None:
+        """Start an agent in a folder. extra: variables only for it and its server."""
+        argv = [sys.executable, "-P", "-m", _WORKER, role, agent or name, str(folder), *words]
+        with (self.logs / f"{name}.log").open("wb") as log:
+            process = subprocess.Popen(  # noqa: S603 - this program's own worker
+                argv,
+                cwd=folder,
+                env={**self.environ, **extra},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                bufsize=0,
+                start_new_session=True,
+            )
+        self.processes[name] = process
+        ear = Thread(target=_listen, args=(name, process, self._heard), daemon=True)
+        self._ears.append(ear)
+        ear.start()
+
+    def hear(self, seconds: float) -> list[Said]:
+        """Answer what was said meanwhile; wait for a first word only so long."""
+        said: list[Said] = []
+        with suppress(Empty):
+            said.append(self._heard.get(timeout=seconds))
+            while True:
+                said.append(self._heard.get_nowait())
+        return said
+
+    def ring(self) -> None:
+        """Wake every agent that waits."""
+        for process in self.processes.values():
+            with suppress(BrokenPipeError, ValueError):
+                _input(process).write(b"\n")
+
+    def kill(self, name: str) -> None:
+        """End an agent and its server at once, as a power cut would."""
+        process = self.processes[name]
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        self.killed.add(name)
+
+    def require_alive(self) -> None:
+        """Raise Unavailable if an agent has ended that should not have."""
+        for name, process in self.processes.items():
+            if name not in self.killed and process.poll():
+                words = (self.logs / f"{name}.log").read_text("utf-8", "replace")
+                raise Unavailable(
+                    f"the agent {name} ended with {process.returncode}: {words[-_LAST_WORDS:]}"
+                )
+
+    def dismiss(self) -> None:
+        """Let every agent end its session and leave; Unavailable if one does not."""
+        for process in self.processes.values():
+            _input(process).close()
+        for name, process in self.processes.items():
+            try:
+                process.wait(LEAVE)
+            except subprocess.TimeoutExpired:
+                raise Unavailable(f"the agent {name} does not leave") from None
+        self.require_alive()
+
+    def close(self) -> None:
+        """End what is left of every group that was started here, and wait for it."""
+        for told in (signal.SIGTERM, signal.SIGKILL):
+            left = [one for one in self.processes.values() if one.poll() is None]
+            for process in left:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, told)
+            _wait(left)
+        for process in self.processes.values():
+            # The server may outlive its agent by a moment.
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            _input(process).close()
+        for ear in self._ears:
+            ear.join(GRACE)
+
+
+def _input(process: subprocess.Popen[bytes]) -> IO[bytes]:
+    assert process.stdin is not None  # noqa: S101 - `start` asked for the pipe
+    return process.stdin
+
+
+def _wait(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    for process in processes:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE)
+
+
+def _listen(name: str, process: subprocess.Popen[bytes], heard: SimpleQueue[Said]) -> None:
+    """Put what an agent says into the queue until it says no more."""
+    assert process.stdout is not None  # noqa: S101 - `start` asked for the pipe
+    with process.stdout as lines:
+        for line in lines:
+            # A line that a kill cut short has no end and says nothing.
+            if line.endswith(b"\n"):
+                heard.put((name, load(line)))

@@ -1,0 +1,52 @@
+"""One agent of the demonstration as a process of its own, with its own MCP server."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+
+from counterpoint.cli.demo.agents import Reviewer, Worker, write_too_late
+from counterpoint.cli.demo.repository import Tree
+from counterpoint.cli.demo.voice import Bell
+from counterpoint.protocol.client import connect
+
+ROLES = ("worker", "perishing", "reviewer", "late")
+
+
+def server_argv(agent: str, session: str = "") -> list[str]:
+    """Answer the command that an agent's MCP configuration would have."""
+    argv = [sys.executable, "-P", "-m", "counterpoint", "mcp", "--agent", agent]
+    return [*argv, "--session", session] if session else argv
+
+
+def main() -> None:
+    """Play one role until told to leave."""
+    parser = ArgumentParser(description="An agent of `counterpoint demo`.")
+    parser.add_argument("role", choices=ROLES)
+    parser.add_argument("agent")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--session", default="")
+    parser.add_argument("--item", default="")
+    parser.add_argument("--token", type=int, default=0)
+    asked = parser.parse_args()
+    tree = Tree(folder=asked.folder, environ=dict(os.environ))
+    argv = server_argv(asked.agent, asked.session)
+    with connect(argv, folder=asked.folder, environ=tree.environ) as connection:
+        if asked.role == "late":
+            write_too_late(connection, asked.item, asked.token)
+        elif asked.role == "reviewer":
+            Reviewer(name=asked.agent, connection=connection, tree=tree, bell=Bell()).work()
+        else:
+            Worker(
+                name=asked.agent,
+                connection=connection,
+                tree=tree,
+                bell=Bell(),
+                perishes=asked.role == "perishing",
+            ).work()
+
+
+if __name__ == "__main__":
+    main()

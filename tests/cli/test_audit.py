@@ -1,0 +1,158 @@
+"""Proving at the command line: verify, prove, export, rebuild."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from counterpoint.core.ledger.checkpoint import open_checkpoint
+
+
+def tamper(folder: Path, *statements: str) -> None:
+    """Change the database behind the product's back, triggers taken away."""
+    connection = sqlite3.connect(folder / ".counterpoint" / "ledger.db", isolation_level=None)
+    triggers = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+    for (name,) in triggers.fetchall():
+        connection.execute(f'DROP TRIGGER "{name}"')
+    for statement in statements:
+        assert connection.execute(statement).rowcount != 0
+    connection.close()
+
+
+def test_a_sound_ledger_is_told_with_its_root(call, ledger):
+    """Exit code 0, and the key that checkpoints are signed with."""
+    said = call("audit", "verify")
+    assert said.code == 0
+    assert said.out.startswith("Sound: 6 entries of harbour.\n")
+    found = call("audit", "verify", "--json").json
+    assert found["sound"] is True
+    assert found["size"] == found["anchored"] == 6
+    assert found["root"] in said.out
+    assert found["key"] in said.out
+
+
+@pytest.mark.parametrize(
+    ("statement", "word"),
+    [
+        (
+            "UPDATE entries SET data = CAST(replace(CAST(data AS TEXT), 'ada', 'eve') AS BLOB) WHERE sequence = 2",
+            "entry 3",
+        ),
+        ("DELETE FROM entries WHERE sequence = 3", "entry"),
+        ("UPDATE texts SET body = 'Elm' WHERE body LIKE 'Oak%'", "text"),
+    ],
+)
+def test_every_fault_is_named_and_the_answer_is_no(call, ledger, statement, word):
+    """An edit, a removal and a changed text each end with exit code 1."""
+    tamper(ledger, statement)
+    said = call("audit", "verify")
+    assert said.code == 1
+    assert said.out.startswith("Broken: ")
+    assert word in said.out
+    found = call("audit", "verify", "--json")
+    assert (found.code, found.json["sound"]) == (1, False)
+    assert {"code", "message", "facts"} == set(found.json["faults"][0])
+
+
+def test_a_ledger_that_was_cut_off_is_found_by_its_checkpoint(call, ledger):
+    """The end is gone, head and all: only what was kept outside can tell."""
+    note = ledger / "end.note"
+    note.write_text(call("audit", "prove", "--checkpoint").out)
+    assert call("audit", "verify", "--checkpoint", str(note)).code == 0
+    (ledger / ".counterpoint" / "checkpoints" / "harbour.note").unlink()
+    tamper(ledger, "DELETE FROM entries WHERE sequence = 5", "UPDATE heads SET size = 5")
+    said = call("audit", "verify", "--checkpoint", str(note))
+    assert said.code == 1
+    assert "6" in said.out
+
+
+def test_a_checkpoint_is_a_signed_note_and_nothing_else(call, ledger):
+    """What stands on the output can go into a file as it is."""
+    said = call("audit", "prove", "--checkpoint")
+    assert open_checkpoint(said.out).size == 6
+    assert call("audit", "prove", "--checkpoint", "--json").json["checkpoint"] == said.out
+
+
+def test_proofs_of_inclusion_and_consistency_are_given(call, ledger):
+    """Both with root, path and a signed checkpoint."""
+    found = call("audit", "prove", "2", "--json").json
+    assert (found["proof"], found["sequence"], found["size"]) == ("inclusion", 2, 6)
+    assert "first_size" not in found
+    assert open_checkpoint(found["checkpoint"]).root.hex() == found["root"]
+    found = call("audit", "prove", "--since", "3", "--json").json
+    assert (found["proof"], found["first_size"], found["size"]) == ("consistency", 3, 6)
+    shown = call("audit", "prove", "2").out
+    assert shown.startswith("Proof of inclusion\n")
+    assert found["root"] in shown
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["2", "--checkpoint"], ["--since", "2", "--checkpoint"], ["6"], ["--since", "7"]]
+)
+def test_a_proof_of_nothing_or_of_two_things_is_wrong_usage(call, ledger, words):
+    """Exactly one of the three, and inside the ledger."""
+    assert call("audit", "prove", *words).code == 2
+
+
+def test_an_exported_ledger_verifies_without_one(call, ledger, tmp_path, monkeypatch):
+    """The bundle and the key are all that is needed, elsewhere."""
+    bundle = tmp_path / "harbour.bundle"
+    said = call("audit", "export", str(bundle))
+    assert said.code == 0
+    key = call("audit", "verify", "--json").json["key"]
+    assert key in said.out
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COUNTERPOINT_DB", str(tmp_path / "none.db"))
+    found = call("audit", "verify", "--bundle", str(bundle), "--key", key, "--json").json
+    assert (found["sound"], found["trusted"], found["size"]) == (True, True, 6)
+    said = call("audit", "verify", "--bundle", str(bundle))
+    assert said.out.startswith("Sound: 6 entries of harbour in harbour.bundle.\n")
+    assert "--key" in said.err
+
+
+def test_a_bundle_that_was_edited_does_not_verify(call, ledger, tmp_path):
+    """One word changed, one entry missing, another's key: each a no."""
+    whole = call("audit", "export").out
+    lines = whole.splitlines(keepends=True)
+    key = call("audit", "verify", "--json").json["key"]
+    edits = {
+        "edited": whole.replace("ada", "eve"),
+        "shorter": "".join(lines[:3] + lines[4:]),
+    }
+    for name, text in edits.items():
+        (tmp_path / name).write_text(text)
+        said = call("audit", "verify", "--bundle", str(tmp_path / name), "--key", key)
+        assert said.code == 1, name
+        assert said.out.startswith("Broken: ")
+    (tmp_path / "junk").write_text("junk")
+    assert call("audit", "verify", "--bundle", str(tmp_path / "junk")).code == 2
+
+
+def test_an_export_never_overwrites(call, ledger, tmp_path):
+    """A file that is there stays what it is."""
+    target = tmp_path / "mine"
+    target.write_text("mine")
+    assert call("audit", "export", str(target)).code == 1
+    assert target.read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["mine"]
+
+
+@pytest.mark.parametrize("words", [["--key", "x"], ["--bundle", __file__, "--project", "x"]])
+def test_options_that_would_be_ignored_are_refused(call, ledger, words):
+    """A key without a bundle, a project with one."""
+    assert call("audit", "verify", *words).code == 2
+
+
+def test_tables_that_are_not_the_fold_of_the_ledger_are_found(call, ledger):
+    """Sound, then one cell changed behind the product's back."""
+    said = call("audit", "rebuild")
+    assert (said.code, said.out) == (0, "Same: 20 rows are what 6 entries say.\n")
+    tamper(ledger, "UPDATE items SET title = 'Lose the keel' WHERE id = 'harbour-4'")
+    said = call("audit", "rebuild")
+    assert said.code == 1
+    assert "harbour-4" in said.out
+    found = call("audit", "rebuild", "--json")
+    assert (found.code, found.json["same"]) == (1, False)
+    assert len(found.json["differences"]) == 1

@@ -1,0 +1,115 @@
+"""The examination of an installation."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from pathlib import Path
+
+import pytest
+
+from counterpoint.cli.probe import Started, start_server
+
+CHECKS = [
+    *("python", "git", "disk", "ledger", "integrity", "log file", "key", "clock"),
+    *("checkpoint", "leases", "clients", "server", "tools"),
+]
+
+
+def verdicts(said) -> dict[str, str]:
+    """Answer the verdict of each check."""
+    return {one["name"]: one["verdict"] for one in said.json["checks"]}
+
+
+@pytest.mark.e2e
+def test_a_sound_installation_passes(call, ledger):
+    """All is looked at, with warnings for what is only not done yet."""
+    said = call("doctor", "--json")
+    assert said.code == 0
+    found = verdicts(said)
+    assert list(found) == CHECKS
+    assert {name for name, verdict in found.items() if verdict != "ok"} <= {
+        *("checkpoint", "clients", "server"),
+    }
+
+
+@pytest.mark.e2e
+def test_without_a_ledger_the_rest_is_examined_and_nothing_is_made(call, place):
+    """The way out stands below the table; exit code 1."""
+    said = call("doctor")
+    assert said.code == 1
+    assert "ledger: Run `counterpoint init`" in said.out
+    assert "16 tools" in said.out
+    assert list(place.iterdir()) == []
+
+
+@pytest.mark.e2e
+def test_trouble_is_named_with_what_to_do(call, ledger, monkeypatch):
+    """An open key, a future, entries that are gone, a lease that ran out, a dead configuration."""
+    call("audit", "verify")
+    folder = ledger / ".counterpoint"
+    (folder / "keys" / "ed25519").chmod(0o644)
+    (ledger / ".mcp.json").write_text('{"mcpServers": {"counterpoint": {"command": "/gone"}}}')
+    (ledger / ".cursor").mkdir()
+    (ledger / ".cursor" / "mcp.json").write_text("{ broken")
+    connection = sqlite3.connect(folder / "ledger.db", isolation_level=None)
+    connection.execute("UPDATE heads SET time = '2999-01-01T00:00:00.000Z'")
+    connection.execute("UPDATE claims SET leased_until = '2020-01-01T00:00:00.000Z'")
+    connection.execute("DELETE FROM documents")
+    connection.close()
+    monkeypatch.setenv("PATH", str(ledger))
+    said = call("doctor", "--json")
+    found = verdicts(said)
+    assert said.code == 1
+    assert {name for name, verdict in found.items() if verdict == "fail"} == {
+        *("integrity", "key", "clock", "checkpoint", "claude", "cursor"),
+    }
+    assert found["git"] == found["leases"] == "warn"
+    for check in said.json["checks"]:
+        assert bool(check["advice"]) == (check["verdict"] != "ok"), check
+
+
+@pytest.mark.e2e
+def test_a_ledger_that_was_cut_off_is_seen_at_its_checkpoint(call, ledger):
+    """The anchor vouches for more than there is."""
+    call("audit", "verify")
+    connection = sqlite3.connect(ledger / ".counterpoint" / "ledger.db", isolation_level=None)
+    connection.execute("UPDATE heads SET size = 5")
+    connection.close()
+    found = {one["name"]: one for one in call("doctor", "--json").json["checks"]}
+    assert found["checkpoint"]["verdict"] == "fail"
+    assert "6 of 5" in found["checkpoint"]["found"]
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("import sys; sys.exit('no licence')", "no licence"),
+        ("print('not json', flush=True); import time; time.sleep(60)", "not JSON"),
+        ("print('[1]')", "without an answer"),
+        ("import sys; sys.stdin.read(1)", "without an answer"),
+    ],
+)
+def test_a_server_that_does_not_answer_is_told_in_words(place, script, words):
+    """It ends, it talks nonsense, it says nothing: each is an answer, none hangs."""
+    found = start_server([sys.executable, "-c", script], place, patience=3)
+    assert isinstance(found, str)
+    assert words in found
+
+
+@pytest.mark.e2e
+def test_a_server_that_hangs_is_given_up(place):
+    """After the patience is spent it is ended."""
+    script = "import sys; sys.stdin.readlines()"
+    found = start_server([sys.executable, "-c", script], place, patience=0.3)
+    assert found == "no answer within 0.3 s"
+
+
+@pytest.mark.e2e
+def test_the_list_is_measured_as_it_comes(place):
+    """Tools and bytes are counted."""
+    line = '{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"a"},{"name":"b"}]}}'
+    found = start_server([sys.executable, "-c", f"print({line!r})"], Path.cwd(), patience=10)
+    assert isinstance(found, Started)
+    assert (found.tools, found.size) == (2, len('{"tools":[{"name":"a"},{"name":"b"}]}'))

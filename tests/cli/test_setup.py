@@ -1,0 +1,342 @@
+"""Setting a project up: what is written, what is left, what is shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ALL = ("claude", "codex", "cursor", "vscode", "gemini")
+EVERY = [word for name in ALL for word in ("--client", name)]
+
+THEIRS = {
+    ".mcp.json": """{
+    "mcpServers": {
+        "other":   { "command": "other", "args": [ "a",
+            "b" ] }
+    },
+    "more": [1, 2,   3]
+}
+""",
+    ".codex/config.toml": """# The house's own settings
+model = "x"   # keep this
+
+[mcp_servers.other]
+command = "other"
+args = ["a"]
+
+[features]
+plugins = false
+""",
+    ".cursor/mcp.json": '{"mcpServers": {"other": {"url": "http://127.0.0.1:1/"}}}',
+    ".vscode/mcp.json": """{
+\t// our own servers
+\t"servers": {
+\t\t"other": { "type": "stdio", "command": "other" }, // the best one
+\t\t/* "third": {}, */
+\t},
+\t"inputs": []
+}
+""",
+    ".gemini/settings.json": '{\r\n  "theme": "dark"\r\n}\r\n',
+    "AGENTS.md": "# Rules\n\nBe kind.\n",
+}
+
+OURS = {
+    ".mcp.json": """{
+    "mcpServers": {
+        "other":   { "command": "other", "args": [ "a",
+            "b" ] },
+        "counterpoint": {
+            "type": "stdio",
+            "command": "counterpoint",
+            "args": [
+                "mcp",
+                "--agent",
+                "claude"
+            ]
+        }
+    },
+    "more": [1, 2,   3]
+}
+""",
+    ".codex/config.toml": """# The house's own settings
+model = "x"   # keep this
+
+[mcp_servers.other]
+command = "other"
+args = ["a"]
+
+[features]
+plugins = false
+
+[mcp_servers.counterpoint]
+command = "counterpoint"
+args = ["mcp", "--agent", "codex"]
+required = true
+""",
+    ".cursor/mcp.json": (
+        '{"mcpServers": {"other": {"url": "http://127.0.0.1:1/"}, "counterpoint": '
+        '{"type": "stdio", "command": "counterpoint", "args": ["mcp", "--agent", "cursor"]}}}'
+    ),
+    ".vscode/mcp.json": """{
+\t// our own servers
+\t"servers": {
+\t\t"other": { "type": "stdio", "command": "other" }, // the best one
+\t\t"counterpoint": {
+\t\t\t"type": "stdio",
+\t\t\t"command": "counterpoint",
+\t\t\t"args": [
+\t\t\t\t"mcp",
+\t\t\t\t"--agent",
+\t\t\t\t"vscode"
+\t\t\t]
+\t\t},
+\t\t/* "third": {}, */
+\t},
+\t"inputs": []
+}
+""",
+    ".gemini/settings.json": (
+        '{\r\n  "theme": "dark",\r\n  "mcpServers": {\r\n    "counterpoint": {\r\n'
+        '      "command": "counterpoint",\r\n      "args": [\r\n        "mcp",\r\n'
+        '        "--agent",\r\n        "gemini"\r\n      ]\r\n    }\r\n  }\r\n}\r\n'
+    ),
+}
+
+
+@pytest.fixture
+def project(place: Path) -> Path:
+    """A git repository in which nobody has set anything up."""
+    subprocess.run(["git", "init", "-q"], cwd=place, check=True)
+    return place
+
+
+@pytest.fixture
+def installed(project: Path) -> Path:
+    """The same, with `counterpoint` on the PATH."""
+    return with_program(project, "counterpoint")
+
+
+def with_program(folder: Path, name: str) -> Path:
+    """Put a program on the PATH."""
+    program = Path(os.environ["PATH"]) / name
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    return folder
+
+
+def written(folder: Path) -> dict[str, str]:
+    """Answer the texts of all files but git's and the ledger's."""
+    hidden = {".git", ".counterpoint"}
+    files = (path for path in folder.rglob("*") if path.is_file())
+    names = {str(path.relative_to(folder)): path for path in files}
+    return {
+        name: path.read_bytes().decode()
+        for name, path in names.items()
+        if Path(name).parts[0] not in hidden
+    }
+
+
+def furnish(folder: Path) -> None:
+    """Write the configuration that others have."""
+    for name, text in THEIRS.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(text.encode())
+
+
+def test_what_others_wrote_stays_byte_for_byte(call, installed):
+    """Comments, odd spacing, line ends and other servers are as they were; ours is added."""
+    furnish(installed)
+    said = call("init", "--yes")
+    assert said.code == 0
+    found = written(installed)
+    assert {name: found[name] for name in OURS} == OURS
+    assert found["AGENTS.md"].startswith(THEIRS["AGENTS.md"])
+    assert set(found) == set(THEIRS)
+
+
+def test_a_second_run_changes_nothing(call, installed):
+    """It says so, file by file."""
+    furnish(installed)
+    call("init", "--yes")
+    before = written(installed)
+    said = call("init")
+    assert said.code == 0
+    assert said.out.count("nothing to change.") == 6
+    assert "There is nothing to change" in said.out
+    assert written(installed) == before
+
+
+def test_fresh_files_are_what_each_client_reads(call, installed):
+    """The entry stands where the client looks for it, with all that it needs."""
+    assert call("init", "--yes", *EVERY).code == 0
+    entry = {"command": "counterpoint", "args": ["mcp", "--agent", "claude"], "type": "stdio"}
+    claude = json.loads((installed / ".mcp.json").read_text())
+    assert claude == {"mcpServers": {"counterpoint": entry}}
+    vscode = json.loads((installed / ".vscode" / "mcp.json").read_text())
+    assert vscode["servers"]["counterpoint"]["args"][-1] == "vscode"
+    codex = tomllib.loads((installed / ".codex" / "config.toml").read_text())
+    assert codex["mcp_servers"]["counterpoint"]["required"] is True
+    assert set(written(installed)) == {*OURS, "AGENTS.md"}
+
+
+def test_the_ledger_is_made_and_hidden_from_git(call, project):
+    """It is there, and git sees nothing of it."""
+    said = call("init", "--yes")
+    assert "Made the ledger" in said.out
+    assert (project / ".counterpoint" / "ledger.db").exists()
+    assert (project / ".counterpoint" / ".gitignore").exists()
+    assert call("status", "--json").json["project"]["id"] == "harbour"
+
+
+def test_a_dry_run_shows_all_and_writes_nothing(call, installed):
+    """The differences are those of the real run."""
+    furnish(installed)
+    before = written(installed)
+    said = call("init", "--dry-run")
+    assert said.code == 0
+    assert "+++ b/.mcp.json" in said.out
+    assert "would be made" in said.out
+    assert written(installed) == before
+    assert not (installed / ".counterpoint").exists()
+
+
+def test_with_nobody_to_ask_nothing_is_written(call, installed):
+    """Not even the ledger; the way to go on is named."""
+    furnish(installed)
+    before = written(installed)
+    said = call("init")
+    assert said.code == 2
+    assert "--yes" in said.err
+    assert written(installed) == before
+    assert not (installed / ".counterpoint").exists()
+
+
+def test_only_clients_that_are_found_are_configured(call, installed):
+    """A folder of the project, a program on the PATH, a folder of the home: each is a trace."""
+    assert call("init", "--yes").out.count("Wrote") == 1
+    (installed / ".cursor").mkdir()
+    with_program(installed, "gemini")
+    home = Path(os.environ["HOME"])
+    (home / ".codex").mkdir(parents=True)
+    assert call("init", "--yes").code == 0
+    assert set(written(installed)) == {
+        *(".cursor/mcp.json", ".gemini/settings.json", ".codex/config.toml", "AGENTS.md"),
+    }
+
+
+def test_without_a_program_on_the_path_its_place_is_named(call, project):
+    """The interpreter that runs now, by its absolute path."""
+    call("init", "--yes", "--client", "claude")
+    entry = json.loads((project / ".mcp.json").read_text())["mcpServers"]["counterpoint"]
+    assert Path(entry["command"]).is_absolute()
+    assert entry["args"] == ["-m", "counterpoint", "mcp", "--agent", "claude"]
+
+
+def test_an_entry_that_its_owner_changed_is_left(call, installed):
+    """Other arguments and variables are theirs to choose, as long as the program is there."""
+    path = installed / ".mcp.json"
+    mine = '{"mcpServers": {"counterpoint": {"command": "sh", "args": ["-c", "x"], "env": {}}}}'
+    path.write_text(mine)
+    call("init", "--yes")
+    assert path.read_text() == mine
+
+
+def test_an_entry_that_leads_nowhere_is_mended(call, installed):
+    """The command is set right; what else the entry has stays."""
+    path = installed / ".mcp.json"
+    path.write_text(
+        '{"mcpServers": {"counterpoint": {"command": "/gone/counterpoint", "env": {"A": "b"}},'
+        ' "other": {"command": "x"}}}'
+    )
+    (installed / ".codex").mkdir()
+    toml = installed / ".codex" / "config.toml"
+    toml.write_text(
+        '[mcp_servers.counterpoint]\ncommand = "/gone"\nargs = []\nstartup_timeout_sec = 5\n\n[x]\ny = 1\n'
+    )
+    assert call("init", "--yes").code == 0
+    servers = json.loads(path.read_text())["mcpServers"]
+    assert servers["counterpoint"]["command"] == "counterpoint"
+    assert servers["counterpoint"]["env"] == {"A": "b"}
+    assert servers["other"] == {"command": "x"}
+    found = tomllib.loads(toml.read_text())
+    assert found["mcp_servers"]["counterpoint"]["command"] == "counterpoint"
+    assert found["mcp_servers"]["counterpoint"]["startup_timeout_sec"] == 5
+    assert found["x"] == {"y": 1}
+
+
+@pytest.mark.parametrize(
+    "text", ["{ not json", '["a list"]', '{"mcpServers": "a text"}', "\udcff\udcfe"]
+)
+def test_a_file_that_cannot_be_edited_is_shown_not_touched(call, installed, text):
+    """What to add by hand is printed; the rest is done."""
+    path = installed / ".mcp.json"
+    path.write_bytes(text.encode(errors="surrogateescape"))
+    before = path.read_bytes()
+    said = call("init", "--yes", "--client", "claude")
+    assert said.code == 0
+    assert "by hand" in said.out
+    assert '"counterpoint": {' in said.out
+    assert path.read_bytes() == before
+    assert (installed / "AGENTS.md").exists()
+
+
+def test_a_link_that_leads_out_of_the_project_is_not_written_through(call, installed, tmp_path):
+    """A file elsewhere is never changed."""
+    target = tmp_path / "shared.json"
+    target.write_text("{}")
+    (installed / ".mcp.json").symlink_to(target)
+    assert "link" in call("init", "--yes").out
+    assert target.read_text() == "{}"
+
+
+def test_a_link_inside_the_project_stays_a_link(call, installed):
+    """Its target is edited, with the mode it had."""
+    target = installed / "shared.json"
+    target.write_text("{}")
+    target.chmod(0o600)
+    (installed / ".mcp.json").symlink_to("shared.json")
+    assert call("init", "--yes").code == 0
+    assert (installed / ".mcp.json").is_symlink()
+    assert "counterpoint" in target.read_text()
+    assert target.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_word_to_agents_is_short_and_stands_in_each_guide(call, installed):
+    """Both files have it if both are there; ours is replaced in its place, at most 12 lines."""
+    (installed / "CLAUDE.md").write_text("Mine.\n")
+    old = "First.\n<!-- counterpoint:begin -->\nold\n<!-- counterpoint:end -->\nLast.\n"
+    (installed / "AGENTS.md").write_text(old)
+    call("init", "--yes")
+    found = written(installed)
+    assert found["AGENTS.md"].startswith("First.\n<!-- counterpoint:begin -->\n## ")
+    assert found["AGENTS.md"].endswith("<!-- counterpoint:end -->\nLast.\n")
+    assert found["CLAUDE.md"].startswith("Mine.\n\n<!-- counterpoint:begin -->\n")
+    assert found["AGENTS.md"].count("\n") - 2 <= 12
+
+
+@pytest.mark.parametrize("kind", ["link", "include"])
+def test_a_guide_that_leads_to_the_other_is_not_written_twice(call, installed, kind):
+    """One section serves both files."""
+    (installed / "AGENTS.md").write_text("Rules.\n")
+    if kind == "link":
+        (installed / "CLAUDE.md").symlink_to("AGENTS.md")
+    else:
+        (installed / "CLAUDE.md").write_text("@AGENTS.md\n")
+    call("init", "--yes")
+    assert (installed / "AGENTS.md").read_text().count("counterpoint:begin") == 1
+    assert (kind == "link") or (installed / "CLAUDE.md").read_text() == "@AGENTS.md\n"
+
+
+def test_a_folder_without_git_works_and_is_told(call, place):
+    """Evidence will be weaker; that is said."""
+    said = call("init", "--yes")
+    assert said.code == 0
+    assert "git" in said.err
+    assert call("status").code == 0

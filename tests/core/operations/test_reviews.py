@@ -1,0 +1,207 @@
+"""Handing in and judging: who may, when, and what of."""
+
+from __future__ import annotations
+
+import pytest
+
+from counterpoint.core.model.asks import Edit, Judgment, Report
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.journal import Submission, Verdict
+from counterpoint.core.model.work import Gate
+from counterpoint.kernel.canonical import text_digest
+from counterpoint.kernel.errors import (
+    Conflict,
+    Forbidden,
+    GateClosed,
+    InvalidInput,
+    NotFound,
+    PathOutside,
+    StaleVersion,
+)
+
+DONE = Report(outcome="done", summary="it works")
+YES = Judgment(approves=True, reason="good")
+NO = Judgment(approves=False, reason="bad", fixes=("mend it",))
+
+
+@pytest.fixture
+def ids(studio, ada):
+    """Give a plan with a reviewed phase over one reviewed task, and a file to hand in."""
+    studio.tree.write("out.md", "text")
+    text = "# Plan\n## One\n- review: yes\n- artifact: yes\n- [ ] A\n  - review: yes\n"
+    return {i.title: i.id for i in ada.plans.create(ada.plans.read(text)).items}
+
+
+def finish(core, item):
+    """Start and finish a task."""
+    return core.tasks.finish(item, core.claims.start(item).claim.token, DONE).item
+
+
+def test_a_phase_goes_from_its_work_over_its_review_to_done(studio, ada, bob, ids):
+    """Task finished and approved, phase handed in and approved, plan closed."""
+    studio.refuses(GateClosed, lambda: ada.reviews.submit(ids["One"], "out.md", "early"))
+    assert finish(ada, ids["A"]).status == "review"
+    assert bob.reviews.review(ids["A"], YES).item.status == "done"
+    found = ada.reviews.submit(ids["One"], "./out.md", "see")
+    assert (found.item.status, [g.name for g in found.closed]) == ("review", ["review"])
+    kept = ada.overview.find(Submission, "demo-s1")
+    assert (kept.path, kept.sha256, kept.size) == ("out.md", text_digest("text"), 4)
+    entry = studio.last()
+    assert (entry.action, entry.subject) == ("phase.submitted", ids["One"])
+    assert entry.facts["submission"] == "demo-s1"
+    judged = bob.reviews.review(ids["One"], Judgment(approves=True, reason="good",
+                                                     subject=text_digest("text")[:10]))  # fmt: skip
+    assert (judged.item.status, judged.closed) == ("done", ())
+    assert ada.items.get(ids["Plan"]).status == "done"
+    assert ada.overview.find(Gate, ids["One"], "review").proof == judged.verdict.id
+    entry = studio.last()
+    assert (entry.action, entry.facts["verdict"]) == ("item.approved", "demo-v2")
+    studio.refuses(Conflict, lambda: bob.reviews.review(ids["One"], YES))
+    studio.refuses(Conflict, lambda: ada.reviews.submit(ids["One"], "", "again"))
+
+
+def test_who_did_the_work_cannot_judge_it(studio, ada, ids):
+    """By session or by name; who has it in hand neither; a person by the session only."""
+    item = ids["A"]
+    ada.claims.start(item)
+    studio.refuses(Forbidden, lambda: ada.reviews.review(item, YES))
+    ada.tasks.finish(item, 1, DONE)
+    studio.refuses(Forbidden, lambda: ada.reviews.review(item, YES))
+    same_name = studio.core("ada")
+    studio.refuses(Forbidden, lambda: same_name.reviews.review(item, NO))
+    same_session = studio.core("other", session=ada.caller.actor.session)
+    studio.refuses(Forbidden, lambda: same_session.reviews.review(item, YES))
+    namesake = studio.core("ada", kind="human")
+    assert namesake.reviews.review(item, YES).item.status == "done"
+    ada.reviews.submit(ids["One"], "out.md", "see")
+    studio.refuses(Forbidden, lambda: ada.reviews.review(ids["One"], YES))
+
+
+def test_nothing_is_approved_before_it_is_handed_in(studio, ada, bob, ids):
+    """An approval in advance would be an approval of nothing."""
+    studio.refuses(Conflict, lambda: bob.reviews.review(ids["A"], YES))
+    studio.refuses(Conflict, lambda: bob.reviews.review(ids["One"], YES))
+    ada.claims.start(ids["A"])
+    studio.refuses(Conflict, lambda: bob.reviews.review(ids["A"], YES))
+    ada.tasks.finish(ids["A"], 1, DONE)
+    assert bob.reviews.review(ids["A"], YES).item.status == "done"
+
+
+def test_what_asks_for_no_review_may_be_praised_at_any_time(ada, bob):
+    """Without a review gate a verdict opens nothing."""
+    item = ada.plans.create(ada.plans.read("# P\n- [ ] A\n")).ready[0]
+    assert bob.reviews.review(item, YES).item.status == "open"
+    assert len(bob.overview.rows(Verdict, item=item)) == 1
+
+
+def test_a_rejection_reopens_with_its_fixes(studio, ada, bob, ids):
+    """The gate closes again, the task is open again, and the verdict tells what to mend."""
+    finish(ada, ids["A"])
+    judged = bob.reviews.review(ids["A"], NO)
+    assert judged.item.status == "open"
+    assert [g.name for g in judged.closed] == ["review"]
+    assert (judged.verdict.fixes, judged.verdict.decision) == (("mend it",), "reject")
+    assert studio.last().action == "item.rejected"
+    finish(ada, ids["A"])
+    bob.reviews.review(ids["A"], YES)
+    bob.reviews.review(ids["A"], NO)
+    assert ada.items.get(ids["A"]).status == "open"
+    assert ada.overview.find(Gate, ids["A"], "review").status == "closed"
+
+
+def test_a_rejection_is_heard_while_the_work_goes_on(ada, bob, ids):
+    """The claim stays with the worker; a phase is sent back to its work."""
+    ada.claims.start(ids["A"])
+    assert bob.reviews.review(ids["A"], NO).item.status == "active"
+    assert len(ada.overview.held()) == 1
+    ada.tasks.finish(ids["A"], 1, DONE)
+    bob.reviews.review(ids["A"], YES)
+    ada.reviews.submit(ids["One"], "out.md", "see")
+    assert bob.reviews.review(ids["One"], NO).item.status == "active"
+    assert bob.reviews.review(ids["One"], NO).item.status == "active"
+
+
+def test_a_met_review_is_closed_by_a_rejection_that_moves_nothing(ada, bob, ids):
+    """Approved, but another gate still holds it: the approval can be taken back."""
+    finish(ada, ids["A"])
+    bob.reviews.review(ids["A"], YES)
+    bob.reviews.review(ids["One"], YES)
+    assert ada.overview.find(Gate, ids["One"], "review").status == "met"
+    bob.reviews.review(ids["One"], NO)
+    gate = ada.overview.find(Gate, ids["One"], "review")
+    assert (gate.status, gate.reason) == ("closed", "rejected by demo-v3")
+
+
+def test_an_approval_is_of_what_lies_there(studio, ada, bob, ids):
+    """Another hash is stale, too short a one says nothing, a commit serves as well."""
+    commit = studio.tree.commit()
+    finish(ada, ids["A"])
+    bob.reviews.review(ids["A"], Judgment(approves=True, reason="so", subject=commit[:7]))
+    ada.reviews.submit(ids["One"], "out.md", "see")
+    seen = Judgment(approves=True, reason="so", subject=text_digest("text"))
+    studio.tree.write("out.md", "changed")
+    fault = studio.refuses(StaleVersion, lambda: bob.reviews.review(ids["One"], seen))
+    assert fault.facts["current"] == [text_digest("changed"), commit]
+    short = Judgment(approves=True, reason="so", subject=text_digest("changed")[:6])
+    studio.refuses(InvalidInput, lambda: bob.reviews.review(ids["One"], short))
+    del studio.tree.files["out.md"]
+    studio.refuses(NotFound, lambda: bob.reviews.review(ids["One"], YES))
+    rejected = bob.reviews.review(ids["One"], NO)
+    assert rejected.verdict.subject == text_digest("text")
+
+
+def test_a_submission_that_comes_in_between_makes_a_verdict_stale(studio, ada, bob, ids):
+    """The reviewer looked at the one before."""
+    finish(ada, ids["A"])
+    bob.reviews.review(ids["A"], YES)
+    ada.reviews.submit(ids["One"], "out.md", "first")
+    digest, calls = studio.tree.digest, []
+
+    def digest_slowly(root, path):
+        calls.append(path)
+        if len(calls) == 1:
+            ada.reviews.submit(ids["One"], "out.md", "second")
+            before.append(studio.image())
+        return digest(root, path)
+
+    before: list = []
+    studio.tree.digest = digest_slowly
+    with pytest.raises(StaleVersion, match="anew"):
+        bob.reviews.review(ids["One"], YES)
+    assert studio.image() == before[0]
+
+
+def test_a_part_without_gates_closes_when_it_is_handed_in(ada, ids):
+    """Nothing holds it back; without a path the commit alone is handed in."""
+    made = ada.plans.create(ada.plans.read("# P\n## One\n"))
+    found = ada.reviews.submit(made.items[1].id, "", "nothing to do")
+    assert (found.item.status, found.submission.sha256) == ("done", "")
+    assert ada.items.get(made.root.id).status == "done"
+
+
+def test_a_part_that_is_in_review_may_be_handed_in_again(ada, bob, ids):
+    """It stays in review, with the later submission."""
+    finish(ada, ids["A"])
+    bob.reviews.review(ids["A"], YES)
+    for number in (1, 2):
+        found = ada.reviews.submit(ids["One"], "out.md", "see")
+        assert (found.item.status, found.submission.number) == ("review", number)
+
+
+def test_a_handed_in_path_stays_inside(studio, ada, ids):
+    """Nothing from elsewhere becomes an artifact."""
+    studio.refuses(PathOutside, lambda: ada.reviews.submit(ids["One"], "../x", "s"))
+    studio.refuses(NotFound, lambda: ada.reviews.submit(ids["One"], "none.md", "s"))
+
+
+def test_new_work_below_a_task_in_review_keeps_it_open(ada, bob, ids):
+    """An approval does not close it over work that came after."""
+    made = ada.plans.create(ada.plans.read("# P\n- [ ] A\n  - review: yes\n"))
+    item = made.items[1].id
+    finish(ada, item)
+    sub = ada.plans.create(Draft(kind="task", title="Sub"), item)
+    with pytest.raises(Conflict):
+        bob.reviews.review(item, YES)
+    ada.items.edit(item, Edit(waive=("review",), reason="so"))
+    assert ada.items.get(item).status == "review"
+    assert ada.items.get(sub.root.id).status == "open"

@@ -1,0 +1,187 @@
+"""The end of work: outcomes, measured evidence, and the gates that hold it back."""
+
+from __future__ import annotations
+
+import pytest
+
+from counterpoint.core.model.asks import Check, Edit, Report
+from counterpoint.core.model.journal import Outcome, StartPoint
+from counterpoint.core.model.work import Criterion
+from counterpoint.kernel import canonical
+from counterpoint.kernel.errors import ClaimLost, GateClosed, InvalidInput, NotFound
+
+DONE = Report(outcome="done", summary="it works")
+
+
+@pytest.fixture
+def claim(studio, ada):
+    """Give what makes a task of some Markdown lines and starts it."""
+
+    def begin(*lines):
+        text = "# Plan\n- [ ] A\n" + "".join(f"  - {line}\n" for line in lines)
+        item = ada.plans.create(ada.plans.read(text)).items[1].id
+        return item, ada.claims.start(item).claim.token
+
+    return begin
+
+
+def test_a_finish_keeps_words_and_measured_evidence(studio, ada, claim):
+    """What the agent says, what the tree says, and who it was."""
+    studio.tree.write("old", "1")
+    studio.tree.commit()
+    item, token = claim("accept: one", "accept: two")
+    studio.tree.write("new", "2")
+    commit = studio.tree.commit()
+    report = Report(
+        outcome="done", summary="s", achievements=("a",), limitations=("l",), next_steps=("n",),
+        met=(0,),
+    )  # fmt: skip
+    found = ada.tasks.finish(item, token, report)
+    assert (found.item.status, found.parent.status) == ("done", "done")
+    assert (found.measured.file_count, found.measured.commits) == (1, (commit,))
+    outcome = ada.overview.find(Outcome, item, token)
+    assert outcome == found.outcome
+    assert (outcome.session, outcome.agent) == (ada.caller.actor.session, "ada")
+    assert (outcome.achievements, outcome.next_steps) == (("a",), ("n",))
+    evidence = canonical.load(outcome.evidence)
+    assert evidence["files"] == [{"path": "new", "kind": "added", "insertions": 1, "deletions": 0}]
+    assert outcome.remarks == ("acceptance not marked as met: two",)
+    assert [ada.overview.find(Criterion, item, n).met for n in (0, 1)] == [True, False]
+    entry = studio.last()
+    assert (entry.action, entry.subject) == ("task.finished", item)
+    assert entry.facts == {"outcome": "done", "files": 1, "commits": 1}
+    assert ada.overview.held() == ()
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status", "action"),
+    [("partial", "open", "task.put_back"), ("failed", "failed", "task.failed"),
+     ("skipped", "skipped", "task.skipped")],
+)  # fmt: skip
+def test_each_outcome_has_its_state_and_its_action(studio, ada, claim, outcome, status, action):
+    """Only done asks the gates of the item."""
+    item, token = claim("verify: false", "accept: one")
+    found = ada.tasks.finish(item, token, Report(outcome=outcome, summary="so"))
+    assert found.item.status == status
+    assert studio.last().action == action
+    assert found.outcome.remarks == ("no file changed since the start",)
+
+
+def test_the_same_finish_again_answers_the_same(studio, ada, bob, claim):
+    """A retry without a key writes nothing; other words or another session are refused."""
+    item, token = claim()
+    first = ada.tasks.finish(item, token, DONE)
+    before = studio.image()
+    again = ada.tasks.finish(item, token, DONE)
+    assert studio.image() == before
+    assert (again.outcome, again.item, again.parent) == (first.outcome, first.item, first.parent)
+    assert (again.measured, again.released) == (None, ())
+    other = Report(outcome="done", summary="other words")
+    with pytest.raises(Exception, match="has ended"):
+        ada.tasks.finish(item, token, other)
+    studio.refuses(ClaimLost, lambda: bob.tasks.finish(item, token, DONE))
+
+
+def test_a_retry_of_a_finish_with_a_secret_in_it_is_known_again(studio, ada, claim):
+    """What was kept is masked; the retry is compared as it would be kept."""
+    item, token = claim()
+    report = Report(outcome="done", summary="used AKIAABCDEFGHIJKLMNOP for it")
+    assert ada.tasks.finish(item, token, report).outcome.summary
+    assert ada.tasks.finish(item, token, report).measured is None
+
+
+def test_done_is_refused_while_a_check_is_closed(studio, ada, claim):
+    """The refusal names each gate and what opens it."""
+    item, token = claim("verify: make test", "artifact: yes")
+    fault = studio.refuses(GateClosed, lambda: ada.tasks.finish(item, token, DONE))
+    assert fault.facts == {"gates": ["artifact", "check-1"]}
+    assert "`submit` its artifact" in fault.hint
+    ada.gates.verify(Check(item=item), token)
+    studio.tree.write("out.md", "text")
+    ada.reviews.submit(item, "./out.md", "here", token)
+    assert ada.tasks.finish(item, token, DONE).item.status == "done"
+
+
+def test_done_goes_to_review_if_a_review_is_asked_for(ada, claim):
+    """The claim ends, the item waits for its verdict."""
+    item, token = claim("review: yes")
+    found = ada.tasks.finish(item, token, DONE)
+    assert found.item.status == "review"
+    assert found.released == ()
+
+
+def test_a_check_that_passed_before_the_last_edit_does_not_count(studio, ada, claim):
+    """Inside the item's areas; a file committed as it was checked is no edit."""
+    item, token = claim("verify: make test", "areas: src")
+    studio.tree.write("src/a", "1")
+    ada.gates.verify(Check(item=item), token)
+    studio.tree.write("src/a", "2")
+    fault = studio.refuses(GateClosed, lambda: ada.tasks.finish(item, token, DONE))
+    assert fault.facts == {"edited": ["src/a"]}
+    ada.gates.verify(Check(item=item), token)
+    studio.tree.write("docs/b", "elsewhere")
+    studio.tree.commit()
+    assert ada.tasks.finish(item, token, DONE).item.status == "done"
+
+
+def test_a_checked_file_that_is_gone_is_an_edit(studio, ada, claim):
+    """Deleting what was checked is one more change."""
+    item, token = claim("verify: make test", "areas: src")
+    studio.tree.write("src/a", "1")
+    ada.gates.verify(Check(item=item), token)
+    del studio.tree.files["src/a"]
+    studio.refuses(GateClosed, lambda: ada.tasks.finish(item, token, DONE))
+
+
+def test_remarks_say_what_the_evidence_does_not_show(studio, ada, claim):
+    """Tests that nobody ran, files outside, work that is not committed."""
+    item, token = claim("areas: src")
+    studio.tree.commit()
+    studio.tree.write("else/where", "1")
+    report = Report(outcome="done", summary="All tests are green")
+    remarks = ada.tasks.finish(item, token, report).outcome.remarks
+    assert "1 of 1 changed files lie outside the areas: else/where" in remarks
+    assert "1 changed files are not committed: else/where" in remarks
+    assert any("no receipt shows it" in remark for remark in remarks)
+
+
+def test_tests_that_ran_here_need_no_remark(studio, ada, claim):
+    """A receipt with exit code 0 shows them."""
+    item, token = claim("verify: make test")
+    ada.gates.verify(Check(item=item), token)
+    report = Report(outcome="done", summary="All tests pass")
+    assert ada.tasks.finish(item, token, report).outcome.remarks == (
+        "no file changed since the start",
+    )
+
+
+def test_a_redacted_start_point_is_a_warning(studio, ada, claim):
+    """What is gone on purpose is not measured as deleted without a word."""
+    studio.tree.write("src/a", "1")
+    item, token = claim()
+    with studio.store.writing("demo") as writing:
+        files = next(writing.table(StartPoint))[6]
+        writing.forget(files)
+    found = ada.tasks.finish(item, token, DONE)
+    assert "the start snapshot was redacted" in found.outcome.remarks
+
+
+def test_wrong_finishes_are_refused(studio, ada, claim):
+    """No such acceptance sentence, no such item."""
+    item, token = claim("accept: one")
+    wrong = Report(outcome="done", summary="s", met=(1,))
+    studio.refuses(InvalidInput, lambda: ada.tasks.finish(item, token, wrong))
+    studio.refuses(NotFound, lambda: ada.tasks.finish("demo-99", 1, DONE))
+
+
+def test_a_start_point_that_is_gone_is_named(studio, ada, person, claim):
+    """A damaged store is told, not crashed on."""
+    item, token = claim()
+    person.items.edit(item, Edit(title="B"))
+    with studio.store.writing("demo") as writing:
+        kept = next(writing.table(StartPoint))
+        writing.drop(StartPoint, {"item": item, "token": token})
+    studio.refuses(NotFound, lambda: ada.tasks.finish(item, token, DONE))
+    with studio.store.writing("demo") as writing:
+        names = ("project", "item", "token", "method", "commit", "branch", "files", "taken_at")
+        writing.put(StartPoint, dict(zip(names, kept, strict=True)))

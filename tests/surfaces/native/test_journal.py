@@ -1,0 +1,118 @@
+"""The tool `note`: writing down, and resolving blockers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+KINDS = ["decision", "finding", "learning", "blocker", "milestone", "comment", "thought"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_note_of_every_kind_is_kept(ada: Any, plan: dict[str, str], kind: str) -> None:
+    """With its text, tags and files, as one entry of the ledger."""
+    before = ada.ledger_size
+    text = "First line\nSecond line"
+    record = ada.does(
+        "note", kind=kind, text=text, id=plan["Notes"], tags=["a"], files=["README.md"]
+    )["record"]
+    assert (record["kind"], record["title"], record["item"]) == (kind, "First line", plan["Notes"])
+    shown = ada.does("show", id=record["id"])
+    assert shown["text"] == text
+    assert (shown["tags"], shown["files"]) == (["a"], ["README.md"])
+    assert ada.ledger_size == before + 1
+    assert ada.last_entry.action == f"{kind}.recorded"
+
+
+def test_a_blocker_holds_its_item_back_until_resolved(ada: Any, plan: dict[str, str]) -> None:
+    """Resolving it makes the item ready again."""
+    record = ada.does("note", kind="blocker", text="No key", id=plan["Notes"])["record"]
+    assert ada.is_refused("start", id=plan["Notes"])["error"] == "not_ready"
+    done = ada.does("note", kind="blocker", text="Found it", resolves=record["id"])["record"]
+    assert done["status"] == "resolved"
+    assert ada.does("show", id=record["id"])["resolution"] == "Found it"
+    ada.does("start", id=plan["Notes"])
+
+
+def test_resolving_twice_changes_nothing(ada: Any, plan: dict[str, str]) -> None:
+    """The first resolution stays."""
+    record = ada.does("note", kind="blocker", text="No key", id=plan["Notes"])["record"]["id"]
+    ada.does("note", kind="blocker", text="first", resolves=record)
+    before = ada.ledger_size
+    ada.does("note", kind="blocker", text="second", resolves=record)
+    assert ada.ledger_size == before
+    assert ada.does("show", id=record)["resolution"] == "first"
+
+
+@pytest.mark.parametrize("more", [{"kind": "comment"}, {"title": "x"}, {"tags": ["x"]}])
+def test_a_resolution_takes_nothing_else(
+    ada: Any, plan: dict[str, str], more: dict[str, Any]
+) -> None:
+    """What would be lost is refused."""
+    record = ada.does("note", kind="blocker", text="No key", id=plan["Notes"])["record"]["id"]
+    arguments = {"kind": "blocker", "text": "x", "resolves": record, **more}
+    assert ada.is_refused("note", **arguments)["kind"] == "invalid"
+
+
+def test_only_a_blocker_can_be_resolved(ada: Any) -> None:
+    """A comment has nothing to resolve."""
+    record = ada.does("note", kind="comment", text="hello")["record"]["id"]
+    ada.is_refused("note", kind="blocker", text="x", resolves=record)
+
+
+@pytest.mark.parametrize("path", ["../outside", "/etc/passwd", "a/../../b"])
+def test_a_file_outside_the_root_is_refused(ada: Any, path: str) -> None:
+    """Paths stay in the project."""
+    assert ada.is_refused("note", kind="finding", text="x", files=[path])["error"] == "path_outside"
+
+
+def test_a_link_out_of_the_root_is_refused(workshop: Any, ada: Any) -> None:
+    """Links are followed before they are judged."""
+    (workshop.root / "link").symlink_to("/etc")
+    refusal = ada.is_refused("note", kind="finding", text="x", files=["link/passwd"])
+    assert refusal["error"] == "path_outside"
+
+
+def test_a_secret_never_reaches_the_ledger(ada: Any) -> None:
+    """Keys are masked before they are written."""
+    secret = "ghp_" + "a" * 36
+    record = ada.does("note", kind="finding", text=f"the key is {secret}")["record"]["id"]
+    assert secret not in ada.call("show", {"id": record}).text
+
+
+def test_a_note_on_an_item_that_is_not_there_is_refused(
+    workshop: Any, ada: Any, plan: dict[str, str]
+) -> None:
+    """Neither a wrong id nor one of another project."""
+    assert ada.is_refused("note", kind="comment", text="x", id="demo-99")["error"] == "not_found"
+    stranger = workshop.agent("sam", app=workshop.project("elsewhere"))
+    refusal = stranger.is_refused("note", kind="comment", text="x", id=plan["Notes"])
+    assert refusal["error"] == "not_found"
+
+
+def test_a_retry_with_its_key_writes_once(ada: Any) -> None:
+    """And other arguments under the key are refused."""
+    arguments = {"kind": "comment", "text": "once", "idempotency_key": "k"}
+    first = ada.does("note", **arguments)
+    size = ada.ledger_size
+    assert ada.does("note", **arguments) == first
+    assert ada.ledger_size == size
+    assert ada.is_refused("note", **{**arguments, "text": "twice"})["error"] == "key_reused"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"kind": "poem", "text": "x"},
+        {"kind": "comment"},
+        {"kind": "comment", "text": ""},
+        {"kind": "comment", "text": "x" * 20_001},
+        {"kind": "comment", "text": "x", "tags": ["x" * 101]},
+        {"kind": "comment", "text": "x", "body": "y"},
+        {"kind": "comment", "text": "x", "idempotency_key": "k" * 129},
+    ],
+)
+def test_a_note_that_cannot_be_kept_is_refused(ada: Any, arguments: dict[str, Any]) -> None:
+    """Wrong kinds, no text, too much text, unknown words."""
+    assert ada.is_refused("note", **arguments)["kind"] == "invalid"

@@ -1,0 +1,201 @@
+"""The tool `plan`: Markdown, trees, templates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+TREE = {
+    "title": "Launch",
+    "description": "All of it",
+    "items": [
+        {
+            "title": "Build",
+            "items": [
+                {
+                    "title": "Parser",
+                    "name": "parser",
+                    "areas": ["src"],
+                    "accept": ["it reads"],
+                    "verify": [["git", "status"]],
+                    "labels": ["core"],
+                    "priority": 0,
+                    "profile": "coder",
+                    "items": [{"title": "Numbers"}],
+                },
+                {"title": "Printer", "after": ["parser"]},
+            ],
+        },
+        {"title": "Ship", "review": True, "artifact": True, "kind": "phase"},
+    ],
+}
+
+
+def test_a_tree_becomes_items_in_one_entry(ada: Any) -> None:
+    """Kinds follow from the place; every word of a node arrives."""
+    before = ada.ledger_size
+    made = ada.does("plan", tree=TREE)
+    kinds = {item["title"]: item["kind"] for item in made["items"]}
+    assert kinds == {
+        "Launch": "plan",
+        "Build": "phase",
+        "Ship": "phase",
+        "Parser": "task",
+        "Printer": "task",
+        "Numbers": "task",
+    }
+    assert (made["count"], made["ready_count"]) == (6, 2)
+    ids = {item["title"]: item["id"] for item in made["items"]}
+    shown = ada.does("show", id=ids["Parser"])
+    assert shown["areas"] == ["src"]
+    assert shown["acceptance"][0]["text"] == "it reads"
+    assert shown["gates"][0]["command"] == "git status"
+    assert (shown["labels"], shown["priority"], shown["profile"]) == (["core"], 0, "coder")
+    assert [one["id"] for one in ada.does("show", id=ids["Printer"])["after"]] == [ids["Parser"]]
+    gates = ada.does("show", id=ids["Ship"])["gates"]
+    assert {gate["kind"] for gate in gates} == {"review", "artifact"}
+    assert ada.ledger_size == before + 1
+    assert (ada.last_entry.action, ada.last_entry.subject) == ("plan.created", made["root"])
+
+
+def test_markdown_and_back(ada: Any) -> None:
+    """What was made can be read as the plan that makes it."""
+    made = ada.does("plan", markdown="# P\n## One\n- [ ] A\n  - priority: 0\n- [x] B\n")
+    text = ada.does("show", id=made["root"], include=["markdown"])["markdown"]
+    assert "- [ ] A" in text
+    assert "- [x] B" in text
+
+
+def test_a_template_is_filled(ada: Any) -> None:
+    """Variables of the template; a wrong one is named."""
+    refusal = ada.is_refused("plan", template="bugfix", variables={"colour": "red"})
+    assert "colour" in refusal["message"]
+    needed = [
+        word.strip("'")
+        for word in refusal["message"].replace(";", " ").split()
+        if word.startswith("'") and "colour" not in word
+    ]
+    made = ada.does("plan", template="bugfix", variables=dict.fromkeys(needed, "Tabs"))
+    assert made["count"] > 1
+
+
+def test_a_dry_run_writes_nothing(ada: Any) -> None:
+    """What would be made, in order, and nothing is."""
+    before = ada.ledger_size
+    answer = ada.does("plan", tree=TREE, dry_run=True)
+    assert (answer["dry_run"], answer["count"]) == (True, 6)
+    assert answer["items"][0] == {"n": 0, "kind": "plan", "title": "Launch"}
+    assert ada.ledger_size == before
+    assert ada.does("list")["items"] == []
+
+
+def test_work_is_put_below_an_item(ada: Any, plan: dict[str, str]) -> None:
+    """A tree can extend another one."""
+    made = ada.does("plan", tree={"title": "More", "kind": "task"}, parent=plan["Build"])
+    shown = ada.does("show", id=made["root"])
+    assert (shown["parent"], shown["root"]) == (plan["Build"], plan["Launch"])
+
+
+def test_a_large_plan_answers_a_page(ada: Any) -> None:
+    """The counts, the first ids, and how to see the rest."""
+    tasks = "".join(f"- [ ] Task {number}\n" for number in range(400))
+    reply = ada.call("plan", {"markdown": f"# Large\n{tasks}"})
+    assert len(reply.text.encode()) <= 10_000
+    assert reply.answer["count"] == 401
+    assert reply.answer["ready_count"] == 400
+    assert f"root={reply.answer['root']}" in reply.answer["rest"]
+    dry = ada.call("plan", {"markdown": f"# Large\n{tasks}", "dry_run": True})
+    assert len(dry.text.encode()) <= 10_000
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"markdown": "# A\n", "tree": {"title": "A"}},
+        {"markdown": "# A\n", "template": "bugfix"},
+        {"markdown": "# A\n", "variables": {"a": "b"}},
+        {"variables": {"a": "b"}},
+    ],
+)
+def test_exactly_one_source_is_needed(ada: Any, arguments: dict[str, Any]) -> None:
+    """None or two of them are refused, and variables belong to a template."""
+    assert ada.is_refused("plan", **arguments)["error"] == "invalid_input"
+
+
+def test_faults_of_a_document_name_their_lines(ada: Any) -> None:
+    """All lines at fault, at once."""
+    refusal = ada.is_refused("plan", markdown="# P\n- [ ] A\n  - priority: 9\n  - aftr: b\n")
+    assert refusal["error"] == "malformed_document"
+    assert [fault["line"] for fault in refusal["faults"]] == [3, 4]
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+@pytest.mark.parametrize(
+    ("markdown", "error"),
+    [
+        ("# P\n- [ ] A {#a}\n  - after: b\n- [ ] B {#b}\n  - after: a\n", "cyclic_dependency"),
+        ("# P\n- [ ] A\n  - after: nowhere\n", "malformed_document"),
+        ("# P\n- [ ] A\n- [ ] A\n- [ ] B\n  - after: A\n", "malformed_document"),
+        ("no heading", "malformed_document"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_refused(
+    ada: Any, markdown: str, error: str, dry_run: bool
+) -> None:
+    """Circles, unknown and ambiguous names; a dry run says the same."""
+    assert ada.is_refused("plan", markdown=markdown, dry_run=dry_run)["error"] == error
+
+
+@pytest.mark.parametrize(
+    ("tree", "words"),
+    [
+        ({"titel": "A", "title": "B"}, "did you mean title"),
+        ({"title": ""}, "tree.title"),
+        ({}, "tree.title"),
+        ({"title": "A", "items": [{"title": "B", "priority": 7}]}, "tree.items[0].priority"),
+        ({"title": "A", "items": [{"title": "B", "verify": ["git"]}]}, "tree.items[0].verify[0]"),
+        ({"title": "A", "kind": "epic"}, "epic"),
+        ({"title": "A", "labels": "x"}, "must be a list"),
+        ([], "must be an object"),
+        ("# P", "must be an object"),
+    ],
+)
+def test_faults_of_a_tree_name_their_places(ada: Any, tree: Any, words: str) -> None:
+    """Where in the tree, what is wrong, and the nearest word."""
+    refusal = ada.is_refused("plan", tree=tree)
+    assert refusal["kind"] == "invalid"
+    assert words in refusal["message"]
+
+
+def test_a_parent_that_is_not_there_is_refused(
+    workshop: Any, ada: Any, plan: dict[str, str]
+) -> None:
+    """Neither a wrong id nor one of another project."""
+    stranger = workshop.agent("sam", app=workshop.project("elsewhere"))
+    stranger.is_refused("plan", markdown="# A\n", parent=plan["Build"])
+    ada.is_refused("plan", markdown="# A\n", parent="demo-99")
+
+
+def test_an_unknown_template_names_those_there_are(ada: Any) -> None:
+    """The hint lists them."""
+    refusal = ada.is_refused("plan", template="epic")
+    assert refusal["error"] == "not_found"
+    assert "bugfix" in refusal["hint"]
+
+
+@pytest.mark.parametrize("name", ["../secret", "a/b", "A", ".."])
+def test_a_template_name_is_no_path(ada: Any, name: str) -> None:
+    """Nothing outside the shelf can be read."""
+    assert ada.is_refused("plan", template=name)["kind"] == "invalid"
+
+
+def test_a_retry_with_its_key_makes_one_plan(ada: Any) -> None:
+    """A lost answer does not double the work."""
+    first = ada.does("plan", tree=TREE, idempotency_key="k")
+    size = ada.ledger_size
+    assert ada.does("plan", tree=TREE, idempotency_key="k") == first
+    assert ada.ledger_size == size
+    other = {**TREE, "title": "Other"}
+    assert ada.is_refused("plan", tree=other, idempotency_key="k")["error"] == "key_reused"
