@@ -10,8 +10,8 @@ import apsw
 import orjson
 
 _TABLES = """
-CREATE TABLE ledger(n INTEGER PRIMARY KEY, data BLOB, hash BLOB);
-CREATE TABLE items(n INTEGER PRIMARY KEY, status TEXT)
+CREATE TABLE IF NOT EXISTS ledger(n INTEGER PRIMARY KEY, data BLOB, hash BLOB);
+CREATE TABLE IF NOT EXISTS items(n INTEGER PRIMARY KEY, status TEXT)
 """
 _BUSY_MS = 30_000
 
@@ -22,9 +22,7 @@ def open_bare(path: Path) -> apsw.Connection:
     connection.set_busy_timeout(_BUSY_MS)
     connection.pragma("journal_mode", "wal")
     connection.pragma("synchronous", "full")
-    if not connection.pragma("user_version"):
-        connection.execute(_TABLES)
-        connection.pragma("user_version", 1)
+    connection.execute(_TABLES)
     return connection
 
 

@@ -21,7 +21,7 @@ def main() -> None:
     """Measure, print, write."""
     wanted = asked(__doc__ or "", rounds=150)
     rows: list[Row] = []
-    for size in (10_000, 100_000):
+    for size in (10_000, 100_000 if wanted.full else 30_000):
         with opened() as (app,):
             core = caller(app)
             graph(core(), "free", size, body=_texts())

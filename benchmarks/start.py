@@ -19,7 +19,7 @@ from _pipe import ECHO, Pipe, ours
 
 def main() -> None:
     """Measure, print, write."""
-    wanted = asked(__doc__ or "", rounds=9)
+    wanted = asked(__doc__ or "", rounds=5)
     compileall.compile_dir(str(Path(counterpoint.__file__).parent), quiet=1)
     with folder() as place:
         there = place / "there.db"

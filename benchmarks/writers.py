@@ -115,6 +115,7 @@ def _echoes(place: Path, seconds: int) -> float:
     with ExitStack() as held:
         pipe = held.enter_context(Pipe(ECHO, place))
         ask = {"name": "echo", "arguments": {"text": "x" * 80}}
+        pipe.ask("tools/call", **ask)
         for _ in range(_IN_FLIGHT):
             pipe.send("tools/call", **ask)
         count, end = 0, time.perf_counter() + seconds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -150,6 +151,43 @@ def start(place: Path) -> Iterator[Start]:
             if stream is not None:
                 with suppress(BrokenPipeError):
                     stream.close()
+
+
+class Terminal(io.StringIO):
+    """A stream that says that it is a terminal, and can act on what it hears."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.acts: dict[str, Callable[[], object]] = {}
+
+    def on(self, word: str, act: Callable[[], object]) -> None:
+        """Act once when a word is written."""
+        self.acts[word] = act
+
+    def write(self, text: str) -> int:
+        written = super().write(text)
+        for word in [word for word in self.acts if word in text]:
+            self.acts.pop(word)()
+        return written
+
+    def isatty(self) -> bool:
+        """Answer that it is one."""
+        return True
+
+
+@pytest.fixture
+def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[], tuple[Terminal, Terminal]]:
+    """Make standard output and standard error a terminal, from the call of this on."""
+
+    def begin() -> tuple[Terminal, Terminal]:
+        out, err = Terminal(), Terminal()
+        monkeypatch.setattr(sys, "stdout", out)
+        monkeypatch.setattr(sys, "stderr", err)
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.delenv("NO_COLOR", raising=False)
+        return out, err
+
+    return begin
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from counterpoint.cli.connect import Connection
+
 INITIALIZE = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
@@ -93,6 +95,19 @@ def test_a_broken_database_is_told_by_each_call_and_ends_nothing(start, ledger):
     assert len(wire.ask("tools/list")["tools"]) == 16
     path.write_bytes(sound)
     assert not wire.call("brief").get("isError")
+
+
+def test_calls_of_one_connection_share_session_and_secret(app):
+    """The ledger is opened once; another connection signs its cursors alike."""
+    connection = Connection(app)
+    one, two = connection.call("harbour-master"), connection.call("harbour-master")
+    assert one.core.caller.actor == two.core.caller.actor
+    assert one.core.caller.actor.name == "harbour-master"
+    other = Connection(app).call("")
+    assert other.core.caller.actor.name == "agent"
+    assert other.core.caller.actor.session != one.core.caller.actor.session
+    assert one.secret == two.secret == other.secret
+    assert len(one.secret) == 32
 
 
 @pytest.mark.parametrize("flag", ["issue-id", "project-id", "worktree-path", "agent-type"])

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from counterpoint.cli.demo.agents import Reviewer, Worker, write_too_late
+from counterpoint.cli.demo.command import perform
+from counterpoint.cli.demo.ending import Ended
 from counterpoint.cli.demo.recipes import load_plan, load_recipes
 from counterpoint.cli.demo.repository import (
     MAIN,
@@ -21,8 +28,18 @@ from counterpoint.cli.demo.repository import (
     create_linked_tree,
     create_repository,
 )
+from counterpoint.cli.demo.screen import Board, Lines, opened_screen
+from counterpoint.cli.demo.telling import tell_all
+from counterpoint.cli.demo.voice import Bell
+from counterpoint.cli.demo.worker import server_argv
+from counterpoint.cli.main import run
+from counterpoint.cli.output import Output
+from counterpoint.core.ledger.entry import Entry
+from counterpoint.core.model.actors import Actor
 from counterpoint.core.rules import outline
+from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import Unavailable
+from counterpoint.protocol.client import Connection, connect
 
 LONGEST = 120.0
 DEMO = [sys.executable, "-m", "counterpoint", "demo"]
@@ -49,18 +66,27 @@ def tree(tmp_path: Path) -> Tree:
 @pytest.mark.e2e
 @pytest.mark.slow
 @pytest.mark.timeout(LONGEST)
-def test_the_demo_plays_to_a_verified_end(environ: dict[str, str], tmp_path: Path) -> None:
+def test_the_demo_plays_to_a_verified_end(
+    environ: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Everything that the demonstration promises is in its summary, and nothing stays behind."""
-    done = subprocess.run(
-        [*DEMO, "--json"],
-        cwd=tmp_path,
-        env=environ,
-        capture_output=True,
-        timeout=LONGEST,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    told: dict[str, Any] = json.loads(done.stdout)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("tempfile.tempdir", None)
+    kept: list[Ended] = []
+
+    def performed(out: Output, folder: Path) -> Ended:
+        kept.append(perform(out, folder))
+        return kept[0]
+
+    monkeypatch.setattr("counterpoint.cli.demo.command.perform", performed)
+    code = run(["demo", "--json"])
+    said = capsys.readouterr()
+    assert code == 0, said.err
+    told: dict[str, Any] = json.loads(said.out)
     assert told["held"]
     assert told["faults"] == []
     assert set(told["clients"].values()) == {"lead", "ada", "bob", "cy", "dee", "rae"}
@@ -78,6 +104,25 @@ def test_the_demo_plays_to_a_verified_end(environ: dict[str, str], tmp_path: Pat
     assert all(line["commits"] and line["exit_codes"][-1] == 0 for line in tasks)
     assert "dee" not in {line["agent"] for line in tasks}
     assert list((tmp_path / "temp").iterdir()) == []
+    assert_words_tell_the_same(told, kept[0], capsys)
+
+
+def assert_words_tell_the_same(
+    told: dict[str, Any], ended: Ended, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Compare what people read with the summary."""
+    tell_all(Output(), ended, None)
+    words = capsys.readouterr().out
+    assert all(line["id"] in words and line["title"] in words for line in told["tree"])
+    assert "1, 0" in words
+    assert "late write was refused: claim_lost" in words
+    assert "rae said reject" in words
+    assert told["proof"]["checkpoint"].splitlines()[-1] in words
+    assert "All of it held" in words
+    tell_all(Output(), replace(ended, faults=["nothing burned"]), Path("kept"))
+    words = capsys.readouterr().out
+    assert "Not as promised: nothing burned." in words
+    assert "cd kept" in words
 
 
 @alone
@@ -94,32 +139,51 @@ def test_ctrl_c_ends_every_child_and_removes_the_folder(
         watchdog.start()
         assert process.stdout is not None
         assert any(b"task.started" in line for line in process.stdout)
-        group = {int(pid) for pid in children_of(process.pid)}
+        family = family_of(process.pid)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=LONGEST / 3)
         watchdog.cancel()
     assert process.returncode == 130
     assert list((tmp_path / "temp").iterdir()) == []
-    assert len(group) >= 5
-    assert [pid for pid in group if is_running(pid)] == []
+    assert len(family) >= 10
+    assert left_of(family) == set()
 
 
-def children_of(pid: int) -> list[str]:
-    """Answer the processes that a process has started."""
-    listed = subprocess.run(
-        ["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True
-    )
-    pairs = [line.split() for line in listed.stdout.splitlines()]
-    return [child for child, parent in pairs if parent == str(pid)]
+def family_of(pid: int) -> set[int]:
+    """Answer every process that a process has started, and that those have started."""
+    found = {pid}
+    parents = parents_by_child()
+    for _ in range(3):
+        found |= {child for child, parent in parents.items() if parent in found}
+    return found - {pid}
 
 
-def is_running(pid: int) -> bool:
-    """Tell whether there is a process of this number."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
+def parents_by_child() -> dict[int, int]:
+    """Answer the parent of every process of this machine that has not ended."""
+    if not Path("/proc/self/stat").exists():
+        argv = ["ps", "-A", "-o", "pid=,stat=,ppid="]
+        listed = subprocess.run(argv, capture_output=True, text=True, check=True)
+        texts = listed.stdout.splitlines()
+    else:
+        texts: list[str] = []
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                text = stat.read_text("utf-8", "replace")
+                # The name of the program, in brackets, may hold blanks.
+                texts.append(f"{text.split(' ', 1)[0]} {text.rpartition(')')[2]}")
+    rows = [text.split() for text in texts]
+    return {int(child): int(parent) for child, state, parent, *_ in rows if state[0] != "Z"}
+
+
+def left_of(family: set[int]) -> set[int]:
+    """Answer which processes do not end within a while."""
+    waiting = threading.Event()
+    for _ in range(100):
+        left = family & parents_by_child().keys()
+        if not left:
+            break
+        waiting.wait(0.05)
+    return left
 
 
 def test_every_task_of_the_plan_has_a_recipe() -> None:
@@ -195,3 +259,125 @@ def test_children_see_no_variable_that_leads_elsewhere() -> None:
     assert "GIT_DIR" not in seen
     assert "COUNTERPOINT_DB" not in seen
     assert seen["HOME"] == "/here"
+
+
+@contextmanager
+def connected(agent: str, folder: Path) -> Iterator[tuple[Connection, Bell]]:
+    """Open a connection for an agent whose bell says at once that it is time to leave."""
+    source, sink = os.pipe()
+    os.close(sink)
+    argv = server_argv(agent)
+    with connect(argv, folder=folder, environ=child_environ(os.environ)) as connection:
+        yield connection, Bell(source)
+    os.close(source)
+
+
+PIECE = """# Columns
+## Shapes
+- review: yes
+- [ ] Align words in a width {#align}
+  - areas: quill/aligning.py, tests/test_aligning.py
+  - accept: it fits
+- [ ] Make slugs for addresses
+  - verify: PYTHON -m unittest -q tests.test_slugs
+- [ ] Set text in columns {#columns}
+  - after: align
+- [ ] Write the guide
+  - after: columns
+"""
+
+
+@alone
+@pytest.mark.e2e
+@pytest.mark.slow
+def test_a_rejected_phase_is_mended_by_whoever_takes_the_repair(
+    tree: Tree, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Work, rejection, repair and approval, each agent with a server of its own."""
+    desks = {name: create_linked_tree(tree, tmp_path / name) for name in ("ada", "rae")}
+    with connected("lead", tree.folder) as (lead, _):
+        root = lead.call("plan", markdown=PIECE.replace("PYTHON", sys.executable))["root"]
+        add_empty_checks(lead, root)
+        for _ in range(2):
+            with connected("ada", desks["ada"].folder) as (connection, bell):
+                Worker(name="ada", connection=connection, tree=desks["ada"], bell=bell).work()
+            with connected("rae", desks["rae"].folder) as (connection, bell):
+                Reviewer(name="rae", connection=connection, tree=desks["rae"], bell=bell).work()
+        assert lead.call("show", id=root)["status"] == "done"
+    said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    words = [line["doing"] for line in said]
+    assert sum("has handed in" in line for line in words) == 2
+    assert sum("failed its check" in line for line in words) == 1
+    assert any("does not name `columns`, `slug`" in line or "`columns`" in line for line in words)
+    assert sum("has approved" in line for line in words) == 1
+
+
+def add_empty_checks(lead: Connection, root: str) -> None:
+    """Give every task without a check one that passes, for each recipe is verified."""
+    for item in lead.call("list", root=root, kind="task")["items"]:
+        if "slugs" not in item["title"]:
+            lead.call("edit", id=item["id"], verify=[["git", "--version"]])
+
+
+@alone
+@pytest.mark.e2e
+@pytest.mark.slow
+def test_an_agent_that_stops_halfway_keeps_its_claim_and_lands_nothing(
+    tree: Tree, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Half a file lies in its tree, main has none of it, and its token still counts."""
+    desk = create_linked_tree(tree, tmp_path / "dee")
+    with connected("dee", desk.folder) as (connection, bell):
+        connection.call("plan", markdown="# P\n## One\n- [ ] Split text into words\n")
+        worker = Worker(name="dee", connection=connection, tree=desk, bell=bell, perishes=True)
+        worker.work()
+        halfway = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    task = next(line["halfway"] for line in halfway if "halfway" in line)
+    assert (desk.folder / "quill" / "words.py").exists()
+    assert not tree.agrees("cat-file", "-e", f"{MAIN}:quill/words.py")
+    with connected("eve", tree.folder) as (connection, _):
+        write_too_late(connection, task, 1)
+    refused = json.loads(capsys.readouterr().out)
+    assert refused["refused"] != ""
+
+
+def entry(action: str, **facts: Any) -> Entry:
+    """Answer an entry of a ledger."""
+    return Entry(
+        project="quill",
+        sequence=3,
+        time=SystemClock().now(),
+        actor=Actor(kind="agent", name="ada"),
+        action=action,
+        subject="quill-1",
+        facts=facts,
+        rows=(),
+        previous="0" * 64,
+    )
+
+
+def test_lines_tell_what_the_ledger_says(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each entry is a line; what an agent says of itself is one only where no entry tells it."""
+    with opened_screen(Output()) as screen:
+        assert isinstance(screen, Lines)
+        screen.said("ada", "waits for work")
+        screen.said("ada", "was too late for quill-9")
+        screen.wrote(entry("check.failed", exit_code=1))
+        screen.counted(1, 2)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2
+    assert "was too late for quill-9" in lines[0]
+    assert lines[1].split()[2:] == ["ada", "check.failed", "quill-1", "exit_code=1"]
+
+
+def test_a_terminal_shows_agents_progress_and_ledger(capsys: pytest.CaptureFixture[str]) -> None:
+    """The live view has what each agent does, how far the plan is, and the last entries."""
+    with opened_screen(Output(terminal=True)) as screen:
+        assert isinstance(screen, Board)
+        screen.said("ada", "quill-5 Split\x1b[2Jtext")
+        screen.counted(3, 20)
+        screen.wrote(entry("task.taken_over", taken_over_from="dee"))
+    shown = capsys.readouterr().out
+    assert "quill-5 Split�[2Jtext" in shown
+    assert "3 of 20 tasks" in shown
+    assert "taken_over_from=dee" in shown

@@ -82,6 +82,19 @@ def test_a_ledger_that_was_cut_off_is_seen_at_its_checkpoint(call, ledger):
 
 
 @pytest.mark.e2e
+def test_a_key_that_is_not_the_first_is_named(call, ledger):
+    """Missing it is a fault; another in its place is a warning; configured clients are in order."""
+    keys = ledger / ".counterpoint" / "keys"
+    call("init", "--yes", "--client", "codex")
+    for part in keys.iterdir():
+        part.unlink()
+    found = verdicts(call("doctor", "--json"))
+    assert (found["key"], found["codex"]) == ("fail", "ok")
+    call("audit", "verify")
+    assert verdicts(call("doctor", "--json"))["key"] == "warn"
+
+
+@pytest.mark.e2e
 @pytest.mark.parametrize(
     ("script", "words"),
     [

@@ -8,7 +8,9 @@ import threading
 
 import pytest
 
-from counterpoint.core.model.asks import Note
+from counterpoint.app import Identity
+from counterpoint.cli.main import run
+from counterpoint.core.model.asks import Edit, Note, Wanted
 
 LINES = [
     "project.opened",
@@ -59,3 +61,42 @@ def test_following_tells_what_comes_as_it_comes(start, agent):
     process.kill()
     reader.join(20)
     assert lines.empty()
+
+
+def stop() -> None:
+    """Do what Ctrl-C does."""
+    raise KeyboardInterrupt
+
+
+def test_following_begins_where_the_page_ended(agent, on_terminal):
+    """Each entry is told once, in order, as text; Ctrl-C ends it."""
+    note = Note(kind="comment", body="Ahoy", item="harbour-4")
+    heard, _ = on_terminal()
+    heard.on("blocker.recorded", lambda: agent.journal.append(note))
+    heard.on("comment.recorded", stop)
+    assert run(["log", "--follow", "--limit", "2"]) == 130
+    assert [line.split()[0] for line in heard.getvalue().splitlines()] == ["4", "5", "6"]
+
+
+def test_following_an_item_starts_at_the_end_when_nothing_fits(agent, on_terminal):
+    """What happened to others is not told."""
+    agent.plans.create(agent.plans.read("# More\n- [ ] one\n"))
+    task = agent.ready.offers(Wanted(), 1)[0].item.id
+    heard, _ = on_terminal()
+    heard.on("comment.recorded", stop)
+    write = threading.Timer(
+        0.1, lambda: agent.journal.append(Note(kind="comment", body="x", item=task))
+    )
+    write.start()
+    assert run(["log", "--follow", "--item", task]) == 130
+    write.join()
+    assert len(heard.getvalue().splitlines()) == 1
+
+
+def test_a_role_and_texts_kept_apart_are_told_shortly(call, app):
+    """The profile stands behind the name; a fact that is no text is JSON."""
+    judge = app.core(Identity(kind="agent", name="eve", profile="judge"))
+    judge.items.edit("harbour-7", Edit(add_labels=("x",), title="Open the gate"))
+    row = call("log", "--limit", "1").out.splitlines()[1]
+    assert "eve (judge)" in row
+    assert 'fields=["title"]' in row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pty
 import signal
@@ -12,7 +13,7 @@ from typing import get_args
 
 import pytest
 
-from counterpoint.cli.main import COMMANDS, EXIT_CODES
+from counterpoint.cli.main import COMMANDS, EXIT_CODES, run
 from counterpoint.kernel.errors import Kind
 
 HEAVY = {"mcp", "mcp_types", "pydantic", "rich", "cryptography", "apsw"}
@@ -104,18 +105,53 @@ def test_a_file_that_is_no_database_ends_with_three(call, ledger):
     assert "Traceback" not in said.err
 
 
-@pytest.mark.e2e
 @pytest.mark.parametrize(("flags", "shown"), [([], False), (["--debug"], True)])
-def test_what_nobody_foresaw_is_an_apology_of_one_line(place, flags, shown):
+def test_what_nobody_foresaw_is_an_apology(call, place, monkeypatch, caplog, flags, shown):
     """A folder that vanished below the caller's feet is no reason for a traceback."""
-    script = (
-        "import os, sys; os.rmdir(os.getcwd()); from counterpoint.cli.main import run;"
-        f"sys.exit(run([*{flags!r}, 'status']))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
-    assert done.returncode == 3
-    assert b"went wrong" in done.stderr
-    assert (b"Traceback" in done.stderr) is shown
+    gone = place / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    said = call(*flags, "status")
+    assert said.code == 3
+    assert "went wrong" in said.err
+    assert said.err.count("\n") == 1
+    assert ("Traceback" in caplog.text) is shown
+
+
+def test_the_shell_is_told_how_to_complete(call, place, monkeypatch, capsys):
+    """The commands complete in a shell that asks for it."""
+    monkeypatch.setenv("_COUNTERPOINT_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", "counterpoint res")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    with pytest.raises(SystemExit):
+        call()
+    assert capsys.readouterr().out == "plain,restore\n"
+
+
+class Closed(io.StringIO):
+    """A stream whose reader went away."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__()
+        self.place = place
+
+    def fileno(self) -> int:
+        return self.place
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError
+
+
+def test_a_closed_output_is_given_a_place_to_end(ledger, monkeypatch):
+    """What is still unwritten goes nowhere, in silence, with a code of its own."""
+    source, sink = os.pipe()
+    monkeypatch.setattr(sys, "stdout", Closed(sink))
+    assert run(["list"]) == 141
+    os.write(sink, b"gone")
+    os.close(sink)
+    assert os.read(source, 10) == b""
+    os.close(source)
 
 
 @pytest.mark.e2e
@@ -171,6 +207,34 @@ def test_a_terminal_gets_colours_unless_they_are_refused(ledger):
     bare = on_a_terminal(ledger, "list", NO_COLOR="1")
     assert "\x1b[3" not in bare
     assert "Lay the keel" in bare
+
+
+def test_a_long_look_shows_how_far_it_is(ledger, on_terminal):
+    """Progress goes to standard error, and the answer stands alone on the output."""
+    out, err = on_terminal()
+    assert run(["audit", "verify"]) == 0
+    assert "Verifying" in err.getvalue()
+    assert "Verifying" not in out.getvalue()
+    assert "\x1b[32m" in out.getvalue()
+
+
+def test_a_table_on_a_terminal_has_a_rule_and_colours(ledger, on_terminal):
+    """The words that have a colour have it; nothing is drawn with NO_COLOR but the rule."""
+    out, _ = on_terminal()
+    assert run(["list"]) == 0
+    assert "─" in out.getvalue()
+    assert "\x1b[36mactive" in out.getvalue()
+
+
+@pytest.mark.parametrize(("name", "value"), [("TERM", "dumb"), ("NO_COLOR", "1")])
+def test_colours_can_be_refused(ledger, on_terminal, monkeypatch, name, value):
+    """The same words come without them."""
+    out, _ = on_terminal()
+    monkeypatch.setenv(name, value)
+    assert run(["list"]) == 0
+    assert run(["status"]) == 0
+    assert "\x1b[3" not in out.getvalue()
+    assert "Lay the keel" in out.getvalue()
 
 
 def test_no_colour_leaves_for_a_file(call, ledger):

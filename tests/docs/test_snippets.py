@@ -145,6 +145,7 @@ def test_every_link_within_the_house_leads_somewhere(page: Path) -> None:
 
 @pytest.mark.e2e
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_the_quickstart_works_from_top_to_bottom(tmp_path: Path) -> None:
     """Each command ends well in a throwaway repository; the plan is made where the page shows it."""
     home = tmp_path / "greetings"

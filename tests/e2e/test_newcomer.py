@@ -12,7 +12,7 @@ import pytest
 
 from counterpoint.app import open_app
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(300)]
 
 PLAN = """
 # Open the shop

@@ -11,7 +11,7 @@ from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Item
 from counterpoint.kernel.errors import ClaimLost
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(300)]
 
 MINUTES = 60
 LEASE = 30 * MINUTES

@@ -20,7 +20,7 @@ import pytest
 from counterpoint.app import App, Identity, open_app
 from counterpoint.core.model.asks import Note
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 READS = (("status",), ("list",), ("log",), ("audit", "verify"), ("audit", "rebuild"))
 PR_CAPBSET_DROP = 24
@@ -107,7 +107,7 @@ def test_a_database_of_a_later_program_is_refused_by_name_and_version(
 
 
 @pytest.mark.parametrize("harm", ["head", "pages", "text", "foreign"])
-def test_a_corrupt_file_is_named_and_left_alone(ledger, folder, counterpoint, harm):
+def test_a_corrupt_file_is_named_and_left_alone(ledger, folder, counterpoint, connect, wire, harm):
     """Whatever is wrong with the file, the answer is never one from half of it."""
     raw = ledger.read_bytes()
     if harm == "head":
@@ -125,6 +125,8 @@ def test_a_corrupt_file_is_named_and_left_alone(ledger, folder, counterpoint, ha
     before = content(ledger)
     for words in READS:
         assert_refused(counterpoint(*words, cwd=folder), 3, str(ledger))
+    told = refusal_of(connect(folder), wire, "remember", action="set", key="k", value=1)
+    assert (told["error"], told["kind"]) == ("store_corrupt", "unavailable")
     assert content(ledger) == before
 
 
@@ -230,6 +232,37 @@ def fill_up(client: Any, wire: Any, fill: dict[str, Any]) -> int:
         except wire.Refused:
             return number
     raise AssertionError("there is always room")
+
+
+def test_a_backup_without_room_leaves_no_half_of_a_file(ledger, folder, counterpoint):
+    """The command ends with code 3, and neither the copy nor a passing part of it is there."""
+
+    def narrow() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    before = {path.name for path in folder.iterdir()}
+    ran = counterpoint("backup", "safe.db", cwd=folder, preexec_fn=narrow)
+    assert_refused(ran, 3, "disk is full", str(folder / "safe.db"))
+    assert "not an error" not in ran.stderr
+    assert {path.name for path in folder.iterdir()} == before
+
+
+def test_a_backup_that_was_damaged_replaces_nothing(ledger, folder, counterpoint):
+    """`restore` looks through the file first; the present ledger stays as it is."""
+    assert counterpoint("backup", "safe.db", cwd=folder).returncode == 0
+    safe = folder / "safe.db"
+    with harming(safe) as connection:
+        connection.execute("UPDATE items SET title = 'forged' WHERE title = 'First'")
+    before = rows(ledger)
+    ran = counterpoint("restore", "safe.db", "--yes", cwd=folder)
+    assert_refused(ran, 1, "items", "Nothing was replaced")
+    raw = safe.read_bytes()
+    safe.write_bytes(raw[: len(raw) // 2])
+    assert_refused(
+        counterpoint("restore", "safe.db", "--yes", cwd=folder), 3, "Nothing was replaced"
+    )
+    assert rows(ledger) == before
+    assert sorted(path.name for path in ledger.parent.glob("ledger.db.*")) == []
 
 
 def test_garbage_on_the_input_of_a_server_changes_nothing(ledger, folder, connect):

@@ -67,12 +67,16 @@ def test_the_end_of_the_block_ends_the_server(program: str, tmp_path: Path) -> N
 
 def test_a_failure_in_the_block_ends_the_server_too(program: str, tmp_path: Path) -> None:
     """An exception passes through as it is, and the server is gone."""
-    pid = 0
-    with pytest.raises(KeyError, match="mine"), opened(program, tmp_path) as connection:
-        pid = connection.pid
-        raise KeyError("mine")
-    assert pid
-    assert not is_running(pid)
+    pids: list[int] = []
+
+    def fail() -> None:
+        with opened(program, tmp_path) as connection:
+            pids.append(connection.pid)
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        fail()
+    assert [is_running(pid) for pid in pids] == [False]
 
 
 def test_a_server_that_does_not_leave_is_told_to(

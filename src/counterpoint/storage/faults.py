@@ -43,6 +43,8 @@ _MEANINGS: dict[type[apsw.Error], type[Unavailable]] = {
     apsw.NoMemError: Unavailable,
     apsw.InterruptError: Unavailable,
 }
+_SAYS_NOTHING = "not an error"
+"""What SQLite calls a failure that another connection had, as the target of a backup."""
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -57,7 +59,8 @@ def meaning(fault: apsw.Error, where: str, system: int = 0) -> CounterpointError
     if kind is Unavailable and system in _NO_ROOM:
         kind = StoreFull
     lead = (kind.__doc__ or "").strip().rstrip(".")
-    return kind(f"{lead}: {where} ({fault})", path=where)
+    said = "" if str(fault) == _SAYS_NOTHING else f" ({fault})"
+    return kind(f"{lead}: {where}{said}", path=where)
 
 
 @contextmanager

@@ -23,6 +23,7 @@ import apsw
 
 from counterpoint.kernel.canonical import sha256
 from counterpoint.kernel.errors import StoreCorrupt, StoreNewer
+from counterpoint.storage.faults import told
 
 APPLICATION = 0x436E7470
 """`Cntp` as the 32-bit mark that SQLite keeps in the header of the file."""
@@ -125,7 +126,7 @@ def copy(connection: apsw.Connection, target: Path) -> None:
     passing.unlink(missing_ok=True)
     os.close(os.open(passing, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     try:
-        _copy_pages(connection, passing)
+        _copy_pages(connection, passing, str(target))
         _sync(passing)
         passing.replace(target)
         _sync(target.parent)
@@ -133,13 +134,14 @@ def copy(connection: apsw.Connection, target: Path) -> None:
         passing.unlink(missing_ok=True)
 
 
-def _copy_pages(connection: apsw.Connection, target: Path) -> None:
+def _copy_pages(connection: apsw.Connection, target: Path, where: str) -> None:
     """Copy all pages in one step: one read transaction, so writers cannot make it begin again."""
     copied = apsw.Connection(str(target))
     try:
-        with copied.backup("main", connection, "main") as backup:
-            backup.step(-1)
-        copied.pragma("journal_mode", "delete")
+        with told(where, copied):
+            with copied.backup("main", connection, "main") as backup:
+                backup.step(-1)
+            copied.pragma("journal_mode", "delete")
     finally:
         copied.close()
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import json
+import os
 
 import pytest
 from hypothesis import given, settings
@@ -22,7 +22,7 @@ OBJECTS = st.dictionaries(NAMES, VALUES, max_size=4)
 INDENTS = st.sampled_from([None, 2, 4, "\t"])
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(OBJECTS, st.dictionaries(NAMES, VALUES, max_size=3), INDENTS, VALUES)
 def test_one_member_is_set_and_all_else_reads_the_same(whole, servers, indent, value):
     """In every style of writing, whether the member was there or not."""
@@ -31,19 +31,19 @@ def test_one_member_is_set_and_all_else_reads_the_same(whole, servers, indent, v
     assert json.loads(edited) == {**whole, "servers": {**servers, "mine": value}}
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(OBJECTS, INDENTS)
 def test_no_byte_of_others_goes(whole, indent):
-    """An edit only inserts: nothing that stood there is taken away."""
+    """An edit inserts one piece: what stood there stands before it and after it."""
     whole.pop("servers", None)
     before = json.dumps(whole, indent=indent)
     after = set_member(before, ("servers", "mine"), {"a": [1]})
-    steps = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-    kept = "".join(before[a:b] for tag, a, b, _, _ in steps if tag == "equal")
-    assert "".join(kept.split()) == "".join(before.split())
+    start = os.path.commonprefix([before, after])
+    end = os.path.commonprefix([before[::-1], after[::-1]])
+    assert len(start) + len(end) >= len(before)
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(OBJECTS, INDENTS)
 def test_setting_twice_is_setting_once(whole, indent):
     """The second edit finds what the first wrote."""

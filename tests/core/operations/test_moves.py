@@ -117,6 +117,14 @@ def test_a_skipped_phase_skips_what_is_below_and_frees_the_next(ada):
     assert offered(ada) == [ids["B"]]
 
 
+def test_skipped_phases_free_each_other_on_the_way(studio, ada):
+    """The second is no longer waiting for the first when its turn comes."""
+    ids = make(ada, "# Plan\n## One\n- [ ] A\n## Two\n- [ ] B\n")
+    ada.items.edit(ids["Plan"], Edit(status="skipped"))
+    assert status(ada, ids["One"], ids["Two"], ids["B"]) == ["skipped"] * 3
+    assert ada.items.get(ids["Two"]).blockers == 0
+
+
 def test_a_task_under_review_below_a_skipped_one_is_cancelled(ada):
     """What cannot be skipped where it stands is cancelled."""
     ids = make(ada, "# Plan\n- [ ] A\n  - [ ] A1\n    - review: yes\n")

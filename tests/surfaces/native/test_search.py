@@ -69,7 +69,8 @@ def test_a_cursor_of_another_search_is_refused(ada: Any) -> None:
     for number in range(5):
         ada.does("note", kind="finding", text=f"zebra {number}")
     cursor = ada.does("find", query="zebra", limit=2)["cursor"]
-    assert "cursor" in ada.is_refused("find", query="lion", cursor=cursor)["message"]
+    for other in ({"query": "lion"}, {"query": "zebra", "item": "demo-1"}):
+        assert "cursor" in ada.is_refused("find", **other, cursor=cursor)["message"]
     assert "cursor" in ada.is_refused("find", query="zebra", cursor="x" + cursor)["message"]
 
 

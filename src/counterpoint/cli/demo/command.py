@@ -21,6 +21,7 @@ from counterpoint.cli.demo.screen import opened_screen
 from counterpoint.cli.demo.stage import Stage
 from counterpoint.cli.demo.telling import tell_all
 from counterpoint.cli.output import Output, output_for
+from counterpoint.core.model.journal import Verdict
 from counterpoint.kernel.canonical import Json
 
 NAME = "quill"
@@ -38,7 +39,7 @@ def demo_command(*, keep: bool, as_json: bool) -> int:
     """
     out = output_for(json=as_json)
     with _folder(keep=keep) as folder:
-        ended = _perform(out, folder)
+        ended = perform(out, folder)
         if out.json:
             out.answer(_shape(ended, folder if keep else None))
         else:
@@ -56,7 +57,7 @@ def _folder(*, keep: bool) -> Generator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _perform(out: Output, folder: Path) -> Ended:
+def perform(out: Output, folder: Path) -> Ended:
     """Play, prove, and end every process whatever happens."""
     begun = monotonic()
     environ = child_environ(os.environ)
@@ -73,7 +74,9 @@ def _perform(out: Output, folder: Path) -> Ended:
         lines, history = tree_of(play.core, play.root), history_of(play.core)
         main.git("reset", "--quiet", "--hard", MAIN)
         return Ended(
-            play=play,
+            verdicts=play.core.overview.rows(Verdict),
+            refused=play.refused,
+            races=play.races,
             lines=lines,
             proved=proved,
             history=history,
@@ -103,8 +106,8 @@ def _shape(ended: Ended, kept: Path | None) -> Json:
             "passed": counts["check.passed"],
         },
         "taken_over": counts["task.taken_over"],
-        "late_write": ended.play.refused,
-        "lost_races": ended.play.races,
+        "late_write": ended.refused,
+        "lost_races": ended.races,
         "rejected": counts["item.rejected"],
         "approved": counts["item.approved"],
         "commits": ended.commits,

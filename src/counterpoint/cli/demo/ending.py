@@ -1,4 +1,4 @@
-"""The end of the demonstration: what was done, on what evidence, and the proof of it.
+"""The end of the demonstration: what was done, its evidence, and the proof.
 
 The proof is made the way a stranger would check it: the ledger is verified and replayed, exported
 into a bundle, the bundle is verified with nothing but its bytes and the project's public key, and
@@ -21,7 +21,7 @@ from counterpoint.core.ledger import checkpoint as checkpoints
 from counterpoint.core.ledger.bundle import BundleHeader, verify_bundle
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.ledger.merkle import leaf_hash, verify_inclusion
-from counterpoint.core.model.journal import Outcome, Receipt
+from counterpoint.core.model.journal import Outcome, Receipt, Verdict
 from counterpoint.core.model.work import Item
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -174,9 +174,15 @@ def history_of(core: Core) -> History:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """What there is to say at the end; commits: how many the agents made, without merges."""
+    """What there is to say at the end.
 
-    play: Play
+    verdicts: of the reviewer, in order. refused: the code that a late write was refused with.
+    races: how often somebody else got a task first. commits: without merges.
+    """
+
+    verdicts: list[Verdict]
+    refused: str
+    races: int
     lines: list[Line]
     proved: Proved
     history: History

@@ -1,4 +1,4 @@
-"""What the demonstration shows while it runs: a live view, plain lines, or nothing."""
+"""What the demonstration shows while it runs: a live view, lines, or nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The processes of the demonstration: started, heard, woken, killed and cleaned up.
+"""The processes of the demonstration: started, heard, woken, killed, cleaned up.
 
 Each agent leads a process group that its MCP server belongs to as well, so that ending the group
 ends both. What it says comes in through a thread and is kept in one queue, in order of arrival.

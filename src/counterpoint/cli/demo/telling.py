@@ -8,7 +8,6 @@ from pathlib import Path
 from counterpoint.cli.demo.ending import Ended, Line, Proved
 from counterpoint.cli.demo.play import DOOMED
 from counterpoint.cli.output import Output
-from counterpoint.core.model.journal import Verdict
 
 _SHORT = 7
 """Characters of a hash that are shown."""
@@ -67,12 +66,12 @@ def _trouble(ended: Ended) -> Iterator[str]:
         if line.outcome and line.outcome.token > 1:
             yield (
                 f"{line.item.id}: {DOOMED} was killed, {line.outcome.agent} took over;"
-                f" {DOOMED}'s late write was refused: {ended.play.refused}"
+                f" {DOOMED}'s late write was refused: {ended.refused}"
             )
-    for verdict in ended.play.core.overview.rows(Verdict):
+    for verdict in ended.verdicts:
         bound = f", bound to {verdict.subject[:_SHORT]}"
         yield f"{verdict.item}: {verdict.agent} said {verdict.decision}{bound}: {verdict.reason}"
-    yield f"{ended.play.races} times two agents wanted the same task, and one of them got it"
+    yield f"{ended.races} times two agents wanted the same task, and one of them got it"
 
 
 def _proof(proved: Proved) -> Iterator[str]:

@@ -319,14 +319,16 @@ def _compare_table(
     row: Any = next(mine, None)
     other: Any = next(theirs, None)
     while row is not None or other is not None:
-        count += row is not None
-        if row != other and len(differences) < _DIFFERENCES_SHOWN:
-            differences.append(_differs(noun, row, other))
-        if row == other or row is None or other is None or _key(noun, row) == _key(noun, other):
-            row, other = next(mine, None), next(theirs, None)
-        elif _key(noun, row) < _key(noun, other):
+        here, there = _key(noun, row), _key(noun, other)
+        is_here = other is None or (row is not None and here <= there)
+        is_there = row is None or (other is not None and there <= here)
+        found = row if is_here else None, other if is_there else None
+        if found[0] != found[1] and len(differences) < _DIFFERENCES_SHOWN:
+            differences.append(_differs(noun, *found))
+        if is_here:
+            count += 1
             row = next(mine, None)
-        else:
+        if is_there:
             other = next(theirs, None)
     return count, differences
 
@@ -357,9 +359,9 @@ def _node(view: Reading, level: int, index: int) -> bytes:
         return b""
 
 
-def _key(noun: type[Noun], row: tuple[Any, ...]) -> tuple[Any, ...]:
+def _key(noun: type[Noun], row: tuple[Any, ...] | None) -> tuple[Any, ...]:
     names = [name for name, _ in columns(noun)]
-    return tuple(row[names.index(name)] for name in noun.key)
+    return tuple(row[names.index(name)] for name in noun.key) if row is not None else ()
 
 
 def _differs(noun: type[Noun], row: Any, other: Any) -> StateDiffers:
@@ -368,8 +370,6 @@ def _differs(noun: type[Noun], row: Any, other: Any) -> StateDiffers:
         what = "is in the table, but no entry wrote it"
     elif row is None:
         what = "was written by an entry, but is not in the table"
-    elif _key(noun, row) != _key(noun, other):
-        what = "is only on one side of the comparison"
     else:
         what = "is not what the entries say"
     return StateDiffers(

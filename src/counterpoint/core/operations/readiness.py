@@ -18,6 +18,8 @@ from counterpoint.core.rules.readiness import Surroundings, judge
 from counterpoint.kernel.clock import Timestamp
 
 _PAGE = 50
+_FIRST_PAGE = 8
+"""Most callers want the first few."""
 
 
 class Ready:
@@ -140,12 +142,14 @@ def _order(item: Item) -> tuple[int, int]:
 
 
 def _open(view: Reading, kind: str, root: str, after: tuple[int, int] | None) -> Iterator[Item]:
-    page = view.ready(kind, after=after, root=root, limit=_PAGE)
-    while page:
+    size = _FIRST_PAGE
+    while page := view.ready(kind, after=after, root=root, limit=size):
         for item in page:
             if not has_open_children(view, item):
                 yield item
-        page = view.ready(kind, after=_order(page[-1]), root=root, limit=_PAGE)
+        if len(page) < size:
+            return
+        after, size = _order(page[-1]), _PAGE
 
 
 def _left(

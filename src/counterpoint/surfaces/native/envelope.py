@@ -44,6 +44,6 @@ def within(
     call: Call, tool: Tool[Call], arguments: Mapping[str, Json], key: str | None, run: Run
 ) -> Json:
     """Run a tool, under its idempotency key if it came with one."""
-    if True:
+    if key is None:
         return run()
     return call.core.once(key, {"tool": tool.name, "arguments": dict(arguments)}, run)

@@ -9,7 +9,7 @@ two masked keys could not be told apart.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage, refer
 from counterpoint.core.ledger.merkle import Frontier, leaf_hash
@@ -49,7 +49,10 @@ class Change:
         self._seen: dict[tuple[str, tuple[Cell, ...]], Noun] = {}
 
     def find(self, noun: type[N], *key: Cell) -> N | None:
-        """Answer the row with this key, or None."""
+        """Answer the row with this key, or None; what was read or written here is not read again."""
+        known = self._seen.get((noun.table, key))
+        if known is not None:
+            return cast("N", known)
         found = self.writing.find(noun, *key)
         if found is not None:
             self._remember(found)

@@ -63,7 +63,9 @@ def _close_gates(change: Change, item: Item) -> None:
 
 def _close_below(change: Change, item: Item) -> None:
     """Close what is open below a closed item in the same way, or else cancel it."""
-    for child in change.select(Item, parent=item.id, category=UNCLOSED, order="position,number"):
+    below = change.select(Item, parent=item.id, category=UNCLOSED, order="position,number")
+    for name in [child.id for child in below]:
+        child = change.get(Item, name)  # as it is now: closing the one before may have freed it
         same = item.status in child.states.moves[child.status]
         move(change, child, item.status if same else "cancelled")
 

@@ -1,0 +1,161 @@
+"""The write path: whole calls, one answer to a key, time that never runs back."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from fakes.studio import Studio
+
+from counterpoint.core.model.asks import Check, Note
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.evidence import Command
+from counterpoint.core.model.journal import Reply
+from counterpoint.core.model.work import Item
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.kernel.errors import ClockBehind, InvalidInput, KeyReused, NotFound
+
+
+def noting(core, body="x"):
+    """Answer a call that writes a record and answers its id."""
+    return lambda: core.journal.append(Note(kind="comment", body=body)).id
+
+
+def test_the_same_key_hears_the_first_answer_again(studio, ada):
+    """Nothing is run or written the second time."""
+    first = ada.once("k", ["note", "x"], noting(ada))
+    before = studio.image()
+    again = studio.core("ada")
+    assert again.once("k", ["note", "x"], noting(again)) == first == "demo-r1"
+    assert studio.image() == before
+    assert studio.last().facts["record"] == "demo-r1"
+
+
+def test_a_key_with_other_arguments_is_refused(studio, ada):
+    """Neither the old answer nor a second write."""
+    ada.once("k", ["note", "x"], noting(ada))
+    studio.refuses(KeyReused, lambda: ada.once("k", ["note", "y"], noting(ada, "y")))
+
+
+def test_a_key_belongs_to_its_agent(ada, bob):
+    """Two agents may use the same word."""
+    assert ada.once("k", 1, noting(ada)) != bob.once("k", 1, noting(bob))
+
+
+def test_a_call_that_failed_keeps_nothing_under_its_key(studio, ada):
+    """The next try runs."""
+    studio.refuses(NotFound, lambda: ada.once("k", 1, lambda: ada.journal.resolve("demo-r9", "x")))
+    assert ada.once("k", 1, noting(ada)) == "demo-r1"
+
+
+def test_a_call_that_only_reads_keeps_no_answer(studio, ada):
+    """There is nothing that a retry could repeat."""
+    before = studio.image()
+    assert ada.once("k", 1, lambda: ada.items.list.__name__) == "list"
+    assert studio.image() == before
+
+
+def test_all_writes_of_one_call_land_together(studio, ada):
+    """A second verb that is refused takes the first with it."""
+
+    def run():
+        ada.journal.append(Note(kind="comment", body="one"))
+        return ada.journal.append(Note(kind="comment", body="two", item="demo-9")).id
+
+    studio.refuses(NotFound, lambda: ada.once("k", 1, run))
+
+
+def test_a_refusal_that_is_swallowed_still_undoes_the_call(studio, ada):
+    """A verb that failed half-way has written rows without an entry: they must not land."""
+    item = ada.plans.create(Draft(kind="task", title="A")).root.id
+
+    def run():
+        with pytest.raises(InvalidInput), recording(studio.desk(ada), "x.y"):
+            raise InvalidInput("before anything was written")
+        with recording(ada._desk, "item.edited", item) as outer:
+            outer.told(fine=True)
+        try:
+            with recording(ada._desk, "item.edited", item) as change:
+                change.put(change.get(Item, item).moved("active", change.now))
+                raise InvalidInput("half-way")
+        except InvalidInput:
+            return "swallowed"
+
+    fault = studio.refuses(InvalidInput, lambda: ada.once("k", 1, run))
+    assert fault.message == "half-way"
+
+
+def test_racers_with_one_key_do_it_once(tmp_path):
+    """All of them hear the same answer, and one entry was written."""
+    studio = Studio(tmp_path / "store.db")
+    barrier = threading.Barrier(8, timeout=30)
+    answers: list[str] = []
+
+    def race() -> None:
+        core = studio.core("ada", session="ses_one")
+        barrier.wait()
+        answers.append(core.once("k", "same", noting(core)))
+
+    threads = [threading.Thread(target=race) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert answers == ["demo-r1"] * 8
+    with studio.view() as view:
+        assert len(view.select(Reply)) == 1
+        assert view.head().size == 2
+    studio.check()
+    studio.close()
+
+
+def test_a_racer_with_other_arguments_is_refused_inside_the_transaction(tmp_path):
+    """The key was free when it looked, and taken when it wrote."""
+    studio = Studio(tmp_path / "store.db")
+    late, early = studio.core("ada"), studio.core("ada")
+    studio.tree.during = lambda: early.once("k", "early", noting(early))
+    check = Check(command=Command(argv=("x",)))
+
+    def verify():
+        return late.gates.verify(check).receipts[0].id
+
+    with pytest.raises(KeyReused):
+        late.once("k", "late", verify)
+    with studio.view() as view:
+        assert view.head().size == 2
+    studio.close()
+
+
+def test_a_clock_that_is_a_little_behind_is_absorbed(studio, ada):
+    """The ledger's time stands still until the clock has caught up."""
+    studio.clock.pass_by(minutes=10)
+    first = ada.journal.append(Note(kind="comment", body="1"))
+    studio.clock.pass_by(seconds=-60)
+    second = ada.journal.append(Note(kind="comment", body="2"))
+    assert second.created_at == first.created_at
+    studio.clock.pass_by(seconds=61)
+    assert ada.journal.append(Note(kind="comment", body="3")).created_at > first.created_at
+
+
+def test_a_clock_that_is_far_behind_is_refused(studio, ada):
+    """Sixty seconds and a bit: nothing is written until it is set right."""
+    studio.clock.pass_by(minutes=10)
+    ada.journal.append(Note(kind="comment", body="1"))
+    studio.clock.pass_by(seconds=-60.001)
+    studio.refuses(ClockBehind, noting(ada))
+    studio.clock.pass_by(seconds=0.001)
+    noting(ada)()
+
+
+def test_time_never_runs_back_inside_one_call(studio, ada):
+    """Two entries of one transaction are in order even if the clock is set between them."""
+
+    def run():
+        first = ada.journal.append(Note(kind="comment", body="1"))
+        studio.clock.pass_by(seconds=-30)
+        second = ada.journal.append(Note(kind="comment", body="2"))
+        return [first.created_at, second.created_at]
+
+    first, second = ada.once("k", 1, run)
+    assert first == second
+    studio.clock.pass_by(seconds=30)

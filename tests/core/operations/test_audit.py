@@ -1,0 +1,298 @@
+"""Proving: what was tampered with is found, what was redacted is not held against anybody."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+
+import apsw
+import pytest
+from fakes.studio import FixedKey, Studio
+
+from counterpoint.core.ledger.bundle import verify_bundle
+from counterpoint.core.ledger.checkpoint import verify as verify_checkpoint
+from counterpoint.core.ledger.merkle import verify_consistency, verify_inclusion
+from counterpoint.core.model.asks import Check, Handover, Judgment, Note, Report
+from counterpoint.core.model.catalogue import NOUNS
+from counterpoint.core.model.rows import columns
+from counterpoint.kernel import canonical
+from counterpoint.kernel.errors import ChainBroken, InvalidInput, ProofMismatch, StateDiffers
+
+TABLES = [noun for noun in NOUNS if noun.table != "profiles" and len(columns(noun)) > len(noun.key)]
+
+
+def fill(studio):
+    """Write rows of every kind, and entries enough for a tree of some levels."""
+    ada, bob = studio.core("ada"), studio.core("bob")
+    text = (
+        "# Plan\n## One\n- [ ] A {#a}\n  - labels: x\n  - areas: src\n  - accept: one\n"
+        "  - verify: make\n  - review: yes\n- [ ] B\n  - after: a\n"
+    )
+    item = ada.plans.create(ada.plans.read(text)).ready[0]
+    token = ada.claims.start(item).claim.token
+    ada.journal.append(Note(kind="finding", body="a finding", item=item))
+    ada.gates.verify(Check(item=item), token)
+    studio.tree.write("src/a", "1")
+    ada.gates.verify(Check(item=item), token)
+    ada.reviews.submit(item, "src/a", "see", token)
+    ada.tasks.finish(item, token, Report(outcome="done", summary="so"))
+    bob.reviews.review(item, Judgment(approves=True, reason="good"))
+    ada.once("k", 1, lambda: ada.memory.put("project", "n", {"v": 1}).version)
+    ada.sessions.hand_over(Handover(action="end", summary="bye"))
+    return ada, bob
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """Give a filled database and its anchors, made once and copied by each test."""
+    opened = Studio(tmp_path_factory.mktemp("filled") / "store.db")
+    fill(opened)
+    opened.check()
+    opened.close()
+    return opened
+
+
+@pytest.fixture
+def studio(filled, tmp_path):
+    """Give a filled project in a file, anchored at its end."""
+    shutil.copy(filled.database, tmp_path / "store.db")
+    opened = Studio(tmp_path / "store.db")
+    opened.drawer.notes |= filled.drawer.notes
+    yield opened
+    opened.close()
+
+
+def tamper(studio, *statements):
+    """Change the file behind the program's back."""
+    connection = apsw.Connection(str(studio.database))
+    for trigger in ("entries_follow", "entries_stay", "entries_remain"):
+        connection.execute(f"DROP TRIGGER IF EXISTS {trigger}")
+    for statement, values in statements:
+        connection.execute(statement, values)
+        assert connection.changes()
+    connection.close()
+
+
+def verify(studio):
+    """Answer the faults a verification finds."""
+    return studio.system.audit.verify().faults
+
+
+def test_a_sound_ledger_is_sound_and_is_anchored(studio):
+    """Size, root and last leaf; the anchor vouches for what was there at the time before."""
+    bob = studio.core("bob")
+    before = studio.system.audit.verify()
+    assert before.sound
+    assert before.anchored == before.size
+    bob.memory.put("project", "m", 1)
+    after = bob.audit.verify()
+    assert (after.size, after.anchored, after.redacted) == (before.size + 1, before.size, 0)
+    assert after.project == "demo"
+    assert verify_checkpoint(studio.drawer.last("demo"), bob.audit.key).size == after.size
+
+
+def test_an_empty_ledger_is_sound_and_not_anchored():
+    """There is nothing to vouch for."""
+    studio = Studio()
+    studio.outside = replace(studio.outside, project="other")
+    assert studio.system.audit.verify().sound
+    assert studio.drawer.last("other") == ""
+    studio.close()
+
+
+@pytest.mark.parametrize("noun", TABLES, ids=lambda noun: noun.table)
+def test_a_changed_cell_of_any_table_is_found(studio, noun):
+    """One cell of one row; a table that is all key has rows added and removed instead."""
+    column = next(c for c in columns(noun) if c.name not in noun.key and c.sort != "prose")
+    value = f'"{column.name}" + 1' if column.sort == "int" else f"\"{column.name}\" || 'x'"
+    tamper(studio, (f'UPDATE {noun.table} SET "{column.name}" = {value}', ()))  # noqa: S608 -- names of the schema
+    assert verify(studio) == ()
+    differences = studio.system.audit.rebuild().differences
+    assert differences
+    assert {fault.facts["table"] for fault in differences} == {noun.table}
+    assert all("is not what the entries say" in fault.message for fault in differences)
+
+
+def test_added_and_missing_rows_are_found(studio):
+    """Before, between and behind the rows that are right."""
+    insert = "INSERT INTO labels (project, item, name) VALUES ('demo', ?, 'x')"
+    tamper(studio, (insert, ("demo-0",)), (insert, ("demo-9",)),
+           ("DELETE FROM labels WHERE item = 'demo-3'", ()))  # fmt: skip
+    found = studio.system.audit.rebuild()
+    messages = sorted(fault.message for fault in found.differences)
+    assert messages == [
+        "row demo-0/x of labels is in the table, but no entry wrote it",
+        "row demo-3/x of labels was written by an entry, but is not in the table",
+        "row demo-9/x of labels is in the table, but no entry wrote it",
+    ]
+    assert found.rows["labels"] == 2
+
+
+def test_only_the_first_differences_are_shown(studio):
+    """Twenty of a table are enough to see that it is wrong."""
+    insert = "INSERT INTO labels (project, item, name) VALUES ('demo', 'demo-7', ?)"
+    tamper(studio, *((insert, (f"l{n:02d}",)) for n in range(30)))
+    assert len(studio.system.audit.rebuild().differences) == 20
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE entries SET data = CAST(replace(CAST(data AS TEXT), 'finding', 'binding') AS BLOB)"
+        " WHERE sequence = 3",
+        "DELETE FROM entries WHERE sequence = 4",
+        "UPDATE entries SET data = (SELECT data FROM entries WHERE sequence = 5)"
+        " WHERE sequence = 4",
+        "UPDATE entries SET data = x'7b7d' WHERE sequence = 0",
+        "DELETE FROM entries WHERE sequence = (SELECT max(sequence) FROM entries)",
+    ],
+    ids=["edited", "deleted", "doubled", "unreadable", "last deleted"],
+)
+def test_a_changed_entry_is_found(studio, statement):
+    """Whatever was done to the entries themselves."""
+    tamper(studio, (statement, ()))
+    assert verify(studio)
+
+
+def test_swapped_entries_are_found(studio):
+    """Two neighbours in each other's place."""
+    connection = apsw.Connection(str(studio.database))
+    rows = dict(connection.execute("SELECT sequence, data FROM entries WHERE sequence IN (2, 3)"))
+    connection.close()
+    update = "UPDATE entries SET data = ? WHERE sequence = ?"
+    tamper(studio, (update, (rows[2], 3)), (update, (rows[3], 2)))
+    assert any(isinstance(fault, ChainBroken) for fault in verify(studio))
+
+
+def test_an_inserted_entry_is_found(studio):
+    """One more at the end, which the head does not know."""
+    tamper(studio, (
+        "INSERT INTO entries SELECT project, sequence + 1, data, leaf, time, subject, action"
+        " FROM entries ORDER BY sequence DESC LIMIT 1", ()))  # fmt: skip
+    assert verify(studio)
+
+
+def test_a_ledger_that_was_cut_off_with_care_is_found_by_its_anchor(studio):
+    """Everything inside the file agrees; only the checkpoint outside knows more."""
+    young = Studio(studio.database.with_name("young.db"))
+    young.core("ada").memory.put("project", "n", 1)
+    assert young.system.audit.verify().sound
+    young.drawer.notes |= studio.drawer.notes
+    faults = verify(young)
+    assert [type(fault) for fault in faults] == [ProofMismatch]
+    assert "knows of" in faults[0].message
+    assert young.drawer.notes == studio.drawer.notes
+    young.close()
+
+
+def test_a_ledger_that_was_written_anew_is_found_by_a_checkpoint(studio):
+    """As long as before, and sound in itself, but not the one that was signed."""
+    other = Studio(studio.database.with_name("other.db"))
+    other.clock.pass_by(minutes=1)
+    fill(other)
+    note = other.system.audit.checkpoint()
+    assert [type(fault) for fault in studio.system.audit.verify((note,)).faults] == [ProofMismatch]
+    other.close()
+
+
+def test_a_checkpoint_of_somebody_else_is_a_fault(studio):
+    """It is signed with another key; what is no note at all is one too."""
+    stranger = Studio(studio.database.with_name("s.db"), signer=FixedKey(b"s" * 32))
+    note = stranger.system.audit.checkpoint()
+    assert len(studio.system.audit.verify((note, "no note")).faults) == 2
+    stranger.close()
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("UPDATE heads SET leaf = ?1 WHERE project = 'demo'", "does not name the last entry"),
+        ("UPDATE heads SET size = size + 1 WHERE ?1 = ?1", "the ledger ends after"),
+        ("UPDATE heads SET frontier = CAST(?1 AS BLOB)", "head's tree is not"),
+        ("UPDATE nodes SET hash = zeroblob(32) WHERE ?1 = ?1", "stored node"),
+        ("DELETE FROM nodes WHERE ?1 = ?1", "stored node"),
+    ],
+    ids=["leaf", "size", "frontier", "node", "no node"],
+)
+def test_a_changed_head_or_edge_is_found(studio, statement, words):
+    """The end of the ledger and the edge of its tree belong to the entries."""
+    tamper(studio, (statement, ("0" * 64,)))
+    assert any(words in fault.message for fault in verify(studio))
+
+
+@pytest.mark.parametrize(
+    ("statement", "key"),
+    [
+        ("UPDATE nodes SET hash = zeroblob(32) WHERE level = 1 AND position = 0", "1/0"),
+        ("DELETE FROM nodes WHERE level = 1 AND position = 1", "1/1"),
+        ("UPDATE entries SET leaf = zeroblob(32) WHERE sequence = 2", "0/2"),
+    ],
+    ids=["node", "no node", "leaf"],
+)
+def test_any_wrong_hash_of_the_tree_is_found_by_a_rebuild(studio, statement, key):
+    """Also one that no present edge leans on, but that a proof will."""
+    tamper(studio, (statement, ()))
+    faults = studio.system.audit.rebuild().differences
+    assert [(type(fault), fault.facts["key"]) for fault in faults] == [(StateDiffers, key)]
+
+
+def test_a_changed_text_is_found_and_a_redacted_one_is_counted(studio):
+    """The chain holds without the text; with another text in its place it does not."""
+    digest = canonical.text_digest("a finding")
+    with studio.store.writing("demo") as writing:
+        writing.forget(digest)
+    audit = studio.system.audit.verify()
+    assert (audit.sound, audit.redacted) == (True, 1)
+    assert studio.system.audit.rebuild().differences == ()
+    tamper(studio, ("INSERT INTO texts (project, sha256, body) VALUES ('demo', ?, 'x')", (digest,)))
+    assert [fault.message for fault in verify(studio)] == [f"the text {digest[:12]}… was changed"]
+
+
+def test_proofs_lead_to_the_signed_root(studio):
+    """Inclusion of every entry, consistency from every size, at the end and before it."""
+    audit = studio.system.audit
+    size = audit.verify().size
+    for sequence in range(size):
+        for end in (size, sequence + 1):
+            proof = audit.inclusion(sequence, end)
+            path = [bytes.fromhex(part) for part in proof.path]
+            leaf, root = bytes.fromhex(proof.leaf), bytes.fromhex(proof.root)
+            verify_inclusion(sequence, end, leaf, path, root)
+            assert verify_checkpoint(proof.checkpoint, audit.key).root == root
+        step = audit.consistency(sequence)
+        path = [bytes.fromhex(part) for part in step.path]
+        first, second = bytes.fromhex(step.first_root), bytes.fromhex(step.root)
+        verify_consistency(sequence, size, first, second, path)
+    assert audit.entry(size - 1).sequence == size - 1
+    for wrong in (
+        lambda: audit.inclusion(size), lambda: audit.inclusion(-1), lambda: audit.inclusion(0, 99),
+        lambda: audit.consistency(size + 1), lambda: audit.consistency(-1),
+        lambda: audit.entry(-1), lambda: audit.entry(size),
+    ):  # fmt: skip
+        studio.refuses(InvalidInput, wrong)
+
+
+def test_an_export_verifies_without_us(studio):
+    """Entries, texts and a checkpoint of the end, in lines."""
+    report = verify_bundle(studio.system.audit.export())
+    assert (report.project, report.faults) == ("demo", ())
+    assert report.size == studio.system.audit.verify().size
+
+
+def test_the_log_is_narrowed_and_paged(studio):
+    """By item and action; backwards from the end, or onward from a place."""
+    audit = studio.system.audit
+    assert [e.action for e in audit.log(limit=2)] == ["session.ended", "state.put"]
+    assert [e.sequence for e in audit.log(after=0, limit=2)] == [1, 2]
+    assert [e.sequence for e in audit.log(before=2, limit=9)] == [1, 0]
+    assert {e.subject for e in audit.log(subject="demo-3")} == {"demo-3"}
+    assert [e.action for e in audit.log(action="task.started")] == ["task.started"]
+
+
+def test_an_entry_of_an_unknown_table_breaks_the_rebuild(studio):
+    """A ledger of a newer program is not read as less than it is."""
+    tamper(studio, (
+        "UPDATE entries SET data = CAST(replace(CAST(data AS TEXT), '\"t\":\"projects\"',"
+        " '\"t\":\"elsewhere\"') AS BLOB) WHERE sequence = 0", ()))  # fmt: skip
+    with pytest.raises(ChainBroken, match="elsewhere"):
+        studio.system.audit.rebuild()
