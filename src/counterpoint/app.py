@@ -81,10 +81,16 @@ class App:
         """The folder of the database, its keys and its checkpoints."""
         return self.database.parent
 
-    @property
+    @cached_property
     def project(self) -> str:
-        """The id of the project."""
-        return self.settings.project or _slug(self.places.home.name)
+        """The id of the project: as set, else the only one there is, else the folder's name.
+
+        So a repository that was renamed or moved goes on with the project it had.
+        """
+        if self.settings.project:
+            return self.settings.project
+        known = [project.project for project in self.store.projects()] if self.exists else []
+        return known[0] if len(known) == 1 else _slug(self.places.home.name)
 
     @cached_property
     def signer(self) -> LazyKey:

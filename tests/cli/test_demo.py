@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from counterpoint.cli.demo.agents import Reviewer, Worker, write_too_late
+from counterpoint.cli.demo.agents import Reviewer, Worker
 from counterpoint.cli.demo.command import perform
 from counterpoint.cli.demo.ending import Ended
 from counterpoint.cli.demo.recipes import load_plan, load_recipes
@@ -29,9 +29,10 @@ from counterpoint.cli.demo.repository import (
     create_repository,
 )
 from counterpoint.cli.demo.screen import Board, Lines, opened_screen
+from counterpoint.cli.demo.stage import Stage
 from counterpoint.cli.demo.telling import tell_all
 from counterpoint.cli.demo.voice import Bell
-from counterpoint.cli.demo.worker import server_argv
+from counterpoint.cli.demo.worker import main, server_argv
 from counterpoint.cli.main import run
 from counterpoint.cli.output import Output
 from counterpoint.core.ledger.entry import Entry
@@ -335,10 +336,20 @@ def test_an_agent_that_stops_halfway_keeps_its_claim_and_lands_nothing(
     task = next(line["halfway"] for line in halfway if "halfway" in line)
     assert (desk.folder / "quill" / "words.py").exists()
     assert not tree.agrees("cat-file", "-e", f"{MAIN}:quill/words.py")
-    with connected("eve", tree.folder) as (connection, _):
-        write_too_late(connection, task, 1)
-    refused = json.loads(capsys.readouterr().out)
-    assert refused["refused"] != ""
+    main(["late", "eve", str(tree.folder), "--item", task, "--token", "1"])
+    assert json.loads(capsys.readouterr().out)["refused"] == "claim_lost"
+
+
+def test_an_agent_that_ends_too_early_is_named_with_its_last_words(tmp_path: Path) -> None:
+    """The demonstration does not wait for one that is gone."""
+    stage = Stage(logs=tmp_path, environ=child_environ(os.environ))
+    try:
+        stage.start("ada", "no-such-role", tmp_path)
+        stage.processes["ada"].wait(LONGEST / 3)
+        with pytest.raises(Unavailable, match=r"(?s)ada ended with 2.*no-such-role"):
+            stage.require_alive()
+    finally:
+        stage.close()
 
 
 def entry(action: str, **facts: Any) -> Entry:

@@ -17,6 +17,7 @@ from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.memory import Memory
 from counterpoint.core.operations.overview import Overview
 from counterpoint.core.operations.plans import Plans
+from counterpoint.core.operations.profiles import Profiles
 from counterpoint.core.operations.projects import Projects
 from counterpoint.core.operations.readiness import Ready
 from counterpoint.core.operations.recording.desk import Caller, Desk, Outside
@@ -98,6 +99,11 @@ class Core:
     def sessions(self) -> Sessions:
         """Verbs for sittings."""
         return Sessions(self._desk)
+
+    @cached_property
+    def profiles(self) -> Profiles:
+        """Verbs for roles."""
+        return Profiles(self._desk)
 
     @cached_property
     def memory(self) -> Memory:

@@ -57,6 +57,7 @@ def studio(filled, tmp_path):
     """Give a filled project in a file, anchored at its end."""
     shutil.copy(filled.database, tmp_path / "store.db")
     opened = Studio(tmp_path / "store.db")
+    opened.mint = filled.mint
     opened.drawer.notes |= filled.drawer.notes
     yield opened
     opened.close()

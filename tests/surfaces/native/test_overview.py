@@ -121,3 +121,12 @@ def test_a_budget_outside_its_range_is_refused(ada: Any, tokens: Any) -> None:
     refusal = ada.is_refused("brief", budget_tokens=tokens)
     assert refusal["error"] == "invalid_input"
     assert "budget_tokens" in refusal["message"]
+
+
+def test_a_role_hears_what_the_project_tells_it(workshop: Any, ada: Any) -> None:
+    """The instructions of the caller's profile are part of its brief."""
+    judge = workshop.agent("jo", profile="judge")
+    assert "profile" not in judge.does("brief")
+    ada.core.profiles.put("judge", instructions="Look for missing tests.")
+    assert judge.does("brief")["profile"] == "Look for missing tests."
+    assert "profile" not in ada.does("brief")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from pathlib import Path
 
 from counterpoint.cli.demo.agents import Reviewer, Worker, write_too_late
@@ -21,8 +22,8 @@ def server_argv(agent: str, session: str = "") -> list[str]:
     return [*argv, "--session", session] if session else argv
 
 
-def main() -> None:
-    """Play one role until told to leave."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Play one role until told to leave; the arguments are the program's own unless given."""
     parser = ArgumentParser(description="An agent of `counterpoint demo`.")
     parser.add_argument("role", choices=ROLES)
     parser.add_argument("agent")
@@ -30,7 +31,7 @@ def main() -> None:
     parser.add_argument("--session", default="")
     parser.add_argument("--item", default="")
     parser.add_argument("--token", type=int, default=0)
-    asked = parser.parse_args()
+    asked = parser.parse_args(arguments)
     tree = Tree(folder=asked.folder, environ=dict(os.environ))
     argv = server_argv(asked.agent, asked.session)
     with connect(argv, folder=asked.folder, environ=tree.environ) as connection:

@@ -11,7 +11,6 @@ from counterpoint.kernel.clock import Timestamp
 
 DEFAULT_LEASE_SECONDS = 1800
 """How long a claim holds if neither the caller nor the settings say otherwise."""
-LEASE_MINUTES = (1, 1440)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

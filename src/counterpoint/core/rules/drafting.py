@@ -11,6 +11,10 @@ from counterpoint.kernel.errors import CyclicDependency, MalformedDocument
 
 ITEM_LIMIT = 20_000
 """How many items one plan may have."""
+WORDS_LIMIT = 50
+"""How many labels, areas, acceptance sentences or checks an item may have of each."""
+WORD_LIMIT = 1000
+"""How many characters each of these may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +80,17 @@ def _limit_faults(flat: Sequence[tuple[Draft, int | None, int]]) -> Iterable[tup
             yield part, problem
         if len(part.body) > BODY_LIMIT:
             yield part, f"the description is longer than {BODY_LIMIT} characters"
+        for what, words in (
+            ("label", part.labels),
+            ("area", part.areas),
+            ("acceptance sentence", part.acceptance),
+            ("command", tuple(" ".join(argv) for argv in part.checks)),
+            ("name", (part.name, part.profile)),
+        ):
+            if len(words) > WORDS_LIMIT:
+                yield part, f"there are more than {WORDS_LIMIT} of {what}"
+            if any(len(word) > WORD_LIMIT for word in words):
+                yield part, f"a {what} is longer than {WORD_LIMIT} characters"
         if part.priority not in PRIORITIES:
             yield part, f"priority {part.priority} is not from 0 to {PRIORITIES[-1]}"
 

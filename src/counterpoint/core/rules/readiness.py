@@ -41,8 +41,11 @@ def judge(item: Item, around: Surroundings, session: str, now: Timestamp) -> Rea
         holder = around.claim.session if held and around.claim is not None else ""
         return Readiness(is_ready=False, reasons=tuple(reasons), held_by=holder)
     why = [f"priority {item.priority}", "nothing in the way"]
-    if item.category == "active" and around.claim is not None and around.claim.state == "live":
-        why.append(f"the lease of {around.claim.agent or around.claim.session} has run out")
+    claim = around.claim
+    if item.category == "active" and claim is not None and claim.state == "live":
+        who = claim.agent or claim.session
+        mine = f"you hold it until {claim.leased_until}"
+        why.append(mine if claim.is_live(now) else f"the lease of {who} has run out")
     return Readiness(is_ready=True, reasons=tuple(why))
 
 

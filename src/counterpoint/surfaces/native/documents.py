@@ -1,4 +1,4 @@
-"""Resources and prompts: what a client can read by address, and what a person can pick."""
+"""Resources, read by address, and prompts, picked by a person."""
 
 from __future__ import annotations
 

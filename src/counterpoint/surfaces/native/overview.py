@@ -136,7 +136,7 @@ Section = tuple[str, tuple[Json, ...]]
 
 def _sections(call: Call, seen: Seen) -> list[Section]:
     """Answer the sections of a brief, the most important first."""
-    sections = _of_item(call, seen.facets)
+    sections = [*_of_item(call, seen.facets), *_of_profile(call)]
     if seen.handoff is not None:
         forms = tuple(told_handoff(seen.handoff, room) for room in (2_400, 1_000, 300))
         sections.append(("handoff", forms))
@@ -178,6 +178,15 @@ def _of_item(call: Call, facets: Facets | None) -> list[Section]:
         return [item]
     above = told_line(call.core.items.get(parent))
     return [item, ("phase", (above,))]
+
+
+def _of_profile(call: Call) -> list[Section]:
+    """Answer what the caller's role is told, if the project knows the role."""
+    name = call.core.caller.actor.profile
+    found = call.core.profiles.find(name) if name else None
+    if found is None or not found.instructions:
+        return []
+    return [("profile", tuple(clip(found.instructions, room) for room in (2_000, 500)))]
 
 
 def _learnings(call: Call, facets: Facets | None) -> list[Json]:

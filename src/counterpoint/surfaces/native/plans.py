@@ -1,4 +1,4 @@
-"""The tool `plan`: a whole tree of work at once, from a tree, Markdown or a template."""
+"""The tool `plan`: a whole tree of work at once."""
 
 from __future__ import annotations
 

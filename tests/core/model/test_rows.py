@@ -1,0 +1,52 @@
+"""Rows: nouns become cells and come back."""
+
+from __future__ import annotations
+
+import pytest
+
+from counterpoint.core.model.catalogue import BY_TABLE, NOUNS
+from counterpoint.core.model.journal import Record
+from counterpoint.core.model.rows import cell_of, columns, empty_row, image_of, noun_of
+from counterpoint.core.model.work import Criterion
+from counterpoint.kernel.canonical import text_digest
+
+
+@pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: noun.table)
+def test_every_noun_comes_back_from_its_cells(noun):
+    """Empty and filled, each field of its own type."""
+    for filled in (False, True):
+        values = {
+            c.name: {"text": "t", "int": 1, "list": ("a", "b"), "prose": "p", "proses": ("q",)}[c.sort]
+            if filled
+            else {"text": "", "int": 0, "list": (), "prose": "", "proses": ()}[c.sort]
+            for c in columns(noun)
+        }
+        one = noun(**values)
+        texts: dict[str, str] = {}
+        image = image_of(one, texts)
+        if not filled:
+            assert image == empty_row(noun)
+            assert texts == {}
+        prose = {c.name for c in columns(noun) if c.sort in {"prose", "proses"}}
+        cells = [
+            (texts[value] if value else "") if name in prose else cell_of(value)
+            for name, value in image.items()
+        ]
+        assert noun_of(noun, cells) == one
+        assert BY_TABLE[noun.table] is noun
+        assert noun.key[0] == "project"
+
+
+def test_a_redacted_text_is_said_to_be_one():
+    """The row is still there; what it said is not."""
+    record = noun_of(Record, ["[]" if c.sort == "list" else None for c in columns(Record)])
+    assert record.body == "[redacted]"
+
+
+def test_prose_stands_in_a_row_by_its_digest():
+    """A truth value is 0 or 1."""
+    texts: dict[str, str] = {}
+    image = image_of(Criterion(project="p", item="i", position=0, text="words", met=True), texts)
+    assert image["text"] == text_digest("words")
+    assert image["met"] == 1
+    assert texts == {text_digest("words"): "words"}

@@ -1,0 +1,205 @@
+"""Outlines: Markdown plans, read strictly and written back."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.rules import outline
+from counterpoint.core.rules.outline import dump, load
+from counterpoint.kernel.errors import MalformedDocument
+
+HOSTILE = [
+    "# x", "## y", "- [ ] z", "- [x] z", "- after: a", "  - verify: b", "```", "~~~", "\\# x",
+    "\\\\- [ ] z", "- note: c", "plain", "", "    code", "\\", "#hash", "- bullet", "{#name}",
+    "  ## indented", "* [ ] star", "1. one",
+]  # fmt: skip
+printable = st.characters(blacklist_categories=("Cc", "Cs", "Zl", "Zp"), blacklist_characters="\t")
+plain_words = st.text(st.characters(categories=("Ll", "Lu", "Nd")), min_size=1, max_size=8)
+titles = st.one_of(
+    plain_words,
+    st.text(printable, min_size=1, max_size=20).map(str.strip).filter(bool),
+    st.sampled_from(["C#", "x #", "#", "a {#b}", "a \\{#b}", "- [ ] x", "# x", "x ## #", "\\"]),
+)
+bodies = st.lists(st.sampled_from(HOSTILE) | st.text(printable, max_size=12), max_size=5).map(
+    lambda lines: "\n".join(line.rstrip() for line in lines).strip()
+)
+sentences = st.text(printable, min_size=1, max_size=15).map(str.strip).filter(bool)
+names = st.from_regex(r"[A-Za-z0-9_.-]{1,12}", fullmatch=True)
+some_words = st.lists(plain_words, max_size=2).map(tuple)
+
+
+def drafts(kind, children):
+    """Draw drafts of a kind with children from a strategy."""
+    return st.builds(
+        Draft,
+        kind=st.just(kind),
+        title=titles,
+        name=st.just("") | names,
+        body=bodies,
+        needs=st.none() | some_words.filter(lambda words: "none" not in map(str.lower, words)),
+        areas=some_words,
+        acceptance=st.lists(sentences, max_size=2).map(tuple),
+        checks=st.lists(
+            st.lists(
+                st.sampled_from(["|", "&&", "a b", "'", '"', "\\", "$x", ";", "#"]) | plain_words,
+                min_size=1, max_size=3,
+            ).map(tuple), max_size=2,
+        ).map(tuple),
+        labels=some_words,
+        priority=st.integers(0, 4),
+        profile=st.just("") | plain_words,
+        review=st.booleans(),
+        artifact=st.booleans(),
+        done=st.booleans() if kind == "task" else st.just(False),  # noqa: FBT003 -- what is drawn
+        children=children,
+    )  # fmt: skip
+
+
+below = st.recursive(
+    drafts("task", st.just(())), lambda inner: drafts("task", st.lists(inner, max_size=2).map(tuple)),
+    max_leaves=3,
+)  # fmt: skip
+tasks = st.lists(below, max_size=2).map(tuple)
+phases = drafts("phase", tasks)
+plans = drafts(
+    "plan", st.tuples(tasks, st.lists(phases, max_size=2)).map(lambda two: (*two[0], *two[1]))
+)
+
+
+def without_lines(draft):
+    """Answer a draft that does not know where it stood."""
+    return replace(draft, line=0, children=tuple(without_lines(child) for child in draft.children))
+
+
+@given(draft=plans)
+def test_what_is_written_is_read_back_as_it_was(draft):
+    """Titles, texts, attributes and commands, however much they look like structure."""
+    assert without_lines(load(dump(draft))) == draft
+
+
+@given(text=st.text(max_size=300))
+@example(text="# T\n- priority: " + "9" * 5000)
+@example(text="# T\n- priority: ²")
+@example(text="# T\n- verify: '")
+@example(text="# T\n- verify: \0|")
+@example(text="# T\n" + "".join(" " * n + "- [ ] x\n" for n in range(900)))
+def test_no_text_breaks_the_reader(text):
+    """It is a plan, or each line at fault is named."""
+    try:
+        load(text)
+    except MalformedDocument as fault:
+        lines = [one["line"] for one in fault.facts["faults"]]
+        assert lines == sorted(lines)
+        assert 1 <= lines[0] <= lines[-1] <= max(1, len(text.splitlines()))
+
+
+@given(lines=st.lists(st.sampled_from([*HOSTILE, "# T", "### deep", "- priority: x"]), max_size=8))
+def test_no_mixture_of_structure_breaks_the_reader(lines):
+    """What loads once loads again from its own dump."""
+    try:
+        draft = load("\n".join(["# Title", *lines]))
+    except MalformedDocument as fault:
+        assert fault.facts["faults"]
+        return
+    assert without_lines(load(dump(draft))) == without_lines(draft)
+
+
+def test_a_plan_is_read_with_all_its_parts():
+    """Attributes under headings and tasks, texts of both, sub-tasks by their indent."""
+    draft = load(
+        "# Plan {#p}\nWhat for.\n- profile: lead\n- [ ] Loose\n## One ##\n- after: none\n"
+        "- [x] A {#a}\n  - areas: src, docs\n  - priority: 0\n  Words.\n\n    more\n"
+        "  - [ ] A1\n- [ ] B\n  - after: #a, A1\n  - review: yes\n  - artifact: required\n"
+        "  - verify: pytest -q 'a b'\n  - accept: it works\n  - accept: well\n  - labels: x\n"
+        "Text of the phase.\n### Inner\n"
+    )
+    assert (draft.name, draft.body, draft.profile) == ("p", "What for.", "lead")
+    loose, one = draft.children
+    assert (loose.kind, one.title, one.needs, one.body) == (
+        "task", "One", (), "Text of the phase.",
+    )  # fmt: skip
+    a, b, inner = one.children
+    assert (a.done, a.areas, a.priority, a.body) == (True, ("src", "docs"), 0, "Words.\n\n  more")
+    assert [child.title for child in a.children] == ["A1"]
+    assert b.needs == ("a", "A1")
+    assert (b.review, b.artifact, b.labels) == (True, True, ("x",))
+    assert (b.checks, b.acceptance) == ((("pytest", "-q", "a b"),), ("it works", "well"))
+    assert (inner.kind, inner.line) == ("phase", 23)
+    assert load("# T", "spec").kind == "spec"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("", 1, "there is no `# Title` heading"),
+        ("words", 1, "text before the `# Title` heading"),
+        ("- [ ] T", 1, "must come before its tasks"),
+        ("## P", 1, "must come first"),
+        ("# A\n# B", 2, "one `#` heading"),
+        ("# A\n### C", 2, "needs one above it first"),
+        ("# A\n- [ ]", 2, "there is no title"),
+        (f"# {'x' * 301}", 1, "longer than 300"),
+        ("# A\n- prioriti: 1", 2, "did you mean 'priority'?"),
+        ("# A\n- priority: 5", 2, "from 0 to 4, not '5'"),
+        ("# A\n- review: maybe", 2, "is yes or no, not 'maybe'"),
+        ("# A\n- after:", 2, "'after' has no value"),
+        ("# A\n- verify: a && b", 2, "'&&' needs a shell"),
+        ("# A\n- verify: a 2>&1", 2, "'2>&1' needs a shell"),
+        ("# A\n- verify: 'a", 2, "cannot be read: no closing quotation"),
+        ("# A\n- verify: a\0b", 2, "NUL"),
+        ("# A\n- verify: #", 2, ""),
+    ],
+)
+def test_each_line_that_cannot_be_read_is_named(text, line, words):
+    """With its number, and what to do where that helps."""
+    if not words:
+        assert load(text).checks == (("#",),)
+        return
+    with pytest.raises(MalformedDocument) as caught:
+        load(text)
+    assert [fault["line"] for fault in caught.value.facts["faults"]] == [line]
+    assert words in caught.value.message
+
+
+def test_an_empty_command_is_named():
+    """Quotes around nothing are an argument; nothing at all is not a command."""
+    assert outline.command_of("") == ((), "the command is empty")
+    assert outline.command_of("''") == (("",), "")
+
+
+@pytest.mark.parametrize("command", ["grep '|' a", 'bash -c "a && b"', "x '>' y", "a ';' b"])
+def test_a_quoted_sign_needs_no_shell(command):
+    """It is an argument like any other."""
+    assert outline.command_of(command)[1] == ""
+
+
+def test_a_bullet_with_a_colon_is_text_unless_it_looks_like_an_attribute():
+    """`note:` is nobody's misspelling."""
+    draft = load("# T\n- note: words\n- see: there")
+    assert draft.body == "- note: words\n- see: there"
+
+
+def test_between_fences_all_is_text():
+    """Whatever stands in a block of code is no structure."""
+    draft = load("# T\n```\n# no heading\n- [ ] no task\n```\n- [ ] task")
+    assert draft.body == "```\n# no heading\n- [ ] no task\n```"
+    assert [child.title for child in draft.children] == ["task"]
+
+
+def test_tasks_are_written_before_phases():
+    """Behind a phase's heading they would belong to the phase."""
+    late = Draft(kind="task", title="late")
+    draft = Draft(kind="plan", title="T", children=(Draft(kind="phase", title="P"), late))
+    assert [child.title for child in load(dump(draft)).children] == ["late", "P"]
+
+
+def test_a_dump_is_what_a_person_would_write():
+    """No noise: only what differs from the usual is said."""
+    draft = load("# T\n\n- [ ] A\n  - priority: 2\n")
+    assert re.sub(r"\n+", "\n", dump(draft)) == "# T\n- [ ] A\n"
