@@ -166,7 +166,9 @@ def caller(app: App) -> Callable[[], Core]:
     return lambda: app.core(identity)
 
 
-def graph(core: Core, shape: str, count: int, body: Callable[[int], str] = lambda _: "") -> list[str]:
+def graph(
+    core: Core, shape: str, count: int, body: Callable[[int], str] = lambda _: ""
+) -> list[str]:
     """Make so many tasks through `plan`; answer the ids of those that are ready.
 
     free: each on its own; random: two thirds wait for two of the 50 before; chain: each waits for

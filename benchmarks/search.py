@@ -7,14 +7,16 @@ from collections.abc import Callable
 from itertools import cycle
 
 import apsw
-from _measure import Row, alternate, asked, caller, graph, median, opened, publish, row
+from _measure import Row, Series, alternate, asked, caller, graph, median, opened, publish, row
 
+from counterpoint.app import App
 from counterpoint.storage.search import expression
 
 _WORDS = 20_000
 _LONG = 73
 _QUERIES = 50
 _LIMIT = 10
+_BARE = "SELECT rowid FROM search WHERE search MATCH ? ORDER BY bm25(search, 4.0, 1.0) LIMIT ?"
 
 
 def main() -> None:
@@ -23,28 +25,29 @@ def main() -> None:
     rows: list[Row] = []
     for size in (10_000, 100_000 if wanted.full else 30_000):
         with opened() as (app,):
-            core = caller(app)
-            graph(core(), "free", size, body=_texts())
-            few = _asked(3)
-            searching = cycle(few)
-            bare = cycle([expression(query.split()) for query in few])
-            connection = apsw.Connection(str(app.database))
-            found = alternate(
-                {
-                    "ours": lambda: core().search.find(next(searching), limit=_LIMIT),
-                    "bare": lambda: connection.execute(
-                        "SELECT rowid FROM search WHERE search MATCH ?"
-                        " ORDER BY bm25(search, 4.0, 1.0) LIMIT ?",
-                        (next(bare), _LIMIT),
-                    ).fetchall(),
-                },
-                wanted.rounds,
-            )
-            connection.close()
+            graph(caller(app)(), "free", size, body=_texts())
+            found = _searched(app, wanted.rounds)
         floor = {"floor": median(found["bare"]), "beside": "bare FTS5"}
         rows.append(row(f"three words, {size:,} texts", found["ours"], **floor))
     rows.append(row("  of which the promise", found["ours"], most=25))
     publish("search", rows)
+
+
+def _searched(app: App, rounds: int) -> Series:
+    """Answer the seconds of the same queries through the product and on the bare index."""
+    core = caller(app)
+    queries = _asked(3)
+    ours, bare = cycle(queries), cycle([expression(query.split()) for query in queries])
+    connection = apsw.Connection(str(app.database))
+    found = alternate(
+        {
+            "ours": lambda: core().search.find(next(ours), limit=_LIMIT),
+            "bare": lambda: connection.execute(_BARE, (next(bare), _LIMIT)).fetchall(),
+        },
+        rounds,
+    )
+    connection.close()
+    return found
 
 
 def _texts() -> Callable[[int], str]:

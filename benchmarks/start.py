@@ -12,9 +12,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import counterpoint
 from _measure import Row, alternate, asked, folder, median, publish, row
 from _pipe import ECHO, Pipe, ours
+
+import counterpoint
 
 
 def main() -> None:

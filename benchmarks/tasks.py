@@ -11,8 +11,19 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from _floors import appending, open_bare
-from _measure import Row, Series, alternate, asked, caller, folder, graph, median, opened
-from _measure import publish, row
+from _measure import (
+    Row,
+    Series,
+    alternate,
+    asked,
+    caller,
+    folder,
+    graph,
+    median,
+    opened,
+    publish,
+    row,
+)
 
 from counterpoint.app import App
 from counterpoint.core.model.asks import Report

@@ -107,6 +107,21 @@ def test_16_writers_at_once_all_make_their_quota(race, siege, assert_whole):
     assert_whole(siege)
 
 
+def test_a_database_opened_by_8_processes_that_is_not_there_yet_is_made_once(
+    race, acts, folder, tmp_path, assert_whole
+):
+    """None of them takes the others' half-made file for a foreign, broken or locked one."""
+    for number in range(10):
+        db = tmp_path / f"fresh{number}" / "siege.db"
+        rounds = [[{"verb": "remember", "with": {"name": f"{racer}"}} for racer in range(8)]]
+        [answers] = race(rounds, racers=8, db=str(db))
+        assert [one for one in answers if "error" in one] == []
+        app = acts.open_shifted(str(folder), str(db))
+        assert len(app.person().audit.log(action="project.opened")) == 1
+        assert_whole(app)
+        app.close()
+
+
 def test_a_program_whose_clock_is_far_behind_writes_nothing(race, siege, assert_whole):
     """An hour back is refused and named; some seconds back are not, and time stands still."""
     siege.person()

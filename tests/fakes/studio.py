@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import HandClock
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from fakes.evidence import ScriptedTree
 
+from builders import HandClock
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.actors import Actor, ActorKind
 from counterpoint.core.model.catalogue import NOUNS
@@ -23,6 +22,7 @@ from counterpoint.core.operations.recording.links import recount
 from counterpoint.core.ports.store import Reading, Store
 from counterpoint.kernel.errors import CounterpointError, NotFound
 from counterpoint.storage.sqlite import open_sqlite
+from fakes.evidence import ScriptedTree
 
 PROJECT = "demo"
 ROOT = Path("tree")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import stat
+import threading
 
 import apsw
 import pytest
 
-from counterpoint.kernel.errors import StoreCorrupt, StoreNewer
+from counterpoint.kernel.errors import StoreBusy, StoreCorrupt, StoreNewer
 from counterpoint.storage import migrate
 from counterpoint.storage.migrate import Migration
 from counterpoint.storage.sqlite import MEMORY, SqliteStore
@@ -39,6 +41,45 @@ def _next(sql):
 def test_the_packaged_migrations_are_numbered_without_gap():
     """The first is 1, the next is one more."""
     assert [migration.number for migration in FIRST] == list(range(1, LAST + 1))
+
+
+def test_a_fresh_database_is_made_while_others_look_at_it(tmp_path):
+    """Whoever opens the same empty file at the same moment is waited for, not run into."""
+    file = tmp_path / "store.db"
+    file.touch()
+    looking = apsw.Connection(str(file))
+    looking.execute("BEGIN; SELECT * FROM sqlite_schema")
+    leaving = threading.Timer(0.2, lambda: looking.execute("ROLLBACK"))
+    leaving.start()
+    try:
+        store = SqliteStore(file)
+        assert store.projects() == []
+        store.close()
+    finally:
+        leaving.join(20)
+        looking.close()
+    assert _sql(file, "PRAGMA journal_mode") == [("wal",)]
+
+
+def test_a_database_that_another_makes_meanwhile_is_not_taken_for_a_foreign_one(tmp_path):
+    """Version, mark and tables are looked at in one moment, although another is migrating."""
+    file = tmp_path / "store.db"
+    file.touch()
+    met: list[str] = []
+
+    def interpose(_cursor, sql, _bindings):
+        if "sqlite_schema" in sql and not met:
+            met.append(sql)
+            with contextlib.suppress(StoreBusy):
+                SqliteStore(file, patience=0.1).close()
+        return True
+
+    looking = apsw.Connection(str(file))
+    looking.exec_trace = interpose
+    assert migrate.is_current(looking, str(file), FIRST) is False
+    assert met
+    looking.close()
+    SqliteStore(file).close()
 
 
 def test_a_fresh_database_says_what_it_is(place):

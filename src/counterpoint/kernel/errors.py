@@ -24,9 +24,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-Kind = Literal[
-    "not_found", "invalid", "conflict", "gate", "forbidden", "integrity", "unavailable"
-]
+Kind = Literal["not_found", "invalid", "conflict", "gate", "forbidden", "integrity", "unavailable"]
 
 
 class CounterpointError(Exception):

@@ -64,6 +64,16 @@ def packaged() -> tuple[Migration, ...]:
 
 def is_current(connection: apsw.Connection, where: str, known: tuple[Migration, ...]) -> bool:
     """Answer whether nothing is left to do; StoreCorrupt, StoreNewer if it is not for us."""
+    # One read transaction: between two questions another process may have made it all.
+    connection.execute("BEGIN")
+    try:
+        return _is_current(connection, where, known)
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _is_current(connection: apsw.Connection, where: str, known: tuple[Migration, ...]) -> bool:
     version: int = connection.pragma("user_version")
     mark: int = connection.pragma("application_id")
     if mark != APPLICATION:

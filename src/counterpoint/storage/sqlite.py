@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -32,6 +33,7 @@ MEMORY: Final = ":memory:"
 _PATIENCE: Final = 10.0
 _BUSY_MS: Final = 2000
 _IDLE_READERS: Final = 8
+_A_LOOK: Final = 1e-3
 _PRAGMAS: Final = """
 PRAGMA synchronous = FULL;
 PRAGMA foreign_keys = ON;
@@ -156,6 +158,19 @@ class SqliteStore:
         """Answer whether it is in WAL mode; a restored backup is not."""
         return self._in_memory or connection.pragma("journal_mode") == "wal"
 
+    def _keep_log(self, connection: apsw.Connection) -> None:
+        """Switch to WAL; SQLite refuses at once while somebody looks, so ask until they have."""
+        until = time.monotonic() + self._busy / 1000
+        while True:
+            try:
+                connection.pragma("journal_mode", "wal")
+            except apsw.BusyError:
+                if time.monotonic() >= until:
+                    raise
+                time.sleep(_A_LOOK)
+            else:
+                return
+
     def _turn(self) -> AbstractContextManager[object]:
         return self._alone if self._in_memory else self._line.turn()
 
@@ -194,7 +209,7 @@ class SqliteStore:
                 return
             with nullcontext() if self._in_memory else self._line.turn():
                 if not self._in_memory:
-                    connection.pragma("journal_mode", "wal")
+                    self._keep_log(connection)
                 migrate.bring_forward(connection, self._where, known)
         except BaseException:
             connection.close()

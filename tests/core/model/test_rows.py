@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from counterpoint.core.model.catalogue import BY_TABLE, NOUNS
-from counterpoint.core.model.journal import Record
+from counterpoint.core.model.journal import Record, Verdict
 from counterpoint.core.model.rows import cell_of, columns, empty_row, image_of, noun_of
 from counterpoint.core.model.work import Criterion
 from counterpoint.kernel.canonical import text_digest
@@ -16,7 +16,9 @@ def test_every_noun_comes_back_from_its_cells(noun):
     """Empty and filled, each field of its own type."""
     for filled in (False, True):
         values = {
-            c.name: {"text": "t", "int": 1, "list": ("a", "b"), "prose": "p", "proses": ("q",)}[c.sort]
+            c.name: {"text": "t", "int": 1, "list": ("a", "b"), "prose": "p", "proses": ("q",)}[
+                c.sort
+            ]
             if filled
             else {"text": "", "int": 0, "list": (), "prose": "", "proses": ()}[c.sort]
             for c in columns(noun)
@@ -41,6 +43,8 @@ def test_a_redacted_text_is_said_to_be_one():
     """The row is still there; what it said is not."""
     record = noun_of(Record, ["[]" if c.sort == "list" else None for c in columns(Record)])
     assert record.body == "[redacted]"
+    verdict = noun_of(Verdict, ["" if c.sort != "proses" else None for c in columns(Verdict)])
+    assert verdict.fixes == ("[redacted]",)
 
 
 def test_prose_stands_in_a_row_by_its_digest():

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import apsw
 import pytest
-from fakes.studio import FixedKey, Studio
 
 from counterpoint.core.ledger.bundle import verify_bundle
 from counterpoint.core.ledger.checkpoint import verify as verify_checkpoint
@@ -17,6 +16,7 @@ from counterpoint.core.model.catalogue import NOUNS
 from counterpoint.core.model.rows import columns
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import ChainBroken, InvalidInput, ProofMismatch, StateDiffers
+from fakes.studio import FixedKey, Studio
 
 TABLES = [noun for noun in NOUNS if noun.table != "profiles" and len(columns(noun)) > len(noun.key)]
 
@@ -92,6 +92,13 @@ def test_a_sound_ledger_is_sound_and_is_anchored(studio):
     assert verify_checkpoint(studio.drawer.last("demo"), bob.audit.key).size == after.size
 
 
+def test_a_verification_tells_how_far_it_is(studio):
+    """From the first entry on, now and then."""
+    heard: list[int] = []
+    assert studio.system.audit.verify(told=heard.append).sound
+    assert heard == [1]
+
+
 def test_an_empty_ledger_is_sound_and_not_anchored():
     """There is nothing to vouch for."""
     studio = Studio()
@@ -139,11 +146,15 @@ def test_only_the_first_differences_are_shown(studio):
 @pytest.mark.parametrize(
     "statement",
     [
-        "UPDATE entries SET data = CAST(replace(CAST(data AS TEXT), 'finding', 'binding') AS BLOB)"
-        " WHERE sequence = 3",
+        (
+            "UPDATE entries SET data = CAST(replace(CAST(data AS TEXT), 'finding', 'binding') AS BLOB)"
+            " WHERE sequence = 3"
+        ),
         "DELETE FROM entries WHERE sequence = 4",
-        "UPDATE entries SET data = (SELECT data FROM entries WHERE sequence = 5)"
-        " WHERE sequence = 4",
+        (
+            "UPDATE entries SET data = (SELECT data FROM entries WHERE sequence = 5)"
+            " WHERE sequence = 4"
+        ),
         "UPDATE entries SET data = x'7b7d' WHERE sequence = 0",
         "DELETE FROM entries WHERE sequence = (SELECT max(sequence) FROM entries)",
     ],
@@ -168,8 +179,8 @@ def test_swapped_entries_are_found(studio):
 def test_an_inserted_entry_is_found(studio):
     """One more at the end, which the head does not know."""
     tamper(studio, (
-        "INSERT INTO entries SELECT project, sequence + 1, data, leaf, time, subject, action"
-        " FROM entries ORDER BY sequence DESC LIMIT 1", ()))  # fmt: skip
+        ("INSERT INTO entries SELECT project, sequence + 1, data, leaf, time, subject, action"
+        " FROM entries ORDER BY sequence DESC LIMIT 1"), ()))  # fmt: skip
     assert verify(studio)
 
 
@@ -293,7 +304,7 @@ def test_the_log_is_narrowed_and_paged(studio):
 def test_an_entry_of_an_unknown_table_breaks_the_rebuild(studio):
     """A ledger of a newer program is not read as less than it is."""
     tamper(studio, (
-        "UPDATE entries SET data = CAST(replace(CAST(data AS TEXT), '\"t\":\"projects\"',"
-        " '\"t\":\"elsewhere\"') AS BLOB) WHERE sequence = 0", ()))  # fmt: skip
+        ("UPDATE entries SET data = CAST(replace(CAST(data AS TEXT), '\"t\":\"projects\"',"
+        " '\"t\":\"elsewhere\"') AS BLOB) WHERE sequence = 0"), ()))  # fmt: skip
     with pytest.raises(ChainBroken, match="elsewhere"):
         studio.system.audit.rebuild()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 
 import pytest
-from fakes.studio import Studio
 
 from counterpoint.core.model.asks import Check, Edit, Note, Report, Wanted
 from counterpoint.core.model.evidence import Command
@@ -18,6 +17,7 @@ from counterpoint.kernel.errors import (
     NotFound,
     NotReady,
 )
+from fakes.studio import Studio
 
 DONE = Report(outcome="done", summary="it works")
 
@@ -144,9 +144,7 @@ def test_an_ended_claim_is_never_renewed(studio, ada, person, task):
     assert [o.outcome for o in ada.overview.outcomes(task)] == ["partial", "done"]
 
 
-@pytest.mark.parametrize(
-    ("token", "fault"), [(None, NotClaimHolder), (7, InvalidInput), (1, None)]
-)
+@pytest.mark.parametrize(("token", "fault"), [(None, NotClaimHolder), (7, InvalidInput), (1, None)])
 def test_a_write_under_a_claim_carries_its_token(studio, ada, task, token, fault):
     """No token, or one that was never given out, is refused."""
     ada.claims.start(task)
@@ -154,6 +152,16 @@ def test_a_write_under_a_claim_carries_its_token(studio, ada, task, token, fault
         ada.tasks.finish(task, token, DONE)
     else:
         studio.refuses(fault, lambda: ada.tasks.finish(task, token, DONE))
+
+
+def test_an_earlier_token_of_ones_own_is_refused_too(studio, ada, task):
+    """A retry that comes after the same session began anew must not end the second claim."""
+    ada.claims.start(task)
+    ada.tasks.finish(task, 1, Report(outcome="partial", summary="half"))
+    ada.claims.start(task)
+    late = Report(outcome="done", summary="late")
+    fault = studio.refuses(ClaimLost, lambda: ada.tasks.finish(task, 1, late))
+    assert fault.facts == {"holder": "ada", "token": 1}
 
 
 def test_who_never_claimed_cannot_finish(studio, ada, bob, person, task):

@@ -10,6 +10,7 @@ from counterpoint.core.model.work import Area, Criterion, Gate, Item, Label, Pro
 from counterpoint.kernel.errors import (
     Conflict,
     CyclicDependency,
+    GateClosed,
     IllegalMove,
     InvalidInput,
     NotFound,
@@ -66,9 +67,11 @@ def test_a_stale_edit_is_refused(studio, ada, ids):
     "edit",
     [
         Edit(title=" "), Edit(title="x" * 301), Edit(title="a\nb"), Edit(body="x" * 20_001),
-        Edit(priority=5), Edit(priority=-1), Edit(position=-1),
+        Edit(priority=5), Edit(priority=-1), Edit(position=-1), Edit(add_labels=("x",) * 51),
+        Edit(acceptance=("x" * 1001,)),
     ],
-    ids=["empty", "long", "two lines", "long body", "priority", "negative", "position"],
+    ids=["empty", "long", "two lines", "long body", "priority", "negative", "position", "labels",
+         "sentence"],
 )  # fmt: skip
 def test_an_edit_beyond_the_limits_is_refused(studio, ada, ids, edit):
     """The limits of a plan hold for edits too."""
@@ -132,6 +135,14 @@ def test_a_waiver_needs_a_reason_and_a_closed_gate(studio, ada, ids):
     assert ada.overview.find(Gate, ids["A"], "check-1").status == "waived"
     met = Edit(waive=("check-2",), reason="so")
     studio.refuses(IllegalMove, lambda: ada.items.edit(ids["A"], met))
+
+
+def test_closed_gates_hold_back_an_edit_to_done(studio, ada, ids):
+    """There is no way around a gate by hand."""
+    ada.items.edit(ids["A"], Edit(status="active", checks=(("one",),)))
+    studio.refuses(GateClosed, lambda: ada.items.edit(ids["A"], Edit(status="done")))
+    ada.gates.verify(Check(item=ids["A"]))
+    assert ada.items.edit(ids["A"], Edit(status="done")).status == "done"
 
 
 def test_dependencies_come_and_go(studio, ada, ids):

@@ -263,4 +263,3 @@ def test_a_handed_in_task_closes_when_its_last_gate_is_waived(person, ada):
     assert after.status == "done"
     gate = person.overview.find(Gate, ids["A"], "review")
     assert (gate.status, gate.reason) == ("waived", "trivial")
-

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fakes.studio import Studio
 
 from counterpoint.core.model.asks import Edit, Report, Wanted
 from counterpoint.core.model.drafts import Draft
@@ -17,6 +16,7 @@ from counterpoint.kernel.errors import (
     MalformedDocument,
     NotFound,
 )
+from fakes.studio import Studio
 
 PLAN = """# Build it {#build}
 What it is for.
@@ -178,6 +178,35 @@ def test_a_project_is_opened_once_with_a_prefix_of_its_own(tmp_path):
         assert view.select(Item) == []
     first.close()
     second.close()
+
+
+class Overtaken:
+    """A store in which somebody else writes first, once."""
+
+    def __init__(self, store, first):
+        self.store, self.first = store, first
+
+    def __getattr__(self, name):
+        return getattr(self.store, name)
+
+    def writing(self, project):
+        first, self.first = self.first, None
+        if first is not None:
+            first()
+        return self.store.writing(project)
+
+
+def test_of_two_who_open_a_project_one_makes_it(tmp_path):
+    """The other hears of the one that is there."""
+    studio = Studio(tmp_path / "store.db")
+    studio.outside = replace(studio.outside, project="second")
+    rival = studio.system
+    slow = Overtaken(studio.store, lambda: rival.projects.open("by the rival"))
+    studio.outside = replace(studio.outside, store=slow)
+    assert studio.system.projects.open("too late").title == "by the rival"
+    with studio.view() as view:
+        assert view.head().size == 1
+    studio.close()
 
 
 def test_before_a_project_is_opened_nothing_is_found(tmp_path):

@@ -188,6 +188,15 @@ def test_a_part_that_is_in_review_may_be_handed_in_again(ada, bob, ids):
         assert (found.item.status, found.submission.number) == ("review", number)
 
 
+def test_a_waived_gate_stays_waived(ada, bob, ids):
+    """What need not be handed in may be, and changes nothing."""
+    finish(ada, ids["A"])
+    bob.reviews.review(ids["A"], YES)
+    ada.items.edit(ids["One"], Edit(waive=("artifact",), reason="so"))
+    ada.reviews.submit(ids["One"], "out.md", "see")
+    assert ada.overview.find(Gate, ids["One"], "artifact").status == "waived"
+
+
 def test_a_handed_in_path_stays_inside(studio, ada, ids):
     """Nothing from elsewhere becomes an artifact."""
     studio.refuses(PathOutside, lambda: ada.reviews.submit(ids["One"], "../x", "s"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from graphlib import TopologicalSorter
 from itertools import product
 
-from fakes.studio import Studio
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -20,6 +19,7 @@ from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.rules.areas import covers
 from counterpoint.kernel.errors import CounterpointError
+from fakes.studio import Studio
 
 AREAS = ("a", "a/b", "b", "*/c", "**/d")
 PATHS = ["/".join(parts) for n in (1, 2, 3) for parts in product("abcd", repeat=n)]
@@ -63,6 +63,7 @@ class Walk(RuleBasedStateMachine):
         super().__init__()
         self.studio = Studio()
         self.cores = [self.studio.core(name) for name in ("ada", "bob", "eve")]
+        self.refusals: list[str] = []
         self.person = self.studio.core("pat", kind="human")
 
     def teardown(self) -> None:
@@ -73,10 +74,11 @@ class Walk(RuleBasedStateMachine):
         before = self.studio.image()
         try:
             return call()
-        except CounterpointError as fault:
-            assert fault.kind in {"conflict", "invalid", "forbidden", "gate", "not_found"}
-            assert self.studio.image() == before
-            return None
+        except CounterpointError as refusal:
+            self.refusals.append(refusal.kind)
+        assert self.studio.image() == before
+        assert set(self.refusals) <= {"conflict", "invalid", "forbidden", "gate", "not_found"}
+        return None
 
     def items(self) -> list[Item]:
         with self.studio.view() as view:
@@ -201,11 +203,13 @@ class Walk(RuleBasedStateMachine):
                     )
                 )  # fmt: skip
                 shift(change, found, int(closed))
-            elif old.status != status and old.status != "waived":
+            elif old.status not in (status, "waived"):
                 change.put(old.moved(status, change.now))
                 shift(change, found, 1 if closed else -1)
 
-    @rule(who=numbers, other=numbers, action=st.sampled_from(["pause", "resume", "continue", "end"]))
+    @rule(
+        who=numbers, other=numbers, action=st.sampled_from(["pause", "resume", "continue", "end"])
+    )
     def hand_over(self, who, other, action):
         core = self.someone(who)
         session = self.someone(other).caller.actor.session if action == "continue" else ""
@@ -242,15 +246,20 @@ class Walk(RuleBasedStateMachine):
             items = {item.id: item for item in view.select(Item)}
             claims = {claim.item: claim for claim in view.select(Claim)}
             blocked = {
-                edge.item for edge in view.select(Dependency) if items[edge.needs].category != "done"
+                edge.item
+                for edge in view.select(Dependency)
+                if items[edge.needs].category != "done"
             }
             blocked |= {gate.item for gate in view.select(Gate, holds="start", status="closed")}
             blocked |= {record.item for record in view.select(Record, status="open")}
             covered: dict[str, set[str]] = {}
             for area in view.select(Area):
                 covered.setdefault(area.item, set()).update(COVERED[area.pattern])
+        assert all(items[i].category == "active" for i, c in claims.items() if c.state == "live")
         parents = {item.parent for item in items.values() if not item.is_closed}
-        live = {i: c.session for i, c in claims.items() if c.state == "live" and now < c.leased_until}
+        live = {
+            i: c.session for i, c in claims.items() if c.state == "live" and now < c.leased_until
+        }
 
         def is_free(item: Item) -> bool:
             return item.id not in blocked and (not item.parent or is_free(items[item.parent]))
@@ -266,7 +275,9 @@ class Walk(RuleBasedStateMachine):
                 and item.id not in live
                 and item.id not in parents
                 and is_free(item)
-                and all(i == item.id or not covered.get(item.id, set()) & b for i, b in busy.items())
+                and all(
+                    i == item.id or not covered.get(item.id, set()) & b for i, b in busy.items()
+                )
             }
             offers = [offer.item for offer in core.ready.offers(Wanted(), 100)]
             assert {item.id for item in offers} == expected

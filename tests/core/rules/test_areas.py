@@ -15,9 +15,7 @@ parts = st.sampled_from(["a", "b", "ab", "*", "a*", "*b", "?", "?b", "**", "a?*"
 patterns = st.lists(parts, min_size=1, max_size=4).map("/".join)
 NAMES = ["".join(letters) for n in (1, 2, 3) for letters in product("ab", repeat=n)]
 paths = st.lists(st.sampled_from(NAMES), min_size=1, max_size=5).map("/".join)
-UNIVERSE = [
-    "/".join(names) for n in (1, 2, 3, 4) for names in product(["a", "b", "ab"], repeat=n)
-]
+UNIVERSE = ["/".join(names) for n in (1, 2, 3, 4) for names in product(["a", "b", "ab"], repeat=n)]
 
 
 def slow(pattern: str) -> re.Pattern[str]:

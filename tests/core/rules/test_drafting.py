@@ -80,7 +80,7 @@ def test_a_plan_is_accepted_exactly_if_it_can_be_finished(draft):
     """A slow scheduler gets through, or the plan is refused, naming those who wait."""
     if slow_schedule(draft):
         planned = plan_of(draft, nothing)
-        assert [part.draft.title for part in planned][0] == "t0"
+        assert next(part.draft.title for part in planned) == "t0"
         assert len(planned) == len(list(draft.walk()))
         assert all(part.parent is None or part.parent < place for place, part in enumerate(planned))
     else:
@@ -126,6 +126,9 @@ def test_only_those_in_the_circle_are_named():
         (plan(task("a\nb")), "the title is more than one line"),
         (plan(task(body="x" * 20_001)), "the description is longer than 20000 characters"),
         (plan(task(priority=5)), "priority 5 is not from 0 to 4"),
+        (plan(task(labels=("x",) * 51)), "it has more than 50 labels"),
+        (plan(task(checks=(("a", "x" * 999),))),
+         "one of its commands is longer than 1000 characters"),
         (plan(task(needs=("x",))), "it comes after 'x', which is neither in the plan nor an item"),
         (plan(task("A"), task("A"), task("B", needs=("A",))),
          "'A' means several items: give them names with {#name}"),
@@ -183,6 +186,7 @@ def test_a_phase_comes_after_the_phase_before_it():
 
 def test_a_part_is_done_if_all_below_it_is_and_no_gate_asks_more():
     """Empty parts and tasks are done only if they are marked."""
+
     def phase(**values):
         return Draft(kind="phase", title="P", needs=(), **values)
 

@@ -21,7 +21,9 @@ def point(files, method="git"):
 
 def compared(*paths, method="git", dirty=(), warnings=()):
     """Answer a comparison in which some paths were changed."""
-    changes = tuple(FileChange(path=path, kind="modified", insertions=2, deletions=1) for path in paths)
+    changes = tuple(
+        FileChange(path=path, kind="modified", insertions=2, deletions=1) for path in paths
+    )
     return Comparison(
         start=Snapshot(method=method, commit="a"),
         end=Snapshot(method=method, commit="b", files=dict.fromkeys(dirty, "0" * 64)),

@@ -56,7 +56,7 @@ def drafts(kind, children):
         profile=st.just("") | plain_words,
         review=st.booleans(),
         artifact=st.booleans(),
-        done=st.booleans() if kind == "task" else st.just(False),  # noqa: FBT003 -- what is drawn
+        done=st.booleans() if kind == "task" else st.just(False),
         children=children,
     )  # fmt: skip
 
@@ -104,8 +104,7 @@ def test_no_mixture_of_structure_breaks_the_reader(lines):
     """What loads once loads again from its own dump."""
     try:
         draft = load("\n".join(["# Title", *lines]))
-    except MalformedDocument as fault:
-        assert fault.facts["faults"]
+    except MalformedDocument:
         return
     assert without_lines(load(dump(draft))) == without_lines(draft)
 

@@ -15,7 +15,11 @@ values = st.text(max_size=30).filter(lambda text: len(text.splitlines()) < 2)
 
 def test_variables_are_listed_with_their_defaults():
     """A default given once holds wherever the variable stands."""
-    assert variables("{{a}} {{ b =x y}} {{a=1}} {{c=}} {{D}}") == {"a": "1", "b": "x y", "c": ""}
+    assert variables("{{a}} {{ b =x y}} {{a=1}} {{c=}} {{D}} {{a=2}}") == {
+        "a": "1",
+        "b": "x y",
+        "c": "",
+    }
 
 
 def test_slots_are_filled_with_values_or_defaults():

@@ -68,7 +68,6 @@ _ACTION = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
 _REFERENCE = re.compile(rb'\{"\$text":"([0-9a-f]{64})"\}')
 _INT_LIMIT = 2**53
-_PLAIN = frozenset((str, bool, type(None)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,23 +256,18 @@ def _is_in_profile(parts: Iterable[Parsed], *, ascii_only: bool) -> bool:
     ascii_only: all the bytes are ASCII, so the keys are. The depth has its end where orjson's has.
     """
     for part in parts:
-        if type(part) is dict:
-            if not (ascii_only or all(map(str.isascii, part))):
-                return False
-            inner = part.values()
+        if type(part) is str:
+            continue
+        if type(part) is int:
+            sound = -_INT_LIMIT < part < _INT_LIMIT
         elif type(part) is list:
-            inner = part
-        elif type(part) is int:
-            if not -_INT_LIMIT < part < _INT_LIMIT:
-                return False
-            continue
-        elif type(part) is float:
-            return False
+            sound = _is_in_profile(part, ascii_only=ascii_only)
+        elif type(part) is dict:
+            sound = ascii_only or all(map(str.isascii, part))
+            sound = sound and _is_in_profile(part.values(), ascii_only=ascii_only)
         else:
-            continue
-        if not _PLAIN.issuperset(map(type, inner)) and not _is_in_profile(
-            inner, ascii_only=ascii_only
-        ):
+            sound = type(part) is not float
+        if not sound:
             return False
     return True
 

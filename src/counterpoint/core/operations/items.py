@@ -39,7 +39,7 @@ from counterpoint.core.operations.recording.moves import (
 )
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Filter
-from counterpoint.core.rules.drafting import title_faults
+from counterpoint.core.rules.drafting import list_faults, title_faults
 from counterpoint.kernel.errors import (
     AlreadyClaimed,
     Conflict,
@@ -214,6 +214,14 @@ def _refuse_beyond_limits(edit: Edit) -> None:
         faults += title_faults(edit.title)
     if edit.body is not None and len(edit.body) > BODY_LIMIT:
         faults.append(f"the description is longer than {BODY_LIMIT} characters")
+    listed = {
+        "labels": edit.add_labels,
+        "areas": edit.areas or (),
+        "acceptance sentences": edit.acceptance or (),
+        "commands": tuple(" ".join(argv) for argv in edit.checks or ()),
+        "names": (edit.assignee or "", edit.profile or ""),
+    }
+    faults += list_faults(listed)
     if edit.priority is not None and edit.priority not in PRIORITIES:
         faults.append(f"priority {edit.priority} is not from 0 to {PRIORITIES[-1]}")
     if edit.position is not None and edit.position < 0:

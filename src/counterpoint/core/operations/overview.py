@@ -76,20 +76,15 @@ class Overview:
             )
 
     def _live(self, view: Reading) -> tuple[Live, ...]:
-        found: list[Live] = []
-        for claim in view.select(Claim, state="live", order="claimed_at,item", limit=50):
-            item = view.find(Item, claim.item)
-            if item is not None:
-                found.append(Live(claim=claim, item=item))
-        return tuple(found)
+        claims = view.select(Claim, state="live", order="claimed_at,item", limit=50)
+        return _with_items(view, claims)
 
     def held(self) -> tuple[Live, ...]:
         """Answer what the caller's session holds."""
         session = self._desk.caller.actor.session
         with self._desk.reading() as view:
             claims = live_claims(view, session) if session else []
-            items = [(claim, view.find(Item, claim.item)) for claim in claims]
-            return tuple(Live(claim=c, item=i) for c, i in items if i is not None)
+            return _with_items(view, claims)
 
     def last_handoff(self, session: str = "") -> Handoff | None:
         """Answer the last handoff of a session, or of anybody."""
@@ -154,6 +149,11 @@ class Overview:
             if found is None:
                 raise missing(Item, item)
             return outline.dump(_draft(view, found))
+
+
+def _with_items(view: Reading, claims: list[Claim]) -> tuple[Live, ...]:
+    items = [(claim, view.find(Item, claim.item)) for claim in claims]
+    return tuple(Live(claim=claim, item=item) for claim, item in items if item is not None)
 
 
 def _counts(view: Reading) -> dict[str, dict[str, int]]:

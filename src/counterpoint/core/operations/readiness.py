@@ -116,10 +116,8 @@ def in_the_way(view: Reading, item: Item) -> tuple[str, ...]:
         f"blocker {record.id}: {record.title}"
         for record in view.select(Record, item=item.id, kind="blocker", status="open")
     ]
-    if item.held:
-        above = view.find(Item, item.parent)
-        if above is not None:
-            reasons += [f"{above.id} {reason}" for reason in in_the_way(view, above)]
+    if item.held and (above := view.find(Item, item.parent)) is not None:
+        reasons += [f"{above.id} {reason}" for reason in in_the_way(view, above)]
     return tuple(reasons)
 
 
@@ -160,7 +158,8 @@ def _left(
         Item,
         order="priority,number",
         after=after or (),
-        kind=tuple(wanted.kinds),
+        limit=None,
+        kind=wanted.kinds,
         category="active",
         blockers=0,
         **below,

@@ -35,10 +35,9 @@ class Search:
             raise InvalidInput("the query has no word in it", hint="Give letters or digits.")
         with self._desk.reading() as view:
             hits = view.search(words, kinds=kinds, item=item, limit=limit, offset=offset)
-            found: list[Found] = []
-            for hit in hits:
-                key = tuple(hit.key.split("/"))
-                row = view.find(BY_TABLE[hit.table], *key)
-                if row is not None:
-                    found.append(Found(kind=hit.kind, score=hit.score, item=hit.item, row=row))
-            return found
+            rows = [view.find(BY_TABLE[hit.table], *hit.key.split("/")) for hit in hits]
+            return [
+                Found(kind=hit.kind, score=hit.score, item=hit.item, row=row)
+                for hit, row in zip(hits, rows, strict=True)
+                if row is not None
+            ]

@@ -56,9 +56,7 @@ class Sessions:
             handoff = self._write(change, handover, session)
             given_back = live_claims(change.writing, session.id)
             for claim in given_back:
-                item = change.get(Item, claim.item)
-                if item.category == "active":
-                    move(change, item, "open")
+                move(change, change.get(Item, claim.item), "open")
             status = "handed_off" if handover.next_steps or given_back else "completed"
             after = session.moved(status, change.now)
             change.put(after)

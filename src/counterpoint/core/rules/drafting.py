@@ -80,17 +80,15 @@ def _limit_faults(flat: Sequence[tuple[Draft, int | None, int]]) -> Iterable[tup
             yield part, problem
         if len(part.body) > BODY_LIMIT:
             yield part, f"the description is longer than {BODY_LIMIT} characters"
-        for what, words in (
-            ("label", part.labels),
-            ("area", part.areas),
-            ("acceptance sentence", part.acceptance),
-            ("command", tuple(" ".join(argv) for argv in part.checks)),
-            ("name", (part.name, part.profile)),
-        ):
-            if len(words) > WORDS_LIMIT:
-                yield part, f"there are more than {WORDS_LIMIT} of {what}"
-            if any(len(word) > WORD_LIMIT for word in words):
-                yield part, f"a {what} is longer than {WORD_LIMIT} characters"
+        listed = {
+            "labels": part.labels,
+            "areas": part.areas,
+            "acceptance sentences": part.acceptance,
+            "commands": tuple(" ".join(argv) for argv in part.checks),
+            "names": (part.name, part.profile),
+        }
+        for problem in list_faults(listed):
+            yield part, problem
         if part.priority not in PRIORITIES:
             yield part, f"priority {part.priority} is not from 0 to {PRIORITIES[-1]}"
 
@@ -104,6 +102,17 @@ def title_faults(title: str) -> list[str]:
         faults.append("the title is more than one line")
     if len(title) > TITLE_LIMIT:
         faults.append(f"the title is longer than {TITLE_LIMIT} characters")
+    return faults
+
+
+def list_faults(lists: Mapping[str, Sequence[str]]) -> list[str]:
+    """Answer what is wrong with short words, by what they are: not too many, none too long."""
+    faults: list[str] = []
+    for what, words in lists.items():
+        if len(words) > WORDS_LIMIT:
+            faults.append(f"it has more than {WORDS_LIMIT} {what}")
+        if any(len(word) > WORD_LIMIT for word in words):
+            faults.append(f"one of its {what} is longer than {WORD_LIMIT} characters")
     return faults
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import apsw
 import pytest
-from fakes.studio import Studio
 
 from counterpoint.core.model.asks import Check, Edit, Handover, Judgment, Note, Report
 from counterpoint.core.model.drafts import Draft
@@ -13,6 +12,7 @@ from counterpoint.core.model.journal import Outcome, Receipt, Record
 from counterpoint.core.operations.gates import signed_bytes
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import InvalidInput
+from fakes.studio import Studio
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEabcdefghijklm\n-----END RSA PRIVATE KEY-----"
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkw.dozjgNryP4J3jVmNHl0w5N"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 
 import pytest
-from fakes.studio import Studio
 
 from counterpoint.core.model.asks import Check, Note
 from counterpoint.core.model.drafts import Draft
@@ -14,6 +13,7 @@ from counterpoint.core.model.journal import Reply
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.kernel.errors import ClockBehind, InvalidInput, KeyReused, NotFound
+from fakes.studio import Studio
 
 
 def noting(core, body="x"):
@@ -69,17 +69,19 @@ def test_a_refusal_that_is_swallowed_still_undoes_the_call(studio, ada):
     """A verb that failed half-way has written rows without an entry: they must not land."""
     item = ada.plans.create(Draft(kind="task", title="A")).root.id
 
+    def half_way():
+        with recording(ada._desk, "item.edited", item) as change:
+            change.put(change.get(Item, item).moved("active", change.now))
+            raise InvalidInput("half-way")
+
     def run():
         with pytest.raises(InvalidInput), recording(studio.desk(ada), "x.y"):
             raise InvalidInput("before anything was written")
         with recording(ada._desk, "item.edited", item) as outer:
             outer.told(fine=True)
-        try:
-            with recording(ada._desk, "item.edited", item) as change:
-                change.put(change.get(Item, item).moved("active", change.now))
-                raise InvalidInput("half-way")
-        except InvalidInput:
-            return "swallowed"
+        with pytest.raises(InvalidInput):
+            half_way()
+        return "swallowed"
 
     fault = studio.refuses(InvalidInput, lambda: ada.once("k", 1, run))
     assert fault.message == "half-way"

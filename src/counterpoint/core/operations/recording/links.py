@@ -35,8 +35,7 @@ def shift(change: Change, item: Item, by: int) -> Item:
 
 def _hold_children(change: Change, parent: Item, held: int) -> None:
     for child in change.select(Item, parent=parent.id, order="position"):
-        if child.held != held:
-            shift(change, replace(child, held=held), held - child.held)
+        shift(change, replace(child, held=held), held - child.held)
 
 
 def next_position(change: Change, parent: str) -> int:
@@ -50,8 +49,7 @@ def release(change: Change, needed: Item) -> list[str]:
     freed: list[str] = []
     for edge in change.select(Dependency, needs=needed.id):
         waiting = shift(change, change.get(Item, edge.item), -1)
-        if waiting.blockers == 0:
-            freed += _open_below(change, waiting)
+        freed += _open_below(change, waiting)
     return freed
 
 
