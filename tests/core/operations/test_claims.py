@@ -132,6 +132,15 @@ def test_a_lapsed_lease_is_not_renewed_into_anothers_area(studio, ada, bob, task
     assert "area src overlaps src/x" in fault.facts["reasons"][0]
 
 
+def test_ones_own_areas_are_in_nobodys_way_but_the_others(ada, bob, task):
+    """A session may hold two items in one place; another session may not join it there."""
+    other = ada.plans.create(ada.plans.read("# P\n- [ ] Two\n  - areas: src/x\n")).ready[0]
+    ada.claims.start(task)
+    assert [o.item.id for o in bob.ready.offers(Wanted(), 5)] == []
+    assert [o.item.id for o in ada.ready.offers(Wanted(), 5)] == [other]
+    assert ada.claims.start(other).claim.token == 1
+
+
 def test_an_ended_claim_is_never_renewed(studio, ada, person, task):
     """A token ends with its outcome, even if a person puts the item back to active."""
     ada.claims.start(task)

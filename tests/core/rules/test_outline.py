@@ -148,6 +148,7 @@ def test_a_plan_is_read_with_all_its_parts():
         ("# A\n- priority: 5", 2, "from 0 to 4, not '5'"),
         ("# A\n- review: maybe", 2, "is yes or no, not 'maybe'"),
         ("# A\n- after:", 2, "'after' has no value"),
+        ("# A\n" + "".join(" " * n + "- [ ] x\n" for n in range(51)), 52, "deeper than 50 levels"),
         ("# A\n- verify: a && b", 2, "'&&' needs a shell"),
         ("# A\n- verify: a 2>&1", 2, "'2>&1' needs a shell"),
         ("# A\n- verify: 'a", 2, "cannot be read: no closing quotation"),
@@ -182,6 +183,13 @@ def test_a_bullet_with_a_colon_is_text_unless_it_looks_like_an_attribute():
     """`note:` is nobody's misspelling."""
     draft = load("# T\n- note: words\n- see: there")
     assert draft.body == "- note: words\n- see: there"
+
+
+def test_an_attribute_belongs_to_what_it_is_indented_below():
+    """Beside a sub-task it is the task's, at the margin it is the heading's."""
+    draft = load("# T\n- [ ] A\n  - [ ] B\n  - labels: x\n- labels: y\n")
+    assert (draft.labels, draft.children[0].labels) == (("y",), ("x",))
+    assert draft.children[0].children[0].labels == ()
 
 
 def test_between_fences_all_is_text():
