@@ -15,6 +15,7 @@ from counterpoint.kernel.errors import (
     GateClosed,
     InvalidInput,
     NotFound,
+    NotReady,
     PathOutside,
     StaleVersion,
 )
@@ -211,6 +212,47 @@ def test_new_work_below_a_task_in_review_keeps_it_open(ada, bob, ids):
     sub = ada.plans.create(Draft(kind="task", title="Sub"), item)
     with pytest.raises(Conflict):
         bob.reviews.review(item, YES)
-    ada.items.edit(item, Edit(waive=("review",), reason="so"))
+    bob.items.edit(item, Edit(waive=("review",), reason="so"))
     assert ada.items.get(item).status == "review"
     assert ada.items.get(sub.root.id).status == "open"
+
+
+def test_an_approval_lets_an_item_begin(studio, ada, bob):
+    """Until a verdict opens the gate that holds the start, nobody can claim it or what is below it."""
+    text = "# P\n- [ ] A\n  - approval: yes\n  - review: yes\n## Q\n- approval: yes\n- [ ] B\n"
+    made = {i.title: i.id for i in ada.plans.create(ada.plans.read(text)).items}
+    assert (ada.items.get(made["A"]).blockers, ada.items.get(made["B"]).held) == (1, 1)
+    studio.refuses(NotReady, lambda: ada.claims.start(made["A"]))
+    assert bob.reviews.review(made["A"], NO).item.status == "open"
+    assert ada.items.get(made["A"]).blockers == 1
+    judged = bob.reviews.review(made["A"], YES)
+    assert (judged.item.blockers, [g.name for g in judged.closed]) == (0, ["review"])
+    bob.reviews.review(made["Q"], YES)
+    assert ada.items.get(made["B"]).blockers == 0
+    assert finish(ada, made["A"]).status == "review"
+    assert bob.reviews.review(made["A"], YES).item.status == "done"
+
+
+def test_who_worked_on_an_item_loosens_none_of_its_gates(studio, ada, bob, ids):
+    """No waiver, no check taken away, no skipping past; another session may."""
+    made = ada.plans.create(ada.plans.read("# P\n- [ ] A\n  - verify: false\n")).items[1].id
+    token = ada.claims.start(made).claim.token
+    for edit in (
+        Edit(waive=("check-1",), reason="so"),
+        Edit(checks=()),
+    ):
+        studio.refuses(Forbidden, lambda edit=edit: ada.items.edit(made, edit))
+    ada.tasks.finish(made, token, Report(outcome="partial", summary="back"))
+    studio.refuses(Forbidden, lambda: ada.items.edit(made, Edit(status="skipped")))
+    assert bob.items.edit(made, Edit(status="skipped")).status == "skipped"
+
+
+def test_a_waived_start_gate_stays_waived(studio, ada, bob):
+    """A verdict after the waiver changes nothing about the start."""
+    made = ada.plans.create(ada.plans.read("# P\n- [ ] A\n  - approval: yes\n")).items[1].id
+    bob.items.edit(made, Edit(waive=("approval",), reason="urgent"))
+    assert ada.items.get(made).blockers == 0
+    bob.reviews.review(made, YES)
+    gate = ada.overview.find(Gate, made, "approval")
+    assert gate is not None
+    assert gate.status == "waived"

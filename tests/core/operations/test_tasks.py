@@ -55,16 +55,25 @@ def test_a_finish_keeps_words_and_measured_evidence(studio, ada, claim):
 
 @pytest.mark.parametrize(
     ("outcome", "status", "action"),
-    [("partial", "open", "task.put_back"), ("failed", "failed", "task.failed"),
-     ("skipped", "skipped", "task.skipped")],
-)  # fmt: skip
+    [("partial", "open", "task.put_back"), ("failed", "failed", "task.failed")],
+)
 def test_each_outcome_has_its_state_and_its_action(studio, ada, claim, outcome, status, action):
-    """Only done asks the gates of the item."""
+    """An outcome that does not count as done asks no gate of the item."""
     item, token = claim("verify: false", "accept: one")
     found = ada.tasks.finish(item, token, Report(outcome=outcome, summary="so"))
     assert found.item.status == status
     assert studio.last().action == action
     assert found.outcome.remarks == ("no file changed since the start",)
+
+
+def test_skipping_asks_every_gate(studio, ada, claim):
+    """Without a gate an item is skipped; with a closed one its worker cannot skip past it."""
+    skip = Report(outcome="skipped", summary="so")
+    item, token = claim()
+    assert ada.tasks.finish(item, token, skip).item.status == "skipped"
+    assert studio.last().action == "task.skipped"
+    item, token = claim("verify: false")
+    studio.refuses(GateClosed, lambda: ada.tasks.finish(item, token, skip))
 
 
 def test_the_same_finish_again_answers_the_same(studio, ada, bob, claim):

@@ -54,6 +54,7 @@ def drafts(kind, children):
         labels=some_words,
         priority=st.integers(0, 4),
         profile=st.just("") | plain_words,
+        approval=st.booleans(),
         review=st.booleans(),
         artifact=st.booleans(),
         done=st.booleans() if kind == "task" else st.just(False),

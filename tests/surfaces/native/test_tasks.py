@@ -176,9 +176,15 @@ def test_an_edit_after_the_check_closes_it_again(
     assert refusal["edited"] == ["src/parser/late.py"]
 
 
-@pytest.mark.parametrize(
-    ("outcome", "status"), [("partial", "open"), ("failed", "failed"), ("skipped", "skipped")]
-)
+def test_who_works_on_an_item_cannot_skip_past_its_gates(ada: Any, begun: tuple[str, int]) -> None:
+    """Skipped counts as done, so the gates are asked."""
+    refusal = ada.is_refused(
+        "finish", id=begun[0], token=begun[1], outcome="skipped", summary="why"
+    )
+    assert refusal["error"] == "gate_closed"
+
+
+@pytest.mark.parametrize(("outcome", "status"), [("partial", "open"), ("failed", "failed")])
 def test_other_outcomes_need_no_gates(
     ada: Any, begun: tuple[str, int], outcome: str, status: str
 ) -> None:

@@ -16,7 +16,8 @@ class Draft:
     needs: names, titles or ids of existing items that must be done first; None means the usual
         order: a phase after the phase before it, a task after nothing.
     checks: commands, as argument lists, that must pass before it can be finished.
-    review: whether an approving verdict is needed; artifact: whether a submission is.
+    approval: whether an approving verdict is needed before it starts, review: before it ends;
+        artifact: whether a submission is.
     line: where it stands in the document it was read from; 0 if there was none.
     """
 
@@ -31,6 +32,7 @@ class Draft:
     labels: tuple[str, ...] = ()
     priority: int = DEFAULT_PRIORITY
     profile: str = ""
+    approval: bool = False
     review: bool = False
     artifact: bool = False
     done: bool = False

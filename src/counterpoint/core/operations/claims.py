@@ -4,6 +4,8 @@ Rule 1: an item has at most one live claim; who takes it is decided inside one t
 Rule 2: the token rises with every claim of the item. A write under a claim carries the token; an older
 token, another session, or a lease that has run out and was taken over is refused with ClaimLost.
 Rule 3: a lease that has run out stays good until somebody takes the item over; then never again.
+Rule 4: who holds or held an item judges none of its gates: no verdict, no waiver, no check taken away,
+no skipping past them.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from dataclasses import replace
 from counterpoint.core.model.answers import Offer, Readiness, Started
 from counterpoint.core.model.asks import Wanted
 from counterpoint.core.model.evidence import Snapshot
-from counterpoint.core.model.journal import StartPoint
+from counterpoint.core.model.journal import Outcome, StartPoint, Submission
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Item
@@ -28,6 +30,7 @@ from counterpoint.kernel.clock import Timestamp, later
 from counterpoint.kernel.errors import (
     AlreadyClaimed,
     ClaimLost,
+    Forbidden,
     InvalidInput,
     NotClaimHolder,
     NotReady,
@@ -195,3 +198,20 @@ def refuse_strangers(change: Change, item: str, token: int | None) -> None:
     """Raise ClaimLost if a token is given that no longer holds the item."""
     if token is not None:
         held(change.writing, change.desk.caller.actor.session, item, token)
+
+
+def refuse_own(change: Change, item: str, act: str) -> None:
+    """Raise Forbidden if the caller worked on an item, by session or by name, and would `act` on it."""
+    actor = change.desk.caller.actor
+    rows = [
+        *change.select(Outcome, item=item),
+        *change.select(Submission, item=item),
+        *change.select(Claim, item=item),
+    ]
+    own = [row for row in rows if actor.session and row.session == actor.session]
+    own += [row for row in rows if row.agent == actor.name and actor.kind == "agent"]
+    if own:
+        raise Forbidden(
+            f"{actor.name} worked on {item} and cannot {act} it",
+            hint="Ask another session, with another agent's name, or a person.",
+        )

@@ -19,6 +19,7 @@ from counterpoint.core.model.work import (
     Label,
     Project,
 )
+from counterpoint.core.operations.claims import refuse_own
 from counterpoint.core.operations.readiness import has_open_children
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.desk import Desk
@@ -31,6 +32,7 @@ from counterpoint.core.operations.recording.links import (
 )
 from counterpoint.core.operations.recording.moves import (
     close_when_done,
+    closed_gates,
     move,
     refuse_closed_gates,
     settle,
@@ -145,6 +147,8 @@ class Items:
     def _waive(self, change: Change, item: Item, edit: Edit) -> Item:
         if edit.waive and not edit.reason:
             raise InvalidInput("a waiver needs a reason", hint="Pass `reason`.")
+        if edit.waive:
+            refuse_own(change, item.id, "waive a gate of")
         for name in edit.waive:
             gate = change.get(Gate, item.id, name)
             change.put(gate.moved("waived", change.now, reason=edit.reason))
@@ -176,6 +180,8 @@ class Items:
                     hint="Finish or cancel it first; `list` with `parent` shows it.",
                 )
             refuse_closed_gates(change, item.id)
+        elif item.states.category(status) == "done" and closed_gates(change, item.id):
+            refuse_own(change, item.id, "skip past the gates of")
         return move(change, item, status)
 
     def _refuse_held(self, change: Change, item: Item) -> None:
@@ -253,9 +259,11 @@ def _replace_checks(change: Change, item: Item, checks: Iterable[tuple[str, ...]
     old = change.select(Gate, item=item.id, kind="check", holds="finish", order="name")
     kept = {gate.argv: gate for gate in old}
     wanted = list(dict.fromkeys(checks))
-    for gate in old:
-        if gate.argv not in wanted:
-            change.drop(gate)
+    gone = [gate for gate in old if gate.argv not in wanted]
+    if gone:
+        refuse_own(change, item.id, "take a check from")
+    for gate in gone:
+        change.drop(gate)
     names = {kept[argv].name for argv in wanted if argv in kept}
     free = (f"check-{place}" for place in range(1, len(old) + len(wanted) + 1))
     for argv in wanted:

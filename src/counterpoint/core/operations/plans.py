@@ -120,7 +120,8 @@ def _put_batch(
         item = _item(change, project, number, part, above, position)
         held = int(above is not None and above.blockers > 0)
         unfinished = sum(not planned[need].draft.done for need in part.needs)
-        item = replace(item, held=held, blockers=held + unfinished)
+        waits = held + unfinished + int(part.draft.approval and not part.draft.done)
+        item = replace(item, held=held, blockers=waits)
         _put_with_facets(change, item, part.draft)
         made.append(item)
 
@@ -204,6 +205,8 @@ def gates_of(change: Change, item: Item, draft: Draft) -> list[Gate]:
         gates.append(replace(plain, name="artifact", kind="artifact"))
     if draft.review:
         gates.append(replace(plain, name="review"))
+    if draft.approval:
+        gates.append(replace(plain, name="approval", holds="start"))
     return gates
 
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from counterpoint.core.model.answers import Reviewed, Submitted
 from counterpoint.core.model.asks import Judgment
-from counterpoint.core.model.journal import Outcome, Submission, Verdict
+from counterpoint.core.model.journal import Submission, Verdict
 from counterpoint.core.model.rows import Prose, Proses
-from counterpoint.core.model.sessions import Claim
-from counterpoint.core.model.work import Gate, Item, Project
-from counterpoint.core.operations.claims import held
+from counterpoint.core.model.work import Gate, Holds, Item, Project
+from counterpoint.core.operations.claims import held, refuse_own
 from counterpoint.core.operations.readiness import has_open_children
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import (
     closed_gates,
     move,
@@ -24,7 +24,6 @@ from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.errors import (
     Conflict,
-    Forbidden,
     GateClosed,
     InvalidInput,
     NotFound,
@@ -105,10 +104,11 @@ class Reviews:
         return move(change, item, "done")
 
     def review(self, item: str, judgment: Judgment) -> Reviewed:
-        """Approve or reject an item as it was handed in.
+        """Approve or reject an item: its start if a gate holds that, else what was handed in.
 
-        Who did the work or has it in hand cannot approve it. An approval names what was looked at; if that is no longer
-        what lies there, it is refused with StaleVersion. A rejection reopens the item with its fixes.
+        Who did the work or has it in hand cannot judge it. An approval names what was looked at; if
+        that is no longer what lies there, it is refused with StaleVersion. A rejection reopens the
+        item with its fixes.
         """
         with self._desk.reading() as view:
             latest = _latest(view, item)
@@ -116,18 +116,20 @@ class Reviews:
         with recording(self._desk, "item.judged", item) as change:
             session = change.open_session()
             found = change.get(Item, item)
-            self._refuse_own(change, found)
+            refuse_own(change, item, "judge")
+            stage = _stage(change, item)
             if _latest(change.writing, item) != latest:
                 raise StaleVersion(f"{item} was handed in anew while you judged it")
             if judgment.approves:
-                self._refuse_early(change, found)
+                if stage == "finish":
+                    self._refuse_early(change, found)
                 _refuse_stale(judgment.subject, current)
             verdict = self._verdict(change, item, session, judgment, current)
             change.put(verdict)
             change.action = "item.approved" if judgment.approves else "item.rejected"
             change.told(verdict=verdict.id, subject=verdict.subject)
             if judgment.approves:
-                after = self._approve(change, found, verdict)
+                after = self._approve(change, found, verdict, stage)
             else:
                 after = self._reject(change, found, verdict)
             return Reviewed(verdict=verdict, item=after, closed=tuple(closed_gates(change, item)))
@@ -144,22 +146,6 @@ class Reviews:
             if must_lie_there:
                 raise
             return (latest.sha256, commit)
-
-    def _refuse_own(self, change: Change, item: Item) -> None:
-        """Raise Forbidden if the caller did the work, by session or by name."""
-        actor = self._desk.caller.actor
-        rows = [
-            *change.select(Outcome, item=item.id),
-            *change.select(Submission, item=item.id),
-            *change.select(Claim, item=item.id),
-        ]
-        own = [row for row in rows if (actor.session and row.session == actor.session)]
-        own += [row for row in rows if row.agent == actor.name and actor.kind == "agent"]
-        if own:
-            raise Forbidden(
-                f"{actor.name} worked on {item.id} and cannot judge it",
-                hint="Ask another session, with another agent's name, to review it.",
-            )
 
     def _refuse_early(self, change: Change, item: Item) -> None:
         """Raise Conflict if an approval would open a gate for work that is still to be done."""
@@ -195,14 +181,14 @@ class Reviews:
             created_at=change.now,
         )
 
-    def _approve(self, change: Change, item: Item, verdict: Verdict) -> Item:
+    def _approve(self, change: Change, item: Item, verdict: Verdict, stage: Holds) -> Item:
         if item.is_closed:
             raise Conflict(f"{item.id} is {item.status} already", hint="Nothing is to be done.")
-        _meet(change, item.id, "review", verdict.id)
+        _meet(change, item.id, "review", verdict.id, stage)
         return settle(change, item.id)
 
     def _reject(self, change: Change, item: Item, verdict: Verdict) -> Item:
-        for gate in change.select(Gate, item=item.id, kind="review", status="met"):
+        for gate in change.select(Gate, item=item.id, kind="review", holds="finish", status="met"):
             change.put(gate.moved("closed", change.now, reason=f"rejected by {verdict.id}"))
         if item.category == "active" and item.is_workable:
             after = touched(change, item)
@@ -230,7 +216,16 @@ def _refuse_stale(subject: str, current: tuple[str, ...]) -> None:
         )
 
 
-def _meet(change: Change, item: str, kind: str, proof: str) -> None:
-    for gate in change.select(Gate, item=item, kind=kind):
-        if gate.status != "waived":
-            change.put(replace(gate.moved("met", change.now), proof=proof))
+def _stage(change: Change, item: str) -> Holds:
+    """Answer what a verdict is about now: the start as long as a gate holds that, then the end."""
+    held = change.writing.exists(Gate, item=item, kind="review", holds="start", status="closed")
+    return "start" if held else "finish"
+
+
+def _meet(change: Change, item: str, kind: str, proof: str, stage: Holds = "finish") -> None:
+    for gate in change.select(Gate, item=item, kind=kind, holds=stage):
+        if gate.status == "waived":
+            continue
+        change.put(replace(gate.moved("met", change.now), proof=proof))
+        if stage == "start" and gate.status == "closed":
+            shift(change, change.get(Item, item), -1)

@@ -51,7 +51,8 @@ class Tasks:
     def finish(self, item: str, token: int | None, report: Report) -> Finished:
         """End the caller's claim of an item with an outcome and the measured evidence.
 
-        `done` goes to review if a review gate is closed; other closed gates refuse it (GateClosed).
+        `done` goes to review if a review gate is closed; other closed gates refuse it (GateClosed), and
+        any closed gate refuses `skipped`: skipping past a gate is for those who did not do the work.
         The same call again answers as before. Raises ClaimLost, NotClaimHolder, IllegalMove.
         """
         again = self._answered(item, token, report)
@@ -70,6 +71,8 @@ class Tasks:
             self._mark(change, item, report.met)
             if report.outcome == "done":
                 self._refuse_unfinished(change, found)
+            elif report.outcome == "skipped":
+                refuse_closed_gates(change, item)
             return self._end(change, found, claim, report, comparison)
 
     def _answered(self, item: str, token: int | None, report: Report) -> Finished | None:

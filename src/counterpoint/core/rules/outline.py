@@ -10,7 +10,8 @@
       - labels: one, two
       - priority: 0                        0 most urgent … 4 least; 2 if not given
       - profile: reviewer
-      - review: yes                        needs an approving verdict
+      - approval: yes                      needs an approving verdict before it starts
+      - review: yes                        needs an approving verdict before it ends
       - artifact: yes                      needs a submission
       any other indented text              describes the task
 
@@ -62,6 +63,7 @@ ATTRIBUTES = (
     "labels",
     "priority",
     "profile",
+    "approval",
     "review",
     "artifact",
 )
@@ -238,7 +240,7 @@ def _take(values: dict[str, Any], word: str, value: str) -> str:
     """Put one attribute into the values; answer what is wrong with it, or nothing."""
     if not value:
         return f"{word!r} has no value"
-    if word in {"review", "artifact"}:
+    if word in {"approval", "review", "artifact"}:
         if value.lower() not in _TRUE | _FALSE:
             return f"{word!r} is yes or no, not {value!r}"
         values[word] = value.lower() in _TRUE
@@ -338,6 +340,8 @@ def _attributes(draft: Draft) -> list[tuple[str, str]]:
         found.append(("priority", str(draft.priority)))
     if draft.profile:
         found.append(("profile", draft.profile))
+    if draft.approval:
+        found.append(("approval", "yes"))
     if draft.review:
         found.append(("review", "yes"))
     if draft.artifact:

@@ -56,6 +56,7 @@ class Node(BaseModel):
     labels: Words = ()
     priority: int = Field(default=DEFAULT_PRIORITY, ge=0, le=4)
     profile: Word = ""
+    approval: bool = False
     review: bool = False
     artifact: bool = False
     items: tuple[Node, ...] = ()
@@ -79,6 +80,7 @@ class Node(BaseModel):
             labels=self.labels,
             priority=self.priority,
             profile=self.profile,
+            approval=self.approval,
             review=self.review,
             artifact=self.artifact,
             children=tuple(item.heard(kind) for item in self.items),
@@ -105,7 +107,7 @@ def plan(
         WithJsonSchema({"type": "object"}),
         Field(
             description="{title, kind, name, description, after, areas, accept, verify, labels, "
-            "priority, profile, review, artifact, items}"
+            "priority, profile, approval, review, artifact, items}"
         ),
     ] = None,
     template: Annotated[Word, Field(description="Name")] = "",
