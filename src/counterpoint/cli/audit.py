@@ -13,9 +13,11 @@ import click
 
 from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.seat import Seat, places, reads, seated
+from counterpoint.cli.show import noun_named
 from counterpoint.core.ledger.bundle import BundleReport, verify_bundle
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.model.answers import Audit, Proof
+from counterpoint.core.model.work import Item
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, CounterpointError
 
@@ -183,6 +185,21 @@ def _write(sink: BinaryIO, lines: Iterable[bytes]) -> None:
     sink.writelines(lines)
     sink.flush()
     os.fsync(sink.fileno())
+
+
+@audit_command.command("redact")
+@click.argument("id_", metavar="ID")
+@click.option("--reason", required=True, help="Why; it stands in the ledger.")
+@reads
+def redact(seat: Seat, *, id_: str, reason: str) -> None:
+    """Take the texts of an item or record away for good; the chain and every proof still hold."""
+    gone = seat.core.redaction.redact(noun_named(id_) or Item, id_, reason=reason)
+    if seat.out.json:
+        seat.out.answer({"id": id_, "redacted": list(gone)})
+    elif gone:
+        seat.out.line(f"Took {len(gone)} texts of {id_} away; the entries keep their SHA-256.")
+    else:
+        seat.out.line(f"{id_} has no text that is still there.")
 
 
 @audit_command.command("rebuild")

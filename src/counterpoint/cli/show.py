@@ -41,7 +41,7 @@ _HANGING: Final = 20
 @reads
 def show_command(seat: Seat, *, id_: str) -> None:
     """Show an item, record, receipt, submission, verdict, handoff or session by its id."""
-    noun = _noun(id_)
+    noun = noun_named(id_)
     if noun is None:
         _tell_item(seat, id_)
         return
@@ -56,7 +56,8 @@ def show_command(seat: Seat, *, id_: str) -> None:
         _tell_fields(seat.out, shape(found))
 
 
-def _noun(id_: str) -> type[Noun] | None:
+def noun_named(id_: str) -> type[Noun] | None:
+    """Answer what an id is of; None stands for an item."""
     if id_.startswith("ses_"):
         return Session
     match = _ID.fullmatch(id_)

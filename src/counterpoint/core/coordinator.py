@@ -22,10 +22,12 @@ from counterpoint.core.operations.projects import Projects
 from counterpoint.core.operations.readiness import Ready
 from counterpoint.core.operations.recording.desk import Caller, Desk, Outside
 from counterpoint.core.operations.recording.unit import once
+from counterpoint.core.operations.redaction import Redaction
 from counterpoint.core.operations.reviews import Reviews
 from counterpoint.core.operations.search import Search
 from counterpoint.core.operations.sessions import Sessions
 from counterpoint.core.operations.tasks import Tasks
+from counterpoint.core.operations.tokens import Tokens
 from counterpoint.kernel.canonical import Json
 
 
@@ -121,6 +123,16 @@ class Core:
         return Auditing(self._desk)
 
     @cached_property
+    def redaction(self) -> Redaction:
+        """Verbs for taking away."""
+        return Redaction(self._desk)
+
+    @cached_property
     def overview(self) -> Overview:
         """Verbs for looking at the whole."""
         return Overview(self._desk)
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """Verbs for access from other machines."""
+        return Tokens(self._desk)

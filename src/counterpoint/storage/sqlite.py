@@ -1,7 +1,7 @@
 """The store on SQLite: one writer at a time, any number of readers.
 
-Rules: (1) a write stands in line (queue.py), begins IMMEDIATE, and is on the disk when its block has
-ended (WAL, synchronous=FULL); whatever the block raises undoes all of it. (2) A reading sees the
+Rules: (1) a write stands in line, shares a transaction with its neighbours (batch.py), and is on the
+disk when its block has ended (WAL, synchronous=FULL); what the block raises undoes all of it. (2) A reading sees the
 moment it began, however many write meanwhile. (3) Every statement carries the project it is bound
 to. (4) The writer's connection is used only in turn; readers have connections of their own, kept
 for the next. A store in memory has a single connection, which readers and writers share in turn.
@@ -12,8 +12,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +23,9 @@ from counterpoint.core.model.rows import noun_of
 from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Reading, Store, Writing
 from counterpoint.storage import migrate, statements
+from counterpoint.storage.batch import Batches
 from counterpoint.storage.check import faults_of
+from counterpoint.storage.bell import Bell
 from counterpoint.storage.faults import told, told_of_files
 from counterpoint.storage.migrate import Migration
 from counterpoint.storage.queue import Line
@@ -38,6 +40,7 @@ _PRAGMAS: Final = """
 PRAGMA synchronous = FULL;
 PRAGMA foreign_keys = ON;
 PRAGMA trusted_schema = OFF;
+PRAGMA secure_delete = ON;
 PRAGMA temp_store = MEMORY;
 PRAGMA cache_size = -16000;
 PRAGMA mmap_size = 268435456;
@@ -83,6 +86,10 @@ class SqliteStore:
                 _make_file(file)
             self._writer = self._connect()
             self._bring_forward(migrate.packaged() if known is None else known)
+        self._bell = Bell(None if self._in_memory else self._version)
+        self._batches = Batches(
+            self._writer, self._line, self._where, patience=patience, landed=self._bell.ring
+        )
 
     @contextmanager
     def reading(self, project: str) -> Generator[Reading]:
@@ -107,19 +114,19 @@ class SqliteStore:
         if self._writing_thread == me:
             raise AssertionError("this thread is already writing to the store")
         connection = self._writer
-        with told(self._where, connection), self._turn():
+        turn = self._turn_in_memory() if self._in_memory else self._batches.member()
+        with told(self._where, connection), turn:
             self._writing_thread = me
             try:
-                connection.execute("BEGIN IMMEDIATE")
                 writing = SqliteWriting(connection, project)
                 yield writing
                 writing.finish()
-                connection.execute("COMMIT")
-            except BaseException:
-                _undo(connection)
-                raise
             finally:
                 self._writing_thread = 0
+
+    def wait(self, project: str, after: int, timeout: float) -> bool:
+        """Wait until the ledger has an entry with a sequence above `after`; answer whether it has."""
+        return self._bell.wait(lambda: self._size(project) - 1 > after, timeout)
 
     def projects(self) -> list[Project]:
         """Answer every project of the database, by id."""
@@ -150,6 +157,7 @@ class SqliteStore:
     def close(self) -> None:
         """Let go of the database."""
         self._closed = True
+        self._bell.close()
         while self._idle:
             self._idle.pop().close()
         self._writer.close()
@@ -171,8 +179,28 @@ class SqliteStore:
             else:
                 return
 
-    def _turn(self) -> AbstractContextManager[object]:
-        return self._alone if self._in_memory else self._line.turn()
+    @contextmanager
+    def _turn_in_memory(self) -> Generator[None]:
+        """Have the only connection: there is no disk to wait for, so each writer commits."""
+        connection = self._writer
+        with self._alone:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                yield
+                connection.execute("COMMIT")
+            except BaseException:
+                _undo(connection)
+                raise
+        self._bell.ring()
+
+    def _size(self, project: str) -> int:
+        with self.reading(project) as view:
+            return view.head().size
+
+    def _version(self) -> Callable[[], int]:
+        """Answer what tells, whenever it is asked, whether others have committed meanwhile."""
+        connection = self._connect()
+        return lambda: connection.pragma("data_version")
 
     @contextmanager
     def _reader(self) -> Generator[apsw.Connection]:

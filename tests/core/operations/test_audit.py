@@ -11,6 +11,7 @@ import pytest
 from counterpoint.core.ledger.bundle import verify_bundle
 from counterpoint.core.ledger.checkpoint import verify as verify_checkpoint
 from counterpoint.core.ledger.merkle import verify_consistency, verify_inclusion
+from counterpoint.core.model.access import TokenWish
 from counterpoint.core.model.asks import Check, Handover, Judgment, Note, Report
 from counterpoint.core.model.catalogue import NOUNS
 from counterpoint.core.model.rows import columns
@@ -38,6 +39,7 @@ def fill(studio):
     ada.tasks.finish(item, token, Report(outcome="done", summary="so"))
     bob.reviews.review(item, Judgment(approves=True, reason="good"))
     ada.once("k", 1, lambda: ada.memory.put("project", "n", {"v": 1}).version)
+    studio.core("pat", kind="human").tokens.create(TokenWish(name="ci"))
     ada.sessions.hand_over(Handover(action="end", summary="bye"))
     return ada, bob
 

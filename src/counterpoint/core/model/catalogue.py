@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from counterpoint.core.model.access import Token
 from counterpoint.core.model.journal import (
     Outcome,
     Profile,
@@ -37,6 +38,7 @@ NOUNS: tuple[type[Noun], ...] = (
     StateEntry,
     Profile,
     Reply,
+    Token,
 )
 
 BY_TABLE: dict[str, type[Noun]] = {noun.table: noun for noun in NOUNS}

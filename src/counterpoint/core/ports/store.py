@@ -177,6 +177,10 @@ class Writing(Reading, Protocol):
         """Keep texts under their digests; those that are there already stay."""
         ...
 
+    def forget(self, digest: str) -> None:
+        """Take a text away; rows and entries keep its digest, and no search finds it any more."""
+        ...
+
     def append(self, entry: Append) -> None:
         """Append an entry to the ledger; the sequence must be the next."""
         ...

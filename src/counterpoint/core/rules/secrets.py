@@ -20,6 +20,7 @@ _SHAPES = re.compile(
     r"|\bgh[pousr]_[A-Za-z0-9]{20,}"
     r"|\bgithub_pat_[A-Za-z0-9_]{20,}"
     r"|\bglpat-[A-Za-z0-9_-]{20,}"
+    r"|\bcpt_[0-9a-f]{64}"
     r"|\bsk-[A-Za-z0-9_-]{20,}"
     r"|\bxox[abeoprs]-[A-Za-z0-9-]{10,}"
     r"|\bAIza[A-Za-z0-9_-]{35}"
@@ -34,7 +35,7 @@ _NAMED = re.compile(
     r"[\"']?\s{0,3}[:=]\s{0,3}[\"']?)([^\s\"',;]{6,})"
 )
 _HINTS = re.compile(
-    r"(?i)PRIVATE KEY|AKIA|ASIA|gh[pousr]_|github_pat_|glpat-|sk-|xox|AIza|eyJ|://"
+    r"(?i)PRIVATE KEY|AKIA|ASIA|gh[pousr]_|github_pat_|glpat-|cpt_|sk-|xox|AIza|eyJ|://"
     r"|passw|secret|api_?key|token"
 )
 """One cheap look that most texts pass without meeting the exact shapes."""

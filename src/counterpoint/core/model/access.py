@@ -1,0 +1,79 @@
+"""Access from other machines: tokens, what each allows, and who stands behind one.
+
+A token is shown once, when it is made: `cpt_` and 64 hexadecimal digits, 256 random bits. The ledger
+and the tables hold only its SHA-256.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from counterpoint.kernel.clock import Timestamp
+
+Scope = Literal["read", "write"]
+
+SCOPES: tuple[Scope, ...] = ("read", "write")
+"""What a token may do, the lesser first; a token that writes also reads."""
+
+SECRET_PREFIX = "cpt_"  # noqa: S105 -- how every token begins, and no token itself
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """One key to the project for callers over the network.
+
+    surfaces, tools: those that it opens; none named: all. addresses: networks a caller may come
+    from; none named: all. calls_a_minute: 0 for no limit. session: the sitting of calls that name
+    none. expires_at, revoked_at: empty while there is none.
+    """
+
+    table: ClassVar[str] = "tokens"
+    key: ClassVar[tuple[str, ...]] = ("project", "id")
+
+    project: str
+    id: str
+    name: str
+    sha256: str
+    surfaces: tuple[str, ...]
+    scopes: tuple[str, ...]
+    tools: tuple[str, ...]
+    addresses: tuple[str, ...]
+    calls_a_minute: int
+    session: str
+    created_at: Timestamp
+    expires_at: str
+    revoked_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenWish:
+    """What a token to be made shall allow."""
+
+    name: str
+    surfaces: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = SCOPES
+    tools: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+    calls_a_minute: int = 0
+    lasts_seconds: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issued:
+    """A token that was just made, and its secret, which nobody can read again."""
+
+    token: Token
+    secret: str
+
+    def __repr__(self) -> str:
+        """Say which token it is and keep the secret out of every log."""
+        return f"Issued(token={self.token.id!r})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sitting:
+    """As whom, and in which session, a call without a connection of its own is heard."""
+
+    agent: str
+    session: str

@@ -1,0 +1,49 @@
+"""Taking a text away for good, without breaking the chain.
+
+The ledger names a text by its SHA-256, so the entries stay as they were and every proof holds. What
+stays is the digest, who wrote it and when, and a new entry that says who took it away and why.
+"""
+
+from __future__ import annotations
+
+from counterpoint.core.model.rows import Cell, Noun, columns, prose_of
+from counterpoint.core.operations.recording.change import missing
+from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.kernel import canonical
+from counterpoint.kernel.errors import Forbidden
+
+
+class Redaction:
+    """Verbs for taking away."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Work at a desk."""
+        self._desk = desk
+
+    def redact(self, noun: type[Noun], *key: Cell, reason: str) -> tuple[str, ...]:
+        """Take away every text of a row, wherever else it stands too; answer their digests.
+
+        Only a person may; a second time there is nothing left and nothing is written. NotFound.
+        """
+        if self._desk.caller.actor.kind == "agent":
+            raise Forbidden(
+                "an agent cannot take texts away", hint="Ask a person: `counterpoint audit redact`."
+            )
+        with recording(self._desk, "text.redacted") as change:
+            found = change.find(noun, *key)
+            if found is None:
+                raise missing(noun, *key)
+            texts = (
+                prose_of(column, getattr(found, column.name))
+                for column in columns(noun)
+                if column.sort in {"prose", "proses"}
+            )
+            digests = [canonical.text_digest(text) for text in texts if text]
+            gone = tuple(one for one in digests if change.writing.text(one) is not None)
+            for digest in gone:
+                change.writing.forget(digest)
+            if gone:
+                change.told(row=f"{noun.table}/{'/'.join(map(str, key))}", reason=reason)
+                change.told(sha256=list(gone))
+            return gone

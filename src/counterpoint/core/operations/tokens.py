@@ -1,0 +1,156 @@
+"""Tokens: made once, listed without their secret, revoked, and met again in a call."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from dataclasses import replace
+
+from counterpoint.core.model.access import SECRET_PREFIX, Issued, Sitting, Token, TokenWish
+from counterpoint.core.model.sessions import Session
+from counterpoint.core.operations.recording.change import missing
+from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules import access
+from counterpoint.kernel.clock import later
+from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput
+
+_BYTES = 32
+
+
+class Tokens:
+    """Verbs for access from other machines."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Work at a desk."""
+        self._desk = desk
+
+    def create(self, wish: TokenWish) -> Issued:
+        """Make a token; its secret is answered here and nowhere else. InvalidInput, Conflict."""
+        wish = access.check_wish(wish)
+        secret = SECRET_PREFIX + secrets.token_hex(_BYTES)
+        mint = self._desk.outside.mint
+        with recording(self._desk, "token.created") as change:
+            change.open_session()
+            for known in change.select(Token, name=wish.name):
+                if access.is_in_force(known, change.now):
+                    raise Conflict(
+                        f"the token {known.id} is named {wish.name!r} already",
+                        hint="Choose another name, or revoke that one first.",
+                    )
+            ends = later(change.now, wish.lasts_seconds) if wish.lasts_seconds else ""
+            token = Token(
+                project=self._desk.project,
+                id=mint.mint("tok"),
+                name=wish.name,
+                sha256=access.digest_of(secret),
+                surfaces=wish.surfaces,
+                scopes=wish.scopes,
+                tools=wish.tools,
+                addresses=wish.addresses,
+                calls_a_minute=wish.calls_a_minute,
+                session=mint.mint("ses"),
+                created_at=change.now,
+                expires_at=ends,
+                revoked_at="",
+            )
+            change.subject = token.id
+            change.put(token)
+            change.told(name=token.name, scopes=list(token.scopes))
+        return Issued(token=token, secret=secret)
+
+    def list(self) -> list[Token]:
+        """Answer every token that was ever made, the oldest first."""
+        with self._desk.reading() as view:
+            found = view.select(Token)
+        return sorted(found, key=lambda token: (token.created_at, token.id))
+
+    def revoke(self, which: str) -> Token:
+        """End a token, named by its id or its name; NotFound, InvalidInput, Conflict."""
+        with recording(self._desk, "token.revoked") as change:
+            change.open_session()
+            named = [change.find(Token, which)] if which.startswith("tok_") else []
+            found = [token for token in named if token] or change.select(Token, name=which)
+            live = [token for token in found if not token.revoked_at]
+            if not found:
+                raise missing(Token, which)
+            if not live:
+                raise Conflict(
+                    f"the token {which} is revoked already", hint="Nothing is left to do."
+                )
+            if len(live) > 1:
+                raise InvalidInput(
+                    f"several tokens are named {which!r}", hint="Name the one you mean by its id."
+                )
+            token = replace(live[0], revoked_at=change.now)
+            change.subject = token.id
+            change.put(token)
+            change.told(name=token.name)
+            return token
+
+    def are_needed(self) -> bool:
+        """Whether a token was ever made here: from then on nobody enters without one."""
+        with self._desk.reading() as view:
+            return view.exists(Token)
+
+    def authenticate(self, secret: str, address: str) -> Token | None:
+        """Answer the token of a secret, or None, whatever the reason."""
+        if not access.is_secret(secret):
+            return None
+        digest = access.digest_of(secret)
+        with self._desk.reading() as view:
+            found = view.select(Token, sha256=digest)
+        for token in found:
+            same = hmac.compare_digest(token.sha256, digest)
+            in_force = access.is_in_force(token, self._desk.outside.clock.now())
+            if same and in_force and access.is_admitted(token, address):
+                return token
+        return None
+
+    def sit(self, owner: str, session: str, *, agent: str = "", wanted: str = "") -> Sitting:
+        """Answer as whom and in which session the bearer of a key is heard.
+
+        owner: the name that belongs to the key. session: the sitting that belongs to it. agent,
+        wanted: the name and the session that the call asks for. Another agent's name under the same
+        key has a sitting of its own; after a sitting has ended the next one follows it. Raises
+        InvalidInput for what is no name or no session, Forbidden for another's.
+        """
+        if agent and not access.is_agent(agent):
+            raise InvalidInput(
+                "the agent's name is not a name",
+                hint="Use up to 64 letters, digits, dots, hyphens, underscores and @.",
+            )
+        if wanted and not access.is_session(wanted):
+            raise InvalidInput(
+                "the session is not the id of a session",
+                hint="Give `ses_` and 26 letters, as `handoff` or the log names it, or leave it out.",
+            )
+        name = agent or owner
+        with self._desk.reading() as view:
+            if name != owner and view.exists(Token, name=name):
+                raise Forbidden(
+                    f"{name!r} is the name of another token",
+                    hint="Speak under the name of your own token, or one that no token has.",
+                )
+            if wanted:
+                return Sitting(agent=name, session=_own(view, wanted, name))
+            mine = session if name == owner else access.session_from(session, name)
+            return Sitting(agent=name, session=_open(view, mine))
+
+
+def _own(view: Reading, wanted: str, agent: str) -> str:
+    found = view.find(Session, wanted)
+    if found is not None and found.agent != agent:
+        raise Forbidden(
+            f"{wanted} is the session of another agent",
+            hint="Take over its work with `handoff` action `continue` in a session of your own.",
+        )
+    return wanted
+
+
+def _open(view: Reading, session: str) -> str:
+    """Answer the session, or the first of those that follow it that has not ended."""
+    while (found := view.find(Session, session)) is not None and found.has_ended:
+        session = access.session_from(session)
+    return session

@@ -1,0 +1,125 @@
+"""Judgments about tokens: whether one is in force, from where, and what it needs.
+
+A secret is accepted if and only if (1) it has the shape of a token, (2) a token of this project has
+its SHA-256, (3) that token was not revoked, (4) it has not expired, (5) the caller's address lies
+in one of its networks, if it names any. A caller who is refused is not told which of these failed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from hashlib import sha256
+from ipaddress import ip_address, ip_network
+
+from counterpoint.core.model.access import SCOPES, SECRET_PREFIX, Token, TokenWish
+from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.errors import InvalidInput
+
+MOST_CALLS = 1_000_000
+LONGEST_SECONDS = 10 * 366 * 86_400
+
+_SECRET = re.compile(rf"{SECRET_PREFIX}[0-9a-f]{{64}}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+_SESSION = re.compile(r"ses_[0-9a-hjkmnp-tv-z]{26}")
+_LASTING = re.compile(r"([1-9][0-9]{0,8})([smhdwy])")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 366 * 86_400}
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def is_secret(text: str) -> bool:
+    """Whether a text has the shape of a token."""
+    return _SECRET.fullmatch(text) is not None
+
+
+def digest_of(secret: str) -> str:
+    """Answer the SHA-256 under which a token is kept."""
+    return sha256(secret.encode()).hexdigest()
+
+
+def is_in_force(token: Token, now: Timestamp) -> bool:
+    """Whether a token is neither revoked nor expired."""
+    return not token.revoked_at and (not token.expires_at or now < token.expires_at)
+
+
+def is_admitted(token: Token, address: str) -> bool:
+    """Whether a caller may use the token from an address; one that cannot be read may not."""
+    if not token.addresses:
+        return True
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    mapped = getattr(found, "ipv4_mapped", None) or found
+    return any(mapped in ip_network(network) for network in token.addresses)
+
+
+def is_agent(name: str) -> bool:
+    """Whether a text can be the name of an agent, or of a token."""
+    return _NAME.fullmatch(name) is not None
+
+
+def is_session(text: str) -> bool:
+    """Whether a text is `ses_` and 26 letters of Crockford's base 32."""
+    return _SESSION.fullmatch(text) is not None
+
+
+def session_from(*parts: str) -> str:
+    """Answer the session that these words always lead to: 130 bits of their SHA-256."""
+    bits = int.from_bytes(sha256("\0".join(("session", *parts)).encode()).digest(), "big")
+    return "ses_" + "".join(_ALPHABET[(bits >> shift) & 31] for shift in range(0, 130, 5))
+
+
+def seconds_of(text: str) -> int:
+    """Answer the seconds of a span such as `90s`, `12h`, `30d`, `8w` or `1y`; InvalidInput."""
+    found = _LASTING.fullmatch(text.strip())
+    seconds = int(found[1]) * _SECONDS[found[2]] if found else 0
+    if not 0 < seconds <= LONGEST_SECONDS:
+        raise InvalidInput(
+            f"{text[:40]!r} is not a span of time",
+            hint="Write a number and s, m, h, d, w or y, such as `30d`; ten years is the most.",
+        )
+    return seconds
+
+
+def check_wish(wish: TokenWish) -> TokenWish:
+    """Answer the wish in its plain form; InvalidInput with every fault at once."""
+    faults: list[str] = []
+    if not is_agent(wish.name):
+        faults.append("a name has up to 64 letters, digits, dots, hyphens, underscores and @")
+    strange = sorted(set(wish.scopes) - set(SCOPES))
+    if strange or not wish.scopes:
+        faults.append(f"scopes are {' and '.join(SCOPES)}, at least one")
+    if not 0 <= wish.calls_a_minute <= MOST_CALLS:
+        faults.append(f"calls a minute are 1 to {MOST_CALLS}, or 0 for no limit")
+    if not 0 <= wish.lasts_seconds <= LONGEST_SECONDS:
+        faults.append("a token lasts ten years at most, or 0 for no end")
+    faults += [f"{one[:50]!r} is not a network" for one in wish.addresses if not _network(one)]
+    if faults:
+        raise InvalidInput(
+            f"no token can be made: {'; '.join(faults)}",
+            hint="A network is written as 10.0.0.0/8, 192.0.2.7 or 2001:db8::/32.",
+            faults=faults,
+        )
+    scopes = SCOPES if "write" in wish.scopes else ("read",)
+    return TokenWish(
+        name=wish.name,
+        surfaces=_once(wish.surfaces),
+        scopes=scopes,
+        tools=_once(wish.tools),
+        addresses=_once(_network(one) for one in wish.addresses),
+        calls_a_minute=wish.calls_a_minute,
+        lasts_seconds=wish.lasts_seconds,
+    )
+
+
+def _once(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(words)))
+
+
+def _network(text: str) -> str:
+    """Answer a network in its plain form, host bits cut off; empty if it is none."""
+    try:
+        return str(ip_network(text, strict=False))
+    except ValueError:
+        return ""
