@@ -28,10 +28,21 @@ def open_bare(path: Path) -> apsw.Connection:
 
 def appending(connection: apsw.Connection, size: int = 400) -> Callable[[], None]:
     """Answer what appends one chained entry of so many bytes and one row, durably."""
-    value = {"a": "task.started", "x": "x" * max(0, size - 120)}
+    step = stepping(connection, size)
 
     def append() -> None:
         connection.execute("BEGIN IMMEDIATE")
+        step()
+        connection.execute("COMMIT")
+
+    return append
+
+
+def stepping(connection: apsw.Connection, size: int = 400) -> Callable[[], None]:
+    """Answer what appends the same inside a transaction that is open."""
+    value = {"a": "task.started", "x": "x" * max(0, size - 120)}
+
+    def step() -> None:
         row = connection.execute("SELECT n, hash FROM ledger ORDER BY n DESC LIMIT 1").fetchone()
         number, last = row or (0, b"")
         entry = {**value, "n": number, "h": last.hex()}
@@ -39,9 +50,8 @@ def appending(connection: apsw.Connection, size: int = 400) -> Callable[[], None
         digest = hashlib.sha256(data).digest()
         connection.execute("INSERT INTO ledger VALUES (?, ?, ?)", (number + 1, data, digest))
         connection.execute("INSERT INTO items(status) VALUES ('active')")
-        connection.execute("COMMIT")
 
-    return append
+    return step
 
 
 def serve_echo() -> None:

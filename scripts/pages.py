@@ -1,4 +1,4 @@
-"""Writes the pages of docs/ that the product itself can tell: lifecycles and tools.
+"""Writes what the product itself can tell: pages of docs/, and the lists that the relay answers.
 
 Run it without words to write them; with `--check` it writes nothing, names each page that is not
 fresh, and leaves with exit code 1 if there is one.
@@ -7,7 +7,9 @@ fresh, and leaves with exit code 1 if there is one.
 from __future__ import annotations
 
 import ast
+import asyncio
 import inspect
+import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
@@ -15,15 +17,31 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from counterpoint.core.model import lifecycles
 from counterpoint.core.model.lifecycles import LIFECYCLES, Lifecycle
 from counterpoint.protocol.listing import render_listing
+from counterpoint.protocol.server import create_server
+from counterpoint.protocol.surface import Surface
 from counterpoint.protocol.tools import Tool
+from counterpoint.protocol.wire import Inbox, Outbox
 from counterpoint.surfaces import catalogue
 
 ROOT = Path(__file__).parents[1]
-DOCS = ROOT / "docs"
+TARGET = ROOT
+"""The folder that the pages are written below."""
+LISTINGS = "src/counterpoint/listings"
+CLIENT = {"name": "pages", "version": "1"}
+LISTS = (
+    "server/discover",
+    "tools/list",
+    "resources/list",
+    "resources/templates/list",
+    "prompts/list",
+    "ping",
+)
+"""Methods that a surface always answers alike, beside `initialize`."""
 _GENERATED = "<!-- Written by `make pages` from {source}; edit that instead. -->"
 _LIFECYCLES = (
     "Every state has a category. The core asks for the category only, so that another dialect can"
@@ -161,9 +179,61 @@ def _table(heading: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def listing_of(surface_name: str) -> str:
+    """Answer what a relay knows of a surface: what its server answers, for each version."""
+    surface = catalogue.surface(surface_name)
+    answers: dict[str, dict[str, Any]] = {}
+    eras: dict[str, str] = {}
+    for version in (*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS):
+        told = asyncio.run(_asked(surface, version))
+        told.get("initialize", {}).pop("protocolVersion", None)
+        alike = (era for era, known in answers.items() if known == told)
+        eras[version] = next(alike, version)
+        answers.setdefault(eras[version], told)
+    reads = [tool.name for tool in surface.tools if tool.reads]
+    listing = {"surface": surface_name, "eras": eras, "reads": reads, "answers": answers}
+    return orjson.dumps(listing, option=orjson.OPT_INDENT_2).decode() + "\n"
+
+
+async def _asked(surface: Surface[Any], version: str) -> dict[str, Any]:
+    """Answer the results of every list of a real server, to a client of one version."""
+    ours, theirs = socket.socketpair()
+    for end in (ours, theirs):
+        end.setblocking(False)
+    server = create_server(surface, lambda caller: caller)
+    outbox = Outbox(theirs.fileno())
+    serving = asyncio.create_task(
+        server.run(Inbox(theirs.fileno(), outbox), outbox, server.create_initialization_options())
+    )
+    answers, requests = await asyncio.open_connection(sock=ours, limit=1_000_000)
+    told: dict[str, Any] = {}
+    for method, params in _requests(version):
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        requests.write(orjson.dumps(message) + b"\n")
+        result = orjson.loads(await answers.readline()).get("result")
+        if result is not None:
+            told[method] = result
+    requests.close()
+    await serving
+    theirs.close()
+    return told
+
+
+def _requests(version: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    if version in HANDSHAKE_PROTOCOL_VERSIONS:
+        opening = {"protocolVersion": version, "capabilities": {}, "clientInfo": CLIENT}
+        yield "initialize", opening
+        yield from ((method, {}) for method in LISTS)
+        return
+    prefix = "io.modelcontextprotocol/"
+    meta = {f"{prefix}protocolVersion": version, f"{prefix}clientCapabilities": {}}
+    yield from ((method, {"_meta": meta}) for method in LISTS)
+
+
 PAGES: dict[str, Callable[[], str]] = {
-    "lifecycles.md": lifecycles_page,
-    **{f"tools/{name}.md": lambda name=name: tools_page(name) for name in catalogue.names()},
+    "docs/lifecycles.md": lifecycles_page,
+    **{f"docs/tools/{name}.md": lambda name=name: tools_page(name) for name in catalogue.names()},
+    **{f"{LISTINGS}/{name}.json": lambda name=name: listing_of(name) for name in catalogue.names()},
 }
 
 
@@ -171,15 +241,15 @@ def main(words: list[str]) -> int:
     """Write or check the pages; answer the exit code."""
     stale: list[str] = []
     for name, render in PAGES.items():
-        page, text = DOCS / name, render()
+        page, text = TARGET / name, render()
         if page.exists() and page.read_text("utf-8") == text:
             continue
         stale.append(name)
         if "--check" not in words:
-            page.parent.mkdir(exist_ok=True)
+            page.parent.mkdir(parents=True, exist_ok=True)
             page.write_text(text, "utf-8")
     for name in stale:
-        print(f"docs/{name} {'is not fresh: make pages' if '--check' in words else 'written'}")
+        print(f"{name} {'is not fresh: make pages' if '--check' in words else 'written'}")
     return int(bool(stale) and "--check" in words)
 
 

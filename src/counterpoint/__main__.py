@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the relay of an agent, or the command line, and leave with its exit code."""
+    words = sys.argv[1:]
+    if words[:1] == ["mcp"] and os.name == "posix":
+        from counterpoint.relay.start import main as relay
+
+        code = relay(words[1:], os.environ)
+        if code is not None:
+            sys.exit(code)
     from counterpoint.cli.main import run
 
-    sys.exit(run(sys.argv[1:]))
+    sys.exit(run(words))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
+from types import ModuleType
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.actors import Actor, ActorKind
@@ -19,12 +21,14 @@ from counterpoint.evidence.local import LocalEvidence
 from counterpoint.evidence.places import Places, find_places, open_folder
 from counterpoint.evidence.shelf import FileAnchors, TemplateShelf
 from counterpoint.kernel.clock import Clock, SystemClock
-from counterpoint.kernel.errors import NotFound
+from counterpoint.kernel.errors import NotFound, Unavailable
 from counterpoint.kernel.ids import RandomMint
 from counterpoint.settings import Settings, load_settings
+from counterpoint.storage.postgres.address import is_address, masked
 from counterpoint.storage.sqlite import MEMORY, open_sqlite
 
 DATABASE = "ledger.db"
+_NAME_LENGTH = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,25 +75,46 @@ class App:
 
     @property
     def database(self) -> Path:
-        """Where the database lies, or will."""
+        """Where the database lies, or will; for one on a server the name of its files here."""
+        if self.is_remote:
+            name = sha256(self.settings.db.encode()).hexdigest()[:_NAME_LENGTH]
+            return self.places.folder / f"postgresql-{name}"
         if self.settings.db:
             return Path(self.settings.db).expanduser().resolve()
         return self.places.folder / DATABASE
 
     @property
+    def is_remote(self) -> bool:
+        """Whether the database is on a server, so that many machines can share it."""
+        return is_address(self.settings.db)
+
+    @property
+    def place(self) -> str:
+        """Where the database is, as it can be shown: without a password."""
+        return masked(self.settings.db) if self.is_remote else str(self.database)
+
+    @property
     def folder(self) -> Path:
-        """The folder of the database, its keys and its checkpoints."""
+        """The folder of the database and its keys; of a database on a server the project's own."""
         return self.database.parent
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of the checkpoints: those of a server's database lie apart."""
+        kept = self.folder / "checkpoints"
+        return kept / self.database.name if self.is_remote else kept
 
     @cached_property
     def project(self) -> str:
         """The id of the project: as set, else the only one there is, else the folder's name.
 
-        So a repository that was renamed or moved goes on with the project it had.
+        So a repository that was renamed or moved goes on with the project it had. A database on a
+        server may be that of many repositories: there only the first and the last are tried.
         """
         if self.settings.project:
             return self.settings.project
-        known = [project.project for project in self.store.projects()] if self.exists else []
+        is_mine = self.exists and not self.is_remote
+        known = [project.project for project in self.store.projects()] if is_mine else []
         return known[0] if len(known) == 1 else _slug(self.places.home.name)
 
     @cached_property
@@ -100,8 +125,10 @@ class App:
     @cached_property
     def store(self) -> Store:
         """The database, made on first use."""
-        if not self.settings.db:
+        if self.is_remote or not self.settings.db:
             open_folder(self.places.folder)
+        if self.is_remote:
+            return postgres().open_postgres(self.settings.db)
         return open_sqlite(self.database)
 
     @cached_property
@@ -113,7 +140,7 @@ class App:
             evidence=LocalEvidence(clock=self.clock, passed=passed, environ=self.environ),
             signer=self.signer,
             library=TemplateShelf(folder=self.folder / "templates"),
-            anchors=FileAnchors(folder=self.folder / "checkpoints"),
+            anchors=FileAnchors(folder=self.checkpoints),
             scratch=lambda: open_sqlite(MEMORY),
             clock=self.clock,
             mint=RandomMint(),
@@ -127,17 +154,24 @@ class App:
 
     @property
     def exists(self) -> bool:
-        """Whether there is a database already."""
+        """Whether there is a database already; looking makes none."""
+        if self.is_remote:
+            return "store" in self.__dict__ or postgres().is_made(self.settings.db)
         return self.database.exists()
 
     def require(self) -> App:
         """Answer this app if it has a database; NotFound with the next step if not."""
         if not self.exists:
             raise NotFound(
-                f"there is no ledger in {self.folder}",
+                f"there is no ledger in {self.place if self.is_remote else self.folder}",
                 hint="Run `counterpoint init` here, or go to the folder of a project that has one.",
             )
         return self
+
+    def share(self, host: App) -> None:
+        """Use the store and the key that another app of the same database has opened."""
+        self.store = host.store
+        self.signer = host.signer
 
     def core(self, identity: Identity) -> Core:
         """Answer the core as one caller may use it."""
@@ -172,6 +206,18 @@ class App:
         """Let go of the database, if it was opened."""
         if "store" in self.__dict__:
             self.store.close()
+
+
+def postgres() -> ModuleType:
+    """Answer the store on PostgreSQL, which few need; Unavailable if its driver is missing."""
+    try:
+        from counterpoint.storage.postgres import store
+    except ImportError as missing:
+        raise Unavailable(
+            "a database on a PostgreSQL server needs the driver psycopg, which is not installed",
+            hint="Run `pip install 'counterpoint[postgres]'`.",
+        ) from missing
+    return store
 
 
 def open_app(start: Path, environ: Mapping[str, str], **flags: str | None) -> App:

@@ -14,6 +14,7 @@ from counterpoint.kernel.errors import InvalidInput
 
 PREFIX = "COUNTERPOINT_"
 LEASE_SECONDS = range(1, 86_401)
+IDLE_MINUTES = range(10_081)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,8 @@ class Settings:
     agent, profile: who is calling. session: the sitting to speak in; empty: a fresh one.
     pass_env: names of variables that commands may see besides the usual ones, by commas.
     lease_seconds: how long a claim holds if the caller does not say; from a second to a day.
+    idle_minutes: how long a server that an agent's connection started stays when nobody is
+    connected; at most a week; 0: it leaves with the last.
     """
 
     db: str = ""
@@ -37,12 +40,16 @@ class Settings:
     session: str = ""
     pass_env: str = ""
     lease_seconds: int = 1800
+    idle_minutes: int = 10
+
+
+_NUMBERS = {"lease_seconds": LEASE_SECONDS, "idle_minutes": IDLE_MINUTES}
 
 
 def load_settings(environ: Mapping[str, str], **flags: str | None) -> Settings:
     """Answer the settings of an environment and the flags that were given (None: not given).
 
-    InvalidInput for a lease that is no number of seconds within its bounds.
+    InvalidInput for a number that is none, or not within its bounds.
     """
     values: dict[str, Any] = {}
     for setting in fields(Settings):
@@ -50,14 +57,15 @@ def load_settings(environ: Mapping[str, str], **flags: str | None) -> Settings:
         named = environ.get(PREFIX + setting.name.upper())
         value = flag if flag is not None else named
         if value is not None:
-            values[setting.name] = _seconds(value) if setting.name == "lease_seconds" else value
+            bounds = _NUMBERS.get(setting.name)
+            values[setting.name] = value if bounds is None else _number(setting.name, value, bounds)
     return Settings(**values)
 
 
-def _seconds(text: str) -> int:
-    if not text.isdecimal() or int(text) not in LEASE_SECONDS:
+def _number(name: str, text: str, bounds: range) -> int:
+    if not text.isdecimal() or int(text) not in bounds:
         raise InvalidInput(
-            f"{PREFIX}LEASE_SECONDS is {text[:40]!r}",
-            hint=f"Give a whole number from {LEASE_SECONDS[0]} to {LEASE_SECONDS[-1]}.",
+            f"{PREFIX}{name.upper()} is {text[:40]!r}",
+            hint=f"Give a whole number from {bounds[0]} to {bounds[-1]}.",
         )
     return int(text)

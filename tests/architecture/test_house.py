@@ -30,7 +30,7 @@ BANNED = {
 TOPS = frozenset({"protocol/surface.py", "cli/main.py"})
 """Where a broad `except Exception` may stand, beside the board: a tool call, the command line."""
 
-FLOORLESS_TESTS = frozenset({"architecture", "docs", "e2e", "fakes"})
+FLOORLESS_TESTS = frozenset({"architecture", "clients", "conformance", "docs", "e2e", "fakes"})
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

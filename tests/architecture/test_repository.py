@@ -69,8 +69,15 @@ def test_no_tracked_file_names_a_package_index() -> None:
 
 def test_the_locks_are_requirement_files_only() -> None:
     """No other kind of lock stands beside them, since those name an index."""
-    foreign = {"uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "package-lock.json"}
+    foreign = {"uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock"}
     assert foreign & {Path(name).name for name in tracked()} == set()
+
+
+def test_the_locks_of_programs_for_tests_name_no_place() -> None:
+    """What npm installs is locked by version and hash, and only below tests/."""
+    locks = {name: text for name, text in tracked().items() if name.endswith("package-lock.json")}
+    assert {name.partition("/")[0] for name in locks} <= {"tests"}
+    assert [name for name, text in locks.items() if '"resolved"' in text] == []
 
 
 def test_every_pin_of_the_locks_carries_a_hash() -> None:

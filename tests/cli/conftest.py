@@ -98,6 +98,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in list(os.environ):
         if name.startswith("COUNTERPOINT_"):
             monkeypatch.delenv(name)
+    # A server leaves with its last client, so that none outlives its test.
+    monkeypatch.setenv("COUNTERPOINT_IDLE_MINUTES", "0")
     programs = tmp_path / "programs"
     programs.mkdir()
     for name in ("git", "sh"):

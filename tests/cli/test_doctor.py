@@ -12,7 +12,7 @@ from counterpoint.cli.probe import Started, start_server
 
 CHECKS = [
     *("python", "git", "disk", "ledger", "integrity", "log file", "key", "clock"),
-    *("checkpoint", "leases", "clients", "server", "tools"),
+    *("checkpoint", "leases", "clients", "running", "server", "tools"),
 ]
 
 
@@ -29,7 +29,7 @@ def test_a_sound_installation_passes(call, ledger):
     found = verdicts(said)
     assert list(found) == CHECKS
     assert {name for name, verdict in found.items() if verdict != "ok"} <= {
-        *("checkpoint", "clients", "server"),
+        *("checkpoint", "clients", "running", "server"),
     }
 
 

@@ -81,11 +81,11 @@ def test_a_project_that_is_not_there_is_not_made_by_looking(call, app):
     assert [project.project for project in app.store.projects()] == ["harbour"]
 
 
-def test_a_database_server_is_refused_in_words(call, place):
+def test_a_database_server_of_another_kind_is_refused_in_words(call, place):
     """An address is never taken for the name of a file."""
-    said = call("status", "--db", "postgresql://nowhere/x")
+    said = call("status", "--db", "mysql://nowhere/x")
     assert said.code == 2
-    assert "file" in said.err
+    assert "PostgreSQL" in said.err
     assert list(place.iterdir()) == []
 
 

@@ -32,9 +32,9 @@ def test_the_written_pages_are_fresh(pages, capsys):
 
 def test_a_page_that_went_stale_is_named_and_mended(pages, tmp_path, monkeypatch, capsys):
     """A check only tells; without it the page is written."""
-    monkeypatch.setattr(pages, "DOCS", tmp_path)
+    monkeypatch.setattr(pages, "TARGET", tmp_path)
     assert pages.main([]) == 0
-    page = tmp_path / "lifecycles.md"
+    page = tmp_path / "docs" / "lifecycles.md"
     page.write_text(page.read_text("utf-8").replace("cancelled", "gone"), "utf-8")
     capsys.readouterr()
     assert pages.main(["--check"]) == 1

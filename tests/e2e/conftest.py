@@ -57,6 +57,8 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("COUNTERPOINT_"):
             monkeypatch.delenv(name)
+    # A server leaves with its last client, so that none outlives its test.
+    monkeypatch.setenv("COUNTERPOINT_IDLE_MINUTES", "0")
 
 
 @pytest.fixture

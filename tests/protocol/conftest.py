@@ -26,14 +26,19 @@ ENVELOPE = {
 }
 
 
-def _load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("small_surface", PROGRAM)
+def _load(name: str) -> ModuleType:
+    """Make a module of this folder importable under its own name."""
+    spec = importlib.util.spec_from_file_location(name, PROGRAM.with_name(f"{name}.py"))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules["small_surface"] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+small_surface = _load("small_surface")
+live_door = _load("live_door")
 
 
 class RawClient:
@@ -127,7 +132,7 @@ class RawClient:
 @pytest.fixture(scope="session")
 def small() -> ModuleType:
     """Answer the module of the small surface."""
-    return _load()
+    return small_surface
 
 
 @pytest.fixture
@@ -150,3 +155,11 @@ def lingering() -> Iterator[RawClient]:
     client = RawClient("linger")
     yield client
     client.close()
+
+
+@pytest.fixture
+def live() -> Iterator[live_door.Live]:
+    """Give a running HTTP server that knows the words of TOKENS; it must stay up."""
+    with live_door.running(small_surface) as opened:
+        yield opened
+        assert opened.send("GET", "/healthz").status == 200

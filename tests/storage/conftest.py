@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from counterpoint.app import open_app
+from counterpoint.core.model.asks import Note, Report
 from counterpoint.core.model.rows import Noun, columns, image_of
 from counterpoint.core.model.work import Item
 from counterpoint.core.ports.store import Append, Store, Writing
@@ -19,12 +22,44 @@ from counterpoint.storage.sqlite import SqliteStore
 NOW = Timestamp("2026-11-20T10:00:00.000Z")
 NOBODY = 65534
 
+collect_ignore = [] if importlib.util.find_spec("psycopg") else ["test_postgres.py"]
+"""What cannot be imported; the contract says loudly what is not tested then."""
 
-@pytest.fixture(params=["memory", "file"])
+
+@pytest.fixture(params=["memory", "file", "postgres"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """Give each database that the contract holds for, empty."""
+    if request.param == "postgres":
+        yield request.getfixturevalue("lent_store")
+        return
     place = ":memory:" if request.param == "memory" else tmp_path / "deep" / "store.db"
     opened = SqliteStore(place)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def address(databases: Any) -> Iterator[str]:
+    """Give the address of a PostgreSQL database with empty tables."""
+    made = databases.made()
+    yield made
+    databases.drop(made)
+
+
+@pytest.fixture
+def bare_address(databases: Any) -> Iterator[str]:
+    """Give the address of a PostgreSQL database without tables."""
+    made = databases.empty()
+    yield made
+    databases.drop(made)
+
+
+@pytest.fixture
+def postgres_store(address: str) -> Iterator[Any]:
+    """Give a database on a PostgreSQL server, with some patience."""
+    from counterpoint.storage.postgres.store import PostgresStore
+
+    opened = PostgresStore(address, patience=5)
     yield opened
     opened.close()
 
@@ -35,6 +70,35 @@ def file_store(tmp_path: Path) -> Iterator[SqliteStore]:
     opened = SqliteStore(tmp_path / "store.db", patience=0.2)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def lent_store(databases: Any) -> Iterator[Any]:
+    """Give an empty database on a PostgreSQL server for a test that leaves its tables as they are."""
+    from counterpoint.storage.postgres.store import PostgresStore
+
+    address = databases.lent()
+    opened = PostgresStore(address, patience=5)
+    yield opened
+    opened.close()
+    databases.take_back(address)
+
+
+@pytest.fixture
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Store], None]:
+    """Give what lets an agent work a project called demo in a store."""
+
+    def work(store: Store) -> None:
+        app = open_app(tmp_path_factory.mktemp("demo"), {}, project="demo")
+        app.store = store
+        core = app.core(app.agent())
+        made = core.plans.create(core.plans.read("# Orchard\n- [ ] Walnut\n- [ ] Pear\n"))
+        token = core.claims.start(made.ready[0]).claim.token
+        core.journal.append(Note(kind="finding", body="two walnut trees", item=made.ready[0]))
+        core.tasks.finish(made.ready[0], token, Report(outcome="done", summary="planted"))
+        core.memory.put("project", "season", "autumn")
+
+    return work
 
 
 @pytest.fixture

@@ -39,12 +39,20 @@ _LATER: Final = {
 _CURSORS: Final = b"counterpoint cursor v1"
 
 
+_SHARING: Final = threading.Lock()
+"""Held by whoever opens what connections share: it is opened once."""
+
+
 class Connection:
     """One agent's connection: its first call opens the ledger, in whatever thread it runs."""
 
-    def __init__(self, app: App) -> None:
-        """Decide who calls, and open nothing."""
+    def __init__(self, app: App, host: App | None = None) -> None:
+        """Decide who calls, and open nothing.
+
+        host: the app of the same database whose store and key this connection shares.
+        """
         self._app = app
+        self._host = host
         self._identity = app.agent()
         self._opening = threading.Lock()
         self._secret = b""
@@ -54,6 +62,10 @@ class Connection:
         name = self._app.settings.agent or client or self._identity.name
         identity = replace(self._identity, name=name, client=client)
         with self._opening:
+            if self._host is not None:
+                with _SHARING:
+                    self._app.share(self._host)
+                self._host = None
             core = self._app.core(identity)
             if not self._secret:
                 self._secret = sha256(self._app.signer.sign(_CURSORS)).digest()
@@ -76,13 +88,22 @@ def _later_flags(command: F) -> F:
 @click.option("--agent", metavar="NAME", help="Who calls.  [default: the client's own name]")
 @click.option("--profile", metavar="NAME", help="The role in which it calls.")
 @click.option("--session", metavar="ID", help="The session to speak in.  [default: a fresh one]")
+@click.option(
+    "--in-process",
+    is_flag=True,
+    envvar="COUNTERPOINT_IN_PROCESS",
+    help="Serve here, without the server that others share.",
+)
 @_later_flags
-def mcp_command(**flags: str | None) -> None:
+def mcp_command(in_process: bool, **flags: str | None) -> None:
     """Serve MCP on standard input and output: what a client's configuration starts.
+
+    It passes on what it hears to the one server of the database, which it starts if there is none.
 
     Each option can be given as a variable too: COUNTERPOINT_SURFACE, COUNTERPOINT_DB, and so on.
     The ledger is opened by the first call; if it cannot be, each call says why.
     """
+    del in_process  # whoever comes here is: `counterpoint.relay` takes the other calls
     _refuse_later({name: flags.pop(name.replace("-", "_")) for name in _LATER})
     from counterpoint.protocol.stdio import serve_stdio
 

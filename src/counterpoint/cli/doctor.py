@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 import click
 
+from counterpoint import __version__
 from counterpoint.app import App
 from counterpoint.cli.clients.known import CLIENTS, Client, runs
 from counterpoint.cli.output import Output, output_for
@@ -24,6 +25,7 @@ from counterpoint.core.ledger.checkpoint import verify as open_checkpoint
 from counterpoint.evidence.shelf import FileAnchors
 from counterpoint.kernel.clock import moment
 from counterpoint.kernel.errors import CounterpointError
+from counterpoint.protocol.meeting import find_meeting
 
 _MIB: Final = 1 << 20
 _LOG_LIMIT: Final = 64 * _MIB
@@ -80,7 +82,8 @@ def _examine(app: App) -> Iterator[Finding]:
     yield _disk(app)
     yield from _ledger(app)
     yield from _configurations(app)
-    yield from _server()
+    yield _examined(app, _running)
+    yield from _server(app)
 
 
 def _git(app: App) -> Finding:
@@ -113,9 +116,10 @@ def _ledger(app: App) -> Iterator[Finding]:
     except CounterpointError as refusal:
         yield Finding(name="ledger", verdict="fail", found=refusal.message, advice=refusal.hint)
         return
-    size = _size(app.database.stat().st_size)
-    yield Finding(name="ledger", verdict="ok", found=f"{app.database}, {size}")
-    for examine in (_integrity, _log_file, _key, _clock, _checkpoint, _leases):
+    size = "" if app.is_remote else f", {_size(app.database.stat().st_size)}"
+    yield Finding(name="ledger", verdict="ok", found=f"{app.place}{size}")
+    log = () if app.is_remote else (_log_file,)
+    for examine in (_integrity, *log, _key, _clock, _checkpoint, _leases):
         yield _examined(app, examine)
 
 
@@ -132,7 +136,7 @@ def _integrity(app: App) -> Finding:
     if wrong:
         advice = "Stop writing, keep the file, and run `counterpoint restore` with a backup."
         return Finding(name="integrity", verdict="fail", found="; ".join(wrong[:5]), advice=advice)
-    return Finding(name="integrity", verdict="ok", found="the file and its indexes are sound")
+    return Finding(name="integrity", verdict="ok", found="it and its indexes are sound")
 
 
 def _log_file(app: App) -> Finding:
@@ -170,7 +174,7 @@ def _clock(app: App) -> Finding:
 
 
 def _checkpoint(app: App) -> Finding:
-    note = FileAnchors(folder=app.folder / "checkpoints").last(app.project)
+    note = FileAnchors(folder=app.checkpoints).last(app.project)
     size = app.person().overview.state().ledger_size
     if not note:
         advice = "Run `counterpoint audit verify`; it keeps a signed checkpoint outside."
@@ -220,9 +224,27 @@ def _configuration(app: App, client: Client) -> Finding | None:
     return Finding(name=client.name, verdict="ok", found=client.file)
 
 
-def _server() -> Iterator[Finding]:
+def _running(app: App) -> Finding:
+    """Look at the one server of the database, which need not run."""
+    status = find_meeting(app.database).ask("status")
+    if status is None:
+        found = "none; the first call of an agent starts one"
+        return Finding(name="running", verdict="ok", found=found)
+    found = f"server {status['pid']}, version {status['version']}, {status['clients']} connected"
+    if status["version"] != __version__:
+        advice = (
+            f"This is version {__version__}: run `counterpoint down`, and it is the next one's."
+        )
+        return Finding(name="running", verdict="warn", found=found, advice=advice)
+    return Finding(name="running", verdict="ok", found=found)
+
+
+def _server(app: App) -> Iterator[Finding]:
     """Start the server as a client does, and look at how long its list takes and is."""
-    started = start_server([sys.executable, "-m", "counterpoint", "mcp"], Path.cwd())
+    command = [sys.executable, "-m", "counterpoint", "mcp"]
+    # A server that is started for this look leaves with it.
+    environ = {**app.environ, "COUNTERPOINT_IDLE_MINUTES": "0"}
+    started = start_server(command, Path.cwd(), environ=environ)
     if not isinstance(started, Started):
         advice = "Run `counterpoint mcp` in a terminal and read what it says."
         yield Finding(name="server", verdict="fail", found=started, advice=advice)

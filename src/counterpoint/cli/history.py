@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
-from contextlib import suppress
-from pathlib import Path
 from typing import Final
 
 import click
@@ -15,12 +12,9 @@ from counterpoint.cli.seat import Seat, reads
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.kernel.canonical import Json, dump_any
 
-Stamp = tuple[tuple[int, int], ...]
-
-_GLANCES: Final = 5
 _PAGE: Final = 200
-_GLANCE: Final = 0.2
-"""Seconds between two looks at whether the database has changed."""
+_A_WHILE: Final = 60.0
+"""Seconds that one wait for an entry lasts at most."""
 
 
 @click.command("log")
@@ -38,7 +32,7 @@ def log_command(seat: Seat, *, item: str, action: str, limit: int, follow: bool)
         return
     for entry in entries:
         _tell(seat.out, entry)
-    last = entries[-1].sequence if entries else _end(seat) - 1
+    last = entries[-1].sequence if entries else seat.core.feed.last()
     for entry in _coming(seat, last, item=item, action=action):
         _tell(seat.out, entry)
 
@@ -105,37 +99,10 @@ def _word(value: Json) -> str:
     return dump_any(value)
 
 
-def _end(seat: Seat) -> int:
-    return seat.core.overview.state().ledger_size
-
-
 def _coming(seat: Seat, last: int, *, item: str, action: str) -> Iterator[Entry]:
     """Answer entries as they are appended, for ever."""
-    seen = _stamp(seat.app.database)
     while True:
-        found = seat.core.audit.log(subject=item, action=action, after=last, limit=_PAGE)
-        yield from found
-        if found:
-            last = found[-1].sequence
-        if len(found) < _PAGE:
-            seen = _changed(seat.app.database, seen)
-
-
-def _changed(database: Path, seen: Stamp) -> Stamp:
-    """Wait until the database looks different from what was seen, or for a moment at most."""
-    for _ in range(_GLANCES):
-        now = _stamp(database)
-        if now != seen:
-            return now
-        time.sleep(_GLANCE)
-    return seen
-
-
-def _stamp(database: Path) -> Stamp:
-    """Answer what changes with every write: size and time of the database and its log."""
-    stamps: list[tuple[int, int]] = []
-    for path in (database, database.with_name(f"{database.name}-wal")):
-        with suppress(FileNotFoundError):
-            found = path.stat()
-            stamps.append((found.st_size, found.st_mtime_ns))
-    return tuple(stamps)
+        for entry in seat.core.feed.entries(last, _PAGE, _A_WHILE):
+            last = entry.sequence
+            if item in {"", entry.subject} and action in {"", entry.action}:
+                yield entry

@@ -103,6 +103,11 @@ def restore_command(file: Path, yes: bool, as_json: bool, db: str | None) -> int
     file is kept beside it.
     """
     app, out = open_here(db=db), output_for(json=as_json)
+    if app.is_remote:
+        raise InvalidInput(
+            "a database on a server is not replaced by a file",
+            hint=f"Use `counterpoint storage move {file} postgresql://…` with an empty database.",
+        )
     if not app.settings.db:
         open_folder(app.folder)
     app.folder.mkdir(mode=0o700, parents=True, exist_ok=True)

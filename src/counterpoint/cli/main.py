@@ -45,6 +45,10 @@ COMMANDS: Final[Mapping[str, str]] = {
     "demo": "demo.command",
     "init": "setup",
     "mcp": "connect",
+    "serve": "serve",
+    "up": "up",
+    "down": "serve",
+    "token": "tokens",
     "status": "work",
     "list": "work",
     "show": "show",
@@ -55,6 +59,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "audit": "audit",
     "backup": "keep",
     "restore": "keep",
+    "storage": "storage.command",
     "doctor": "doctor",
     "version": "version",
 }

@@ -6,7 +6,7 @@ import json
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,13 +42,18 @@ class Started:
 
 
 def start_server(
-    command: Sequence[str], folder: Path, *, patience: float = PATIENCE
+    command: Sequence[str],
+    folder: Path,
+    *,
+    patience: float = PATIENCE,
+    environ: Mapping[str, str] | None = None,
 ) -> Started | str:
     """Answer what a server's `tools/list` takes, from its start; in words why it does not come."""
     begun = time.monotonic()
     with subprocess.Popen(  # noqa: S603 - this program itself, started as a client starts it
         command,
         cwd=folder,
+        env=environ,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

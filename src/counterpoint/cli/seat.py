@@ -38,12 +38,12 @@ class Seat:
 
 
 def open_here(**flags: str | None) -> App:
-    """Answer the app of the folder the command was started in; InvalidInput for a far database."""
+    """Answer the app of the folder the command was started in; InvalidInput for another server."""
     app = open_app(Path.cwd(), os.environ, **flags)
-    if "://" in app.settings.db:
+    if "://" in app.settings.db and not app.is_remote:
         raise InvalidInput(
-            "this version keeps its ledger in a file; a database server is not supported",
-            hint="Give `--db` (or COUNTERPOINT_DB) the path of a file.",
+            "a ledger is kept in a file or on a PostgreSQL server, nowhere else",
+            hint="Give `--db` (or COUNTERPOINT_DB) a path or `postgresql://user@host/database`.",
         )
     return app
 
@@ -57,7 +57,8 @@ def require(app: App) -> None:
     known = [project.project for project in app.store.projects()]
     if known and app.project not in known:
         raise Unavailable(
-            f"the ledger in {app.folder} has no project {app.project!r}",
+            f"the ledger in {app.place if app.is_remote else app.folder} has no project"
+            f" {app.project!r}",
             hint=f"Name one that it has with `--project`: {', '.join(sorted(known))}.",
         )
 
@@ -78,7 +79,9 @@ def places(command: F) -> F:
     command = click.option("--project", metavar="NAME", help="This project of the database.")(
         command
     )
-    return click.option("--db", metavar="PATH", help="This database.")(command)
+    return click.option("--db", metavar="PATH", help="This database: a path or postgresql://….")(
+        command
+    )
 
 
 def reads(command: Callable[Concatenate[Seat, ...], int | None]) -> Callable[..., int | None]:

@@ -51,7 +51,7 @@ class Change:
     help="Configure this client, found or not; repeatable.  [default: those that are found]",
 )
 @click.option("--yes", is_flag=True, help="Write without asking.")
-@click.option("--db", metavar="PATH", help="Keep the ledger in this file.")
+@click.option("--db", metavar="PATH", help="Keep the ledger in this file, or at postgresql://….")
 @click.option("--project", metavar="NAME", help="The project's id.  [default: the folder's name]")
 def init_command(
     dry_run: bool, names: tuple[str, ...], yes: bool, db: str | None, project: str | None
@@ -67,7 +67,7 @@ def init_command(
     _tell(out, tree, changes)
     if dry_run:
         state = "is there" if app.exists else "would be made"
-        out.line(f"The ledger {app.database} {state}. Nothing was written.")
+        out.line(f"The ledger {app.place} {state}. Nothing was written.")
         return
     if pending and not yes:
         _ask(len(pending))
@@ -96,7 +96,10 @@ def _open_ledger(app: App, out: Output) -> None:
     finally:
         app.close()
     state = "The ledger is there already" if had else "Made the ledger"
-    out.line(f"{state}: {app.database}, project {name}.")
+    out.line(f"{state}: {app.place}, project {name}.")
+    if app.is_remote:
+        # An address may hold a password, and what clients read is often committed.
+        out.line("Its address is not written: give agents COUNTERPOINT_DB in their environment.")
 
 
 def _ask(count: int) -> None:

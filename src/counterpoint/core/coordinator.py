@@ -11,6 +11,7 @@ from functools import cached_property
 
 from counterpoint.core.operations.audit import Auditing
 from counterpoint.core.operations.claims import Claims
+from counterpoint.core.operations.feed.following import Following
 from counterpoint.core.operations.gates import Gates
 from counterpoint.core.operations.items import Items
 from counterpoint.core.operations.journal import Journal
@@ -126,6 +127,11 @@ class Core:
     def redaction(self) -> Redaction:
         """Verbs for taking away."""
         return Redaction(self._desk)
+
+    @cached_property
+    def feed(self) -> Following:
+        """Verbs for following the ledger."""
+        return Following(self._desk)
 
     @cached_property
     def overview(self) -> Overview:

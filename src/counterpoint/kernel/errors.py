@@ -11,7 +11,8 @@ CounterpointError               code (from the class name), kind, hint, facts, r
 ├── Forbidden                   forbidden    ├ ClaimLost · NotClaimHolder · SessionEnded
 ├── LedgerBroken                integrity    ├ ChainBroken · ProofMismatch · StateDiffers
 └── Unavailable                 unavailable  ├ StoreBusy · StoreFull · StoreReadOnly · StoreCorrupt
-                                             ├ StoreNewer · ClockBehind · ProgramMissing
+                                             ├ StoreNewer · StoreUnreachable · ClockBehind
+                                             ├ ProgramMissing
                                              └ Unexpected
 
 Rules: the class docstring is the default message; `hint` is the next move in the caller's terms;
@@ -210,6 +211,13 @@ class StoreNewer(Unavailable):
     """The database was written by a newer version of Counterpoint."""
 
     default_hint = "Upgrade Counterpoint, or use another database."
+
+
+class StoreUnreachable(Unavailable):
+    """The database server does not answer."""
+
+    retryable = True
+    default_hint = "See that the database server runs and can be reached, then repeat the call."
 
 
 class ClockBehind(Unavailable):

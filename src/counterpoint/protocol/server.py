@@ -18,10 +18,12 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
+from typing_extensions import override
 
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, UnknownTool
 from counterpoint.protocol.listing import tools_listed
+from counterpoint.protocol.live import Live, connected
 from counterpoint.protocol.surface import Surface, silent
 from counterpoint.protocol.workers import Workers
 
@@ -49,11 +51,19 @@ class Caller:
 
 
 def create_server(
-    surface: Surface[C], call_for: Callable[[Caller], C], *, workers: Workers | None = None
+    surface: Surface[C],
+    call_for: Callable[[Caller], C],
+    *,
+    workers: Workers | None = None,
+    pushes: bool = True,
 ) -> Server[Any]:
-    """Answer a server of the surface; `call_for` makes, in a worker, what a tool gets as its call."""
+    """Answer a server of the surface.
+
+    call_for: makes, in a worker, what a tool gets as its call.
+    pushes: whether its connections last, so that it can tell what has changed by itself.
+    """
     lists = ("server/discover", "tools/list", "prompts/list", "resources/list")
-    server: Server[Any] = Server(
+    server: Server[Any] = _Honest(
         surface.name,
         version=surface.version,
         instructions=surface.instructions or None,
@@ -63,11 +73,24 @@ def create_server(
             "resources/read": CacheHint(ttl_ms=0, scope="private"),
         },
         get_tool_input_schema=_schemas(surface),
+        lifespan=connected,
     )
     # The tracing that is on by default would cost every call and is not ours to switch on.
     server.middleware.clear()
-    _Answers(surface, call_for, workers or Workers()).register(server)
+    _Answers(surface, call_for, workers or Workers()).register(server, pushes=pushes)
     return server
+
+
+class _Honest(Server[Any]):
+    """A server that promises no news of its lists, which never change while it runs."""
+
+    @override
+    def get_capabilities(self, *args: Any, **kwargs: Any) -> wire.ServerCapabilities:
+        found = super().get_capabilities(*args, **kwargs)
+        for listed in (found.tools, found.prompts, found.resources):
+            if listed is not None:
+                listed.list_changed = False
+        return found
 
 
 def _schemas(surface: Surface[C]) -> Callable[[str], dict[str, Json] | None]:
@@ -88,8 +111,11 @@ class _Answers(Generic[C]):
         self._call_for = call_for
         self._workers = workers
 
-    def register(self, server: Server[Any]) -> None:
+    def register(self, server: Server[Any], *, pushes: bool) -> None:
         """Register only the methods that this surface has something for."""
+        if self._surface.watch is not None:
+            live = Live(self._surface, self._surface.watch, self._caller, self._workers)
+            live.register(server, pushes=pushes)
         paged = wire.PaginatedRequestParams
         server.add_request_handler("tools/list", paged, self._list_tools)
         server.add_request_handler("tools/call", wire.CallToolRequestParams, self._call_tool)
@@ -172,7 +198,7 @@ class _Answers(Generic[C]):
                 lambda: self._surface.read(self._caller(context), uri)
             )
         except CounterpointError as refusal:
-            raise _on_the_wire(refusal) from None
+            raise _on_the_wire(refusal, uri=uri) from None
         return {**_COMPLETE, "contents": [{"uri": uri, "mimeType": found.mime, "text": text}]}
 
     async def _get_prompt(
@@ -230,8 +256,8 @@ def _only_page(params: wire.PaginatedRequestParams, page: dict[str, Json]) -> di
     return {**_COMPLETE, **page}
 
 
-def _on_the_wire(refusal: CounterpointError) -> MCPError:
-    """Answer the JSON-RPC error of a refusal outside a tool."""
+def _on_the_wire(refusal: CounterpointError, **about: str) -> MCPError:
+    """Answer the JSON-RPC error of a refusal outside a tool, and what it is about."""
     theirs = refusal.kind in {"not_found", "invalid"}
     code = wire.INVALID_PARAMS if theirs else wire.INTERNAL_ERROR
-    return MCPError(code, refusal.message, {"code": refusal.code, "hint": refusal.hint})
+    return MCPError(code, refusal.message, {**about, "code": refusal.code, "hint": refusal.hint})

@@ -39,6 +39,11 @@ Around = Callable[[C, Tool[C], Mapping[str, Json], Run], Json]
 """(call, tool, arguments as they came, rest) → answer; sees calls that are not valid too."""
 
 
+Watch = Callable[[C, int | None, float], tuple[int, list[str]]]
+"""(call, position, seconds) → (position, addresses): waits so many seconds for changes behind a
+position; answers where to go on and which resources changed, in order. Position None is now."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """The answer to one call: a JSON object, the same as text, and whether it is a refusal."""
@@ -77,6 +82,7 @@ class Surface(Generic[C]):
     prompts: tuple[Prompt[C], ...] = ()
     within: Within[C] = unkeyed
     around: Around[C] = straight
+    watch: Watch[C] | None = None
     _by_name: dict[str, Tool[C]] = field(
         init=False, repr=False, compare=False, default_factory=dict[str, "Tool[C]"]
     )
@@ -132,6 +138,10 @@ class Surface(Generic[C]):
             text = found.read(call(), **variables)
             text.encode()
             return found, text
+
+    def has_resource(self, uri: str) -> bool:
+        """Answer whether an address is that of a resource; it may still lead to nothing."""
+        return any(one.match(uri) is not None for one in self.resources)
 
     def speak(
         self, call: Callable[[], C], name: str, arguments: Mapping[str, Json]

@@ -67,9 +67,13 @@ class _Side:
 class Outbox(_Side):
     """The write side: the SDK's stream protocol over a descriptor."""
 
-    def __init__(self, fd: int) -> None:
-        """Write to a non-blocking descriptor; the caller keeps it open."""
+    def __init__(self, fd: int, limit: int = 0) -> None:
+        """Write to a non-blocking descriptor; the caller keeps it open.
+
+        limit: the other side counts as gone when so many bytes wait for it; 0: it never does.
+        """
         self._fd = fd
+        self._limit = limit
         self._loop = asyncio.get_running_loop()
         self._kept = bytearray()
         self._drained = asyncio.Event()
@@ -102,6 +106,8 @@ class Outbox(_Side):
             self._kept += line
         else:
             self._keep(line)
+        if 0 < self._limit < len(self._kept):
+            self.leave()
         if self.is_gone:
             raise anyio.BrokenResourceError
         if len(self._kept) > _HIGH_WATER:
@@ -111,6 +117,19 @@ class Outbox(_Side):
         """Wait until all is written, or the time is over."""
         with anyio.move_on_after(seconds):
             await self._drained.wait()
+
+    def leave(self) -> None:
+        """Take the other side as gone, and forget what waits for it."""
+        if self._kept:
+            self._loop.remove_writer(self._fd)
+            self._kept.clear()
+            self._drained.set()
+        self._lose()
+
+    def _lose(self) -> None:
+        self.is_gone = True
+        self.answered.set()
+        self.on_gone()
 
     def _keep(self, line: bytes) -> None:
         sent = self._push(line)
@@ -132,17 +151,18 @@ class Outbox(_Side):
         except BlockingIOError:
             return 0
         except OSError:
-            self.is_gone = True
-            self.answered.set()
-            self.on_gone()
+            self._lose()
             return len(line)
 
 
 class Inbox(_Side):
     """The read side: the SDK's stream protocol over a descriptor."""
 
-    def __init__(self, fd: int, outbox: Outbox) -> None:
-        """Read from a non-blocking descriptor; the caller keeps it open."""
+    def __init__(self, fd: int, outbox: Outbox, begun: bytes = b"") -> None:
+        """Read from a non-blocking descriptor; the caller keeps it open.
+
+        begun: what was read from it already.
+        """
         self._fd = fd
         self._loop = asyncio.get_running_loop()
         self._outbox = outbox
@@ -152,6 +172,13 @@ class Inbox(_Side):
         self._parts: list[bytes] = []
         self._size = 0
         self._is_over = False
+        if begun:
+            self._take(begun)
+
+    def end(self) -> None:
+        """Read nothing more; what was read whole is still answered."""
+        self._is_over = True
+        self._ready.set()
 
     async def receive(self) -> SessionMessage:
         """Answer the next message; EndOfStream when there is none."""
@@ -178,7 +205,7 @@ class Inbox(_Side):
 
     async def _chunk(self) -> bytes:
         """Answer what there is to read, waiting for it; empty at the end."""
-        while not self._outbox.is_gone:
+        while not (self._outbox.is_gone or self._is_over):
             try:
                 return os.read(self._fd, _CHUNK)
             except BlockingIOError:

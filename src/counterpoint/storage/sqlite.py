@@ -1,9 +1,9 @@
 """The store on SQLite: one writer at a time, any number of readers.
 
 Rules: (1) a write stands in line, shares a transaction with its neighbours (batch.py), and is on the
-disk when its block has ended (WAL, synchronous=FULL); what the block raises undoes all of it. (2) A reading sees the
-moment it began, however many write meanwhile. (3) Every statement carries the project it is bound
-to. (4) The writer's connection is used only in turn; readers have connections of their own, kept
+disk when its block has ended (WAL, synchronous=FULL); what the block raises undoes all of it.
+(2) A reading sees the moment it began, however many write meanwhile. (3) Every statement carries
+the project it is bound to. (4) The writer's connection is used only in turn; readers have connections of their own, kept
 for the next. A store in memory has a single connection, which readers and writers share in turn.
 """
 
@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import apsw
 
@@ -23,9 +23,9 @@ from counterpoint.core.model.rows import noun_of
 from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Reading, Store, Writing
 from counterpoint.storage import migrate, statements
-from counterpoint.storage.batch import Batches
-from counterpoint.storage.check import faults_of
+from counterpoint.storage.batch import MOST_MEMBERS, Batches
 from counterpoint.storage.bell import Bell
+from counterpoint.storage.check import faults_of
 from counterpoint.storage.faults import told, told_of_files
 from counterpoint.storage.migrate import Migration
 from counterpoint.storage.queue import Line
@@ -66,10 +66,12 @@ class SqliteStore:
         *,
         patience: float = _PATIENCE,
         known: tuple[Migration, ...] | None = None,
+        together: int = MOST_MEMBERS,
     ) -> None:
         """Open or make the database.
 
         patience: how many seconds a writer waits for its turn.
+        together: how many writings share a commit at most.
         known: the migrations to bring it forward by; those of the package if None.
         """
         self._in_memory = str(path) == MEMORY
@@ -78,6 +80,7 @@ class SqliteStore:
         self._alone = threading.RLock()
         self._writing_thread = 0
         self._idle: list[apsw.Connection] = []
+        self._lookout: apsw.Connection | None = None
         self._closed = False
         file = Path(path)
         self._line = Line(file.with_name(f"{file.name}-queue"), patience=patience)
@@ -88,7 +91,12 @@ class SqliteStore:
             self._bring_forward(migrate.packaged() if known is None else known)
         self._bell = Bell(None if self._in_memory else self._version)
         self._batches = Batches(
-            self._writer, self._line, self._where, patience=patience, landed=self._bell.ring
+            self._writer,
+            self._line,
+            self._where,
+            patience=patience,
+            most=together,
+            landed=self._bell.ring,
         )
 
     @contextmanager
@@ -160,6 +168,8 @@ class SqliteStore:
         self._bell.close()
         while self._idle:
             self._idle.pop().close()
+        if self._lookout is not None:
+            self._lookout.close()
         self._writer.close()
 
     def _has_log(self, connection: apsw.Connection) -> bool:
@@ -199,8 +209,13 @@ class SqliteStore:
 
     def _version(self) -> Callable[[], int]:
         """Answer what tells, whenever it is asked, whether others have committed meanwhile."""
-        connection = self._connect()
-        return lambda: connection.pragma("data_version")
+        connection = self._lookout = self._connect()
+
+        def version() -> int:
+            with told(self._where, connection):
+                return cast("int", connection.pragma("data_version"))
+
+        return version
 
     @contextmanager
     def _reader(self) -> Generator[apsw.Connection]:

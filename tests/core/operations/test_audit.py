@@ -38,8 +38,8 @@ def fill(studio):
     ada.reviews.submit(item, "src/a", "see", token)
     ada.tasks.finish(item, token, Report(outcome="done", summary="so"))
     bob.reviews.review(item, Judgment(approves=True, reason="good"))
-    ada.once("k", 1, lambda: ada.memory.put("project", "n", {"v": 1}).version)
     studio.core("pat", kind="human").tokens.create(TokenWish(name="ci"))
+    ada.once("k", 1, lambda: ada.memory.put("project", "n", {"v": 1}).version)
     ada.sessions.hand_over(Handover(action="end", summary="bye"))
     return ada, bob
 

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
@@ -21,8 +21,10 @@ from counterpoint.cli.demo.screen import opened_screen
 from counterpoint.cli.demo.stage import Stage
 from counterpoint.cli.demo.telling import tell_all
 from counterpoint.cli.output import Output, output_for
+from counterpoint.cli.serve import end_server
 from counterpoint.core.model.journal import Verdict
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import Unavailable
 
 NAME = "quill"
 BUNDLE = "ledger.bundle"
@@ -87,6 +89,9 @@ def perform(out: Output, folder: Path) -> Ended:
     finally:
         stage.close()
         app.close()
+        # Nobody is connected any more: it has left, or is about to.
+        with suppress(Unavailable):
+            end_server(app.database)
 
 
 def _shape(ended: Ended, kept: Path | None) -> Json:

@@ -2,8 +2,8 @@
 
 One process, the stage, reads the ledger as it grows and wakes the agents when something may have
 become ready: the ledger has no bell that sounds across processes, so one looks for all. Three
-things happen on purpose. The agent `dee` is killed together with its server in the middle of its
-first task; its server ran with a lease of a few seconds (`COUNTERPOINT_LEASE_SECONDS`), so others
+things happen on purpose. The agent `dee` is killed together with its relay in the middle of its
+first task; it was started with a lease of a few seconds (`COUNTERPOINT_LEASE_SECONDS`), so others
 take the task over soon, and then a process with the dead agent's session and token tries to write.
 A recipe has a first try that fails its check. The guide that is handed in first leaves something
 out, which the reviewer finds by reading it.
@@ -117,7 +117,7 @@ class Play:
             self.refused = facts["refused"] or "nothing"
         if "halfway" in facts and name not in self.stage.killed:
             self.stage.kill(name)
-            self.screen.said(name, "was killed with SIGKILL, and its server with it")
+            self.screen.said(name, "was killed with SIGKILL, and its relay with it")
 
     def _look(self) -> None:
         """Take in what the ledger says."""

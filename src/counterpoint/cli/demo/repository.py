@@ -53,7 +53,9 @@ def child_environ(environ: Mapping[str, str]) -> dict[str, str]:
     if source in known:
         others = kept.get("PYTHONPATH", "")
         kept["PYTHONPATH"] = os.pathsep.join(filter(None, (source, others)))
-    return kept | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    # The server that all share leaves with the last of them, whatever happens to this process.
+    leaves = {"COUNTERPOINT_IDLE_MINUTES": "0"}
+    return kept | leaves | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """The processes of the demonstration: started, heard, woken, killed, cleaned up.
 
-Each agent leads a process group that its MCP server belongs to as well, so that ending the group
-ends both. What it says comes in through a thread and is kept in one queue, in order of arrival.
+Each agent leads a process group that its relay belongs to as well, so that ending the group ends
+both; the server that all share lives on. What it says comes in through a thread and is kept in one queue, in order of arrival.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Stage:
     def start(
         self, name: str, role: str, folder: Path, *words: str, agent: str = "", **extra: str
     ) -> None:
-        """Start an agent in a folder. extra: variables only for it and its server."""
+        """Start an agent in a folder. extra: variables only for it and its relay."""
         argv = [sys.executable, "-P", "-m", _WORKER, role, agent or name, str(folder), *words]
         with (self.logs / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(  # noqa: S603 - this program's own worker
@@ -83,7 +83,7 @@ class Stage:
                 _input(process).write(b"\n")
 
     def kill(self, name: str) -> None:
-        """End an agent and its server at once, as a power cut would."""
+        """End an agent and its relay at once, as a power cut would."""
         process = self.processes[name]
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -118,7 +118,7 @@ class Stage:
                     os.killpg(process.pid, told)
             _wait(left)
         for process in self.processes.values():
-            # The server may outlive its agent by a moment.
+            # The relay may outlive its agent by a moment.
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
             _input(process).close()

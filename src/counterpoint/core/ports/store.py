@@ -15,6 +15,7 @@ from typing import Protocol
 
 from counterpoint.core.model.rows import Cell, N, Noun
 from counterpoint.core.model.work import Item, Project
+from counterpoint.core.ports.feed import Feed
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 
@@ -186,8 +187,8 @@ class Writing(Reading, Protocol):
         ...
 
 
-class Store(Protocol):
-    """A database."""
+class Store(Feed, Protocol):
+    """A database, which can be waited for."""
 
     def reading(self, project: str) -> AbstractContextManager[Reading]:
         """Open a consistent view of a project."""

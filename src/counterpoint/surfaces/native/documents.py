@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import Field
@@ -65,6 +66,26 @@ def help_plan(call: Call) -> str:
     """How a plan is written in Markdown."""
     del call
     return outline.__doc__ or ""
+
+
+def watch(call: Call, position: int | None, seconds: float) -> tuple[int, list[str]]:
+    """Wait for entries; answer the last one's sequence and the documents that they changed."""
+    if position is None:
+        return call.core.feed.last(), []
+    entries = call.core.feed.entries(position, timeout=seconds)
+    feed = call.core.feed
+    changed = [uri for entry in entries for uri in _changed(entry.sequence, feed.concerned(entry))]
+    return (entries[-1].sequence if entries else position), changed
+
+
+def _changed(sequence: int, items: tuple[str, ...]) -> Iterator[str]:
+    """Answer the addresses of what an entry is seen in."""
+    yield "counterpoint://ledger"
+    yield f"counterpoint://ledger/{sequence}"
+    yield "counterpoint://brief"
+    for touched in items:
+        for shown in ("item", "phase", "plan"):
+            yield f"counterpoint://{shown}/{touched}"
 
 
 def _shown(call: Call, name: str, **arguments: Json) -> str:

@@ -56,6 +56,7 @@ def build() -> Surface[Call]:
         ),
         refuse=refuse,
         within=within,
+        watch=documents.watch,
         resources=(
             documents.brief,
             documents.item,

@@ -1,0 +1,140 @@
+"""Moving ledgers between databases: from a file to a server and back.
+
+Each of FROM and TO is a path or `postgresql://…`. A project has moved if and only if (1) its ledger
+verified and was the same as its tables where it was, (2) it could be copied whole into a database
+that did not have it, (3) it verifies there too, with the same root. It stays where it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import click
+
+from counterpoint.app import App
+from counterpoint.cli.output import Output, output_for
+from counterpoint.cli.seat import open_here
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.actors import Actor
+from counterpoint.core.operations.recording.desk import Caller, Outside
+from counterpoint.evidence.shelf import FileAnchors
+from counterpoint.kernel.errors import InvalidInput, LedgerBroken, NotFound
+from counterpoint.storage.move import Moved, move_project
+
+_MOVER: Final = Actor(kind="system", name="counterpoint")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """A project that has moved, and whether entries were appended where it was meanwhile."""
+
+    moved: Moved
+    late: int
+
+
+@click.group("storage")
+def storage_command() -> None:
+    """Move ledgers between databases."""
+
+
+@storage_command.command("move")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@click.option("--project", metavar="NAME", help="Only this project.  [default: all of them]")
+@click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+def move_command(source: str, target: str, project: str | None, as_json: bool) -> None:
+    """Copy ledgers into another database and verify them on both sides.
+
+    Each is copied whole or not at all, and stays where it was. Close agents and servers first, and
+    let them use TO afterwards.
+    """
+    out = output_for(json=as_json)
+    here, there = open_here(db=source), open_here(db=target)
+    if here.database == there.database:
+        raise InvalidInput("FROM and TO are the same database", hint="Name another one as TO.")
+    try:
+        here.require()
+        names = _names(here, project)
+        arrivals = [_move(out, here, there, name) for name in names]
+    finally:
+        here.close()
+        there.close()
+    _tell(out, here, there, arrivals)
+
+
+def _names(here: App, wanted: str | None) -> list[str]:
+    known = [project.project for project in here.store.projects()]
+    if wanted is not None and wanted not in known:
+        raise NotFound(
+            f"{here.place} has no project {wanted!r}",
+            hint=f"Name one that it has: {', '.join(sorted(known)) or 'it has none'}.",
+        )
+    return known if wanted is None else [wanted]
+
+
+def _move(out: Output, here: App, there: App, project: str) -> Arrival:
+    """Verify a project, copy it, verify the copy; LedgerBroken if a side does not hold."""
+    sat = App(
+        settings=replace(here.settings, project=project),
+        places=here.places,
+        environ=here.environ,
+        clock=here.clock,
+    )
+    sat.share(here)
+    outside = sat.outside
+    _verify(out, outside, here.place)
+    with out.counting(f"Moving {project}") as told:
+        moved = move_project(here.store, there.store, project, told)
+    arrived = replace(outside, store=there.store, anchors=FileAnchors(folder=there.checkpoints))
+    root = _verify(out, arrived, there.place)
+    if root != moved.root:
+        raise LedgerBroken(f"{project!r} has another root in {there.place}")
+    with here.store.reading(project) as view:
+        return Arrival(moved=moved, late=view.head().size - moved.size)
+
+
+def _verify(out: Output, outside: Outside, place: str) -> str:
+    """Answer the root of a ledger that verifies and whose tables are what it says."""
+    verbs = Core(outside, Caller(actor=_MOVER, root=Path())).audit
+    with out.counting(f"Verifying {outside.project} in {place}") as told:
+        audit = verbs.verify(told=told)
+        faults = audit.faults or verbs.rebuild().differences
+    if faults:
+        raise LedgerBroken(
+            f"{outside.project!r} does not verify in {place}: {faults[0].message}",
+            hint="Run `counterpoint audit verify` and `counterpoint audit rebuild` there.",
+        )
+    return audit.root
+
+
+def _tell(out: Output, here: App, there: App, arrivals: list[Arrival]) -> None:
+    if out.json:
+        out.answer(
+            {
+                "from": here.place,
+                "to": there.place,
+                "projects": [
+                    {
+                        "project": one.moved.project,
+                        "size": one.moved.size,
+                        "root": one.moved.root,
+                        "texts": one.moved.texts,
+                        "appended_meanwhile": one.late,
+                    }
+                    for one in arrivals
+                ],
+            }
+        )
+        return
+    for one in arrivals:
+        moved = one.moved
+        out.line(f"Moved {moved.project}: {moved.size:,} entries, {moved.texts:,} texts, verified.")
+        out.line(f"  root  {moved.root}")
+        if one.late:
+            out.aside(f"{one.late:,} entries were appended to {here.place} meanwhile.")
+    if not arrivals:
+        out.line(f"{here.place} has no project to move.")
+    elif here.folder != there.folder:
+        out.aside(f"The key is not moved: copy {here.folder / 'keys'} to {there.folder / 'keys'}.")

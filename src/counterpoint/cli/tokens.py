@@ -1,0 +1,150 @@
+"""Tokens at the command line: made and shown once, listed, revoked."""
+
+from __future__ import annotations
+
+import click
+
+from counterpoint.cli.output import output_for
+from counterpoint.cli.seat import Seat, places, reads, seated
+from counterpoint.core.model.access import SCOPES, Token, TokenWish
+from counterpoint.core.rules.access import is_in_force, seconds_of
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.clock import SystemClock
+from counterpoint.kernel.errors import InvalidInput
+from counterpoint.surfaces import catalogue
+
+
+@click.group("token")
+def token_command() -> None:
+    """Make, list and revoke the tokens that callers of `counterpoint up` bring."""
+
+
+@token_command.command("create")
+@click.argument("name")
+@click.option(
+    "--surface", "surfaces", metavar="NAME", multiple=True, help="Good for this one; repeatable."
+)
+@click.option(
+    "--scope",
+    type=click.Choice(SCOPES),
+    default="write",
+    show_default=True,
+    help="Only read, or read and write.",
+)
+@click.option("--tool", "tools", metavar="NAME", multiple=True, help="Only this one; repeatable.")
+@click.option("--expires", metavar="SPAN", help="Ends after 90m, 12h, 30d, 8w or 1y.")
+@click.option(
+    "--ip", "networks", metavar="CIDR", multiple=True, help="From this network; repeatable."
+)
+@click.option("--rate", type=click.IntRange(1), metavar="N", help="Calls a minute.")
+@click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+@places
+def create(
+    name: str,
+    surfaces: tuple[str, ...],
+    scope: str,
+    tools: tuple[str, ...],
+    expires: str | None,
+    networks: tuple[str, ...],
+    rate: int | None,
+    as_json: bool,
+    db: str | None,
+    project: str | None,
+) -> None:
+    """Make a token and print it once; only its SHA-256 is kept.
+
+    From the first token on, nobody calls `counterpoint up` without one.
+    """
+    _check_names(surfaces, tools)
+    wish = TokenWish(
+        name=name,
+        surfaces=surfaces,
+        scopes=(scope,),
+        tools=tools,
+        addresses=networks,
+        calls_a_minute=rate or 0,
+        lasts_seconds=seconds_of(expires) if expires else 0,
+    )
+    with seated(as_json=as_json, db=db, project=project) as seat:
+        made = seat.core.tokens.create(wish)
+        if seat.out.json:
+            seat.out.answer({**_shown(made.token), "token": made.secret})
+            return
+        seat.out.line(made.secret)
+        seat.out.aside(
+            f"{made.token.id} {name!r}: keep it now, it is not shown again."
+            " Send it as `Authorization: Bearer …`, never in an address."
+        )
+
+
+def _check_names(surfaces: tuple[str, ...], tools: tuple[str, ...]) -> None:
+    """Refuse a surface or a tool that there is not; InvalidInput, NotFound."""
+    meant = [catalogue.surface(name) for name in surfaces or catalogue.names()]
+    known = {tool.name for surface in meant for tool in surface.tools}
+    strange = sorted(set(tools) - known)
+    if strange:
+        raise InvalidInput(
+            f"there is no tool {', '.join(repr(name[:60]) for name in strange)}",
+            hint="See `counterpoint tools` for those there are.",
+        )
+
+
+@token_command.command("list")
+@reads
+def list_(seat: Seat) -> None:
+    """List every token that was made, without the secrets."""
+    tokens = seat.core.tokens.list()
+    if seat.out.json:
+        seat.out.answer([_shown(token) for token in tokens])
+    elif not tokens:
+        seat.out.aside("There is no token. Make one with `counterpoint token create NAME`.")
+    else:
+        headings = ("id", "name", "state", "may", "only", "a minute", "until")
+        seat.out.table(headings, [_row(token) for token in tokens])
+
+
+@token_command.command("revoke")
+@click.argument("which", metavar="ID|NAME")
+@click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+@places
+def revoke(which: str, as_json: bool, db: str | None, project: str | None) -> None:
+    """End a token; the very next call with it is refused."""
+    with seated(as_json=as_json, db=db, project=project) as seat:
+        token = seat.core.tokens.revoke(which)
+        out = output_for(json=as_json)
+        if out.json:
+            out.answer(_shown(token))
+        else:
+            out.line(f"{token.id} {token.name!r} is revoked.")
+
+
+def _state(token: Token) -> str:
+    if token.revoked_at:
+        return "revoked"
+    return "live" if is_in_force(token, SystemClock().now()) else "expired"
+
+
+def _row(token: Token) -> tuple[str, ...]:
+    limits = (*token.surfaces, *token.tools, *token.addresses)
+    rate = str(token.calls_a_minute or "")
+    ends = token.revoked_at or token.expires_at
+    scopes = " ".join(token.scopes)
+    return token.id, token.name, _state(token), scopes, " ".join(limits), rate, ends
+
+
+def _shown(token: Token) -> dict[str, Json]:
+    """Answer what may be told of a token; not even the digest of its secret."""
+    return {
+        "id": token.id,
+        "name": token.name,
+        "state": _state(token),
+        "scopes": list(token.scopes),
+        "surfaces": list(token.surfaces),
+        "tools": list(token.tools),
+        "addresses": list(token.addresses),
+        "calls_a_minute": token.calls_a_minute,
+        "session": token.session,
+        "created_at": token.created_at,
+        "expires_at": token.expires_at,
+        "revoked_at": token.revoked_at,
+    }

@@ -1,0 +1,332 @@
+"""The server in the foreground: HTTP for callers over the network, and the socket for relays.
+
+Standard error gets one JSON object a line: `listening` with its addresses, `request` for each request,
+`log` for what the program has to say, `ended`. None of them has a token or an argument in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import shutil
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from hashlib import sha256
+from ipaddress import ip_address
+from typing import Any, Final
+
+import click
+import orjson
+
+from counterpoint.app import App, Identity
+from counterpoint.cli.history import shape
+from counterpoint.cli.seat import open_here, places, require
+from counterpoint.cli.serve import WORKERS, attending, end_server
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.access import Token
+from counterpoint.core.rules import access
+from counterpoint.core.rules.secrets import mask
+from counterpoint.kernel.canonical import dump_any
+from counterpoint.kernel.clock import SystemClock
+from counterpoint.kernel.errors import CounterpointError, Forbidden, Unavailable
+from counterpoint.protocol.http.door import Door, Gauges, House
+from counterpoint.protocol.http.events import Events, Told
+from counterpoint.protocol.http.grants import Grant
+from counterpoint.protocol.http.guards import LOOPBACK, Hosts
+from counterpoint.protocol.http.oauth import Issuer, KeySet
+from counterpoint.protocol.http.serving import Listener, listen
+from counterpoint.protocol.http.telling import Line
+from counterpoint.protocol.meeting import find_meeting
+from counterpoint.protocol.server import Caller
+from counterpoint.protocol.workers import Workers
+from counterpoint.surfaces import catalogue
+from counterpoint.surfaces.call import Call
+
+PORT: Final = 8765
+NOBODY: Final = "agent"
+"""The name of a caller who gives none and brings no token."""
+LEAST_ROOM: Final = 64 * 1024 * 1024
+"""Bytes that must be free on the database's disk for the server to call itself ready."""
+
+_PAGE: Final = 100
+_CURSORS: Final = b"counterpoint cursor v1"
+_ENDING: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+@dataclass(kw_only=True)
+class Office:
+    """What the door asks of the project: who a caller is, and what a tool gets."""
+
+    app: App
+    issuer: Issuer | None
+    connections: Callable[[], int]
+
+    @cached_property
+    def _secret(self) -> bytes:
+        return sha256(self.app.signer.sign(_CURSORS)).digest()
+
+    @cached_property
+    def _visit(self) -> str:
+        """The sittings of callers without a token last as long as the server."""
+        return self.app.agent().session
+
+    @property
+    def _core(self) -> Core:
+        return self.app.core(Identity(kind="system", name="counterpoint"))
+
+    def open(self) -> None:
+        """Open what several threads would otherwise open at once."""
+        self.app.outside.store.projects()
+        _ = self._secret, self._visit
+
+    def find(self, token: str, address: str) -> Grant | None:
+        """Answer what the bearer of a token may do; None if it is not valid here."""
+        if access.is_secret(token):
+            found = self._core.tokens.authenticate(token, address)
+            return _grant(found) if found else None
+        return self.issuer.find(token) if self.issuer is not None else None
+
+    def anyone(self) -> Grant | None:
+        """Answer what a caller without a token may do: all, as long as there was never a token."""
+        if self.issuer is not None or self._core.tokens.are_needed():
+            return None
+        return Grant(id="", name=NOBODY, session=self._visit)
+
+    def call_for(self, grant: Grant, caller: Caller) -> Call:
+        """Answer what a tool gets; Forbidden, InvalidInput for a name or session that is not theirs."""
+        headers: Any = getattr(caller.request, "headers", {})
+        named = headers.get("counterpoint-agent", "")
+        if not named and not grant.id and access.is_agent(caller.client):
+            named = caller.client
+        sitting = self._core.tokens.sit(
+            grant.name,
+            grant.session,
+            agent=named,
+            wanted=headers.get("counterpoint-session", ""),
+        )
+        identity = Identity(
+            kind="agent",
+            name=sitting.agent,
+            session=sitting.session,
+            profile=self.app.settings.profile,
+            client=caller.client,
+        )
+        return Call(core=self.app.core(identity), secret=self._secret)
+
+    def last(self, grant: Grant) -> int:
+        """Answer the sequence of the last entry."""
+        del grant
+        return self._core.feed.last()
+
+    def told(self, grant: Grant, after: int, seconds: float) -> list[Told]:
+        """Answer the entries above a sequence, waiting for the first; Forbidden without a token."""
+        if self.issuer is None and grant.id and not self._is_in_force(grant.id):
+            raise Forbidden("this token is not in force any more")
+        return [
+            Told(sequence=entry.sequence, action=entry.action, text=dump_any(shape(entry)))
+            for entry in self._core.feed.entries(after, _PAGE, seconds)
+        ]
+
+    def _is_in_force(self, token: str) -> bool:
+        now = self.app.clock.now()
+        known = self._core.tokens.list()
+        return any(one.id == token and access.is_in_force(one, now) for one in known)
+
+    def troubles(self) -> list[str]:
+        """Answer what keeps the server from being ready: a store that is silent, a disk that is full."""
+        found: list[str] = []
+        try:
+            _ = self._size()
+        except CounterpointError as fault:
+            found.append(fault.code)
+        try:
+            if shutil.disk_usage(self.app.folder).free < LEAST_ROOM:
+                found.append("disk_full")
+        except OSError:
+            found.append("disk_unreadable")
+        return found
+
+    def gauges(self) -> Gauges:
+        """Answer what is measured beside the requests."""
+        return {
+            "counterpoint_ledger_entries": ("Entries in the ledger.", self._size()),
+            "counterpoint_open_connections": ("Open HTTP connections.", self.connections()),
+        }
+
+    def _size(self) -> int:
+        with self.app.store.reading(self.app.project) as view:
+            return view.head().size
+
+
+def _grant(token: Token) -> Grant:
+    return Grant(
+        id=token.id,
+        name=token.name,
+        session=token.session,
+        scopes=token.scopes,
+        surfaces=token.surfaces,
+        tools=token.tools,
+        calls_a_minute=token.calls_a_minute,
+    )
+
+
+def say(event: str, **facts: Any) -> None:
+    """Write one line of the log; what is empty is left out."""
+    told = {name: value for name, value in facts.items() if value not in ("", None)}
+    line = orjson.dumps({"time": SystemClock().now(), "event": event, **told})
+    sys.stderr.buffer.write(line + b"\n")
+    sys.stderr.buffer.flush()
+
+
+def _say_request(line: Line) -> None:
+    say("request", **asdict(line))
+
+
+class _Told(logging.Handler):
+    """Writes what the program logs as lines of the same log, without secrets."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = mask(self.format(record))
+        say("log", level=record.levelname.lower(), logger=record.name, text=text)
+
+
+@click.command("up")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True)
+@click.option(
+    "--allow-host", "names", metavar="NAME", multiple=True, help="Also goes by it; repeatable."
+)
+@click.option("--oauth-issuer", metavar="URL", help="Takes the tokens of this OAuth server.")
+@click.option("--oauth-audience", metavar="URL", help="This server's address, as tokens name it.")
+@click.option("--jwks", metavar="URL|FILE", help="The OAuth server's public keys.")
+@click.option("--replace", is_flag=True, help="End the server that runs now, and take its place.")
+@places
+def up_command(
+    host: str,
+    port: int,
+    names: tuple[str, ...],
+    oauth_issuer: str | None,
+    oauth_audience: str | None,
+    jwks: str | None,
+    replace: bool,
+    db: str | None,
+    project: str | None,
+) -> None:
+    """Serve agents over HTTP, at /mcp, and those on this machine, until Ctrl-C.
+
+    Beyond this machine it serves only with tokens (`counterpoint token create`) or an OAuth server.
+    """
+    issuer = _issuer(oauth_issuer, oauth_audience, jwks)
+    app = open_here(db=db, project=project)
+    require(app)
+    office = Office(app=app, issuer=issuer, connections=lambda: 0)
+    office.open()
+    with ExitStack() as held:
+        held.callback(app.close)
+        _refuse_open_doors(app, host, issuer)
+        if issuer is not None:
+            issuer.keys.load()
+        for name in catalogue.names():
+            catalogue.surface(name)
+        sockets = listen(host, port)
+        logging.basicConfig(level=logging.WARNING, handlers=[_Told()], force=True)
+        gc.freeze()
+        asyncio.run(_run(office, Hosts(names=_names(host, names)), sockets, replace=replace))
+        gc.freeze()
+        # The second signal of an impatient person must not spoil a clean end.
+        for number in _ENDING:
+            signal.signal(number, signal.SIG_IGN)
+        say("ended")
+
+
+def _issuer(issuer: str | None, audience: str | None, jwks: str | None) -> Issuer | None:
+    given = (issuer, audience, jwks)
+    if not any(given):
+        return None
+    if not (issuer and audience and jwks):
+        raise click.UsageError("--oauth-issuer, --oauth-audience and --jwks go together.")
+    keys = KeySet(jwks)
+    return Issuer(name=issuer, audience=audience, keys=keys, sitting=access.session_from)
+
+
+def _refuse_open_doors(app: App, host: str, issuer: Issuer | None) -> None:
+    """Refuse to listen beyond this machine while anyone could come in; wrong usage."""
+    if issuer is not None or _is_near(host):
+        return
+    now = app.clock.now()
+    if any(access.is_in_force(token, now) for token in app.person().tokens.list()):
+        return
+    raise click.UsageError(
+        f"{host} can be reached from other machines, and nothing says who may come in."
+        " Make a token with `counterpoint token create NAME`, or name an OAuth server with"
+        " --oauth-issuer, --oauth-audience and --jwks."
+    )
+
+
+def _is_near(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _names(host: str, more: tuple[str, ...]) -> tuple[str, ...]:
+    """Answer the names this server goes by: this machine's, the address it was given, and more."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        own = [host]
+    else:
+        shown = f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004 -- the version of the protocol
+        own = [] if address.is_unspecified else [shown]
+    return tuple(dict.fromkeys([*LOOPBACK, *own, *more]))
+
+
+async def _run(
+    office: Office, hosts: Hosts, listening: list[socket.socket], *, replace: bool
+) -> None:
+    """Serve both doors until a signal, or `counterpoint down`, says to end."""
+    app, workers = office.app, Workers(WORKERS)
+    door = Door(
+        house=House(
+            surfaces=catalogue.names(),
+            build=catalogue.surface,
+            call_for=office.call_for,
+            find=office.find,
+            anyone=office.anyone,
+            troubles=office.troubles,
+            gauges=office.gauges,
+            tell=_say_request,
+            hosts=hosts,
+            issuer=office.issuer,
+            pages={"/events": Events(office.told, office.last).page},
+        ),
+        workers=workers,
+    )
+    listener = Listener(door, listening)
+    office.connections = lambda: listener.connections
+    with ExitStack() as starting:
+        if replace:
+            # While this is held no relay starts another server in the place of the one that ends.
+            starting.enter_context(find_meeting(app.database).turn("starting"))
+            end_server(app.database)
+        async with attending(app, workers=workers, by_starter=replace) as sockets, door.opened():
+            starting.close()
+            for number in _ENDING:
+                asyncio.get_running_loop().add_signal_handler(number, sockets.over.set)
+            say("listening", addresses=[_address(one) for one in listening])
+            await listener.serve(sockets.over)
+
+
+def _address(listening: socket.socket) -> str:
+    try:
+        host, port = listening.getsockname()[:2]
+    except OSError as fault:
+        raise Unavailable("the address that was listened on is gone") from fault
+    return f"http://[{host}]:{port}/mcp" if ":" in host else f"http://{host}:{port}/mcp"

@@ -1,0 +1,64 @@
+"""Following the ledger from a sequence on: in order, nothing missed, nothing twice.
+
+Entries are always read from the store; the feed only says when it is worth while. So whoever follows
+needs to remember one number, can go on after any break, and costs nothing while he is slow.
+"""
+
+from __future__ import annotations
+
+from counterpoint.core.ledger.entry import Entry
+from counterpoint.core.operations.feed.concern import concerned
+from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.kernel.errors import InvalidInput
+
+BEFORE_ALL = -1
+"""The sequence to begin after in order to hear everything."""
+
+MOST_ENTRIES = 1000
+
+
+class Following:
+    """Verbs for following."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Work at a desk."""
+        self._desk = desk
+
+    def last(self) -> int:
+        """Answer the sequence of the last entry; -1 if there is none."""
+        with self._desk.reading() as view:
+            return view.head().size - 1
+
+    def entries(self, after: int, limit: int = 100, timeout: float = 0) -> list[Entry]:
+        """Answer the entries above a sequence in order; wait so many seconds for the first of them.
+
+        Raises InvalidInput for a sequence that this ledger has not reached, and for a limit outside
+        of 1 … 1000. The answer is empty when nothing came in time.
+        """
+        if not 1 <= limit <= MOST_ENTRIES:
+            raise InvalidInput(f"limit is {limit}; it must be from 1 to {MOST_ENTRIES}")
+        found = self._read(after, limit)
+        if found or timeout <= 0:
+            return found
+        if self._desk.unit is not None:
+            raise AssertionError("a call that has begun to write cannot wait for others to write")
+        outside = self._desk.outside
+        has_more = outside.store.wait(outside.project, after, timeout)
+        return self._read(after, limit) if has_more else []
+
+    def concerned(self, entry: Entry) -> tuple[str, ...]:
+        """Answer the items that an entry is about, those that hold them included."""
+        with self._desk.reading() as view:
+            return concerned(view, entry)
+
+    def _read(self, after: int, limit: int) -> list[Entry]:
+        with self._desk.reading() as view:
+            last = view.head().size - 1
+            if not BEFORE_ALL <= after <= last:
+                raise InvalidInput(
+                    f"this ledger has no entry {after}: its last is {last}",
+                    hint=f"Go on after a sequence from {BEFORE_ALL} (everything) to {last}.",
+                    last=last,
+                )
+            start = after + 1
+            return [Entry.from_bytes(found) for found in view.entries(start, start + limit)]

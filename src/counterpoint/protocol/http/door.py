@@ -1,0 +1,395 @@
+"""The ASGI application: MCP for each surface, health, metrics, and who may enter.
+
+    POST /mcp, /mcp/<surface>                       MCP, stateless, versions from 2024-11-05 on
+    GET  /healthz                                   the process lives
+    GET  /readyz                                    the store answers, the disk has room; else 503
+    GET  /metrics                                   OpenMetrics text; needs a token where MCP does
+    GET  a page of the house's own                  needs a token where MCP does
+    GET  /.well-known/oauth-protected-resource…     RFC 9728, only with an issuer
+
+An answer is plain JSON unless the caller asked for progress. A token allows what it allows
+at the call; lists depend on the token and on nothing else, and say that they are private.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+import orjson
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from counterpoint.kernel.errors import CounterpointError
+from counterpoint.protocol.http import guards
+from counterpoint.protocol.http.grants import Grant, Limits, needs
+from counterpoint.protocol.http.guards import Hosts, Refused, refuse
+from counterpoint.protocol.http.metrics import MEDIA_TYPE, Metrics
+from counterpoint.protocol.http.narrowing import GRANT, list_by_grant, refusal_of
+from counterpoint.protocol.http.oauth import Issuer
+from counterpoint.protocol.http.telling import Hearing, Line, Visit, told_of
+from counterpoint.protocol.server import Caller, create_server
+from counterpoint.protocol.surface import Surface
+from counterpoint.protocol.workers import Workers
+
+C = TypeVar("C")
+
+Gauges = Mapping[str, tuple[str, float]]
+Page = Callable[[Scope, Headers], Awaitable[Response]]
+OwnPage = Callable[[Grant, Scope], Awaitable[Response]]
+
+WHY = "counterpoint.refusal"
+"""Where a refusal lies that a surface shall say in its own words."""
+
+_METHODS = frozenset(
+    {"initialize", "ping", "server/discover", "tools/list", "tools/call", "resources/list"}
+    | {"resources/templates/list", "resources/read", "prompts/list", "prompts/get"}
+    | {"subscriptions/listen", "notifications/initialized", "notifications/cancelled"}
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class House(Generic[C]):
+    """What stands behind the door; everything but `tell` is called in worker threads.
+
+    surfaces: the names there are. build: answers a surface. call_for: makes what a tool gets, for a
+    grant and a caller. find: answers the grant of a token from an address, or None. anyone: answers
+    the grant of a caller without a token, or None where one is needed. troubles: what keeps the server
+    from being ready. gauges: what else is measured. tell: hears one line a request. pages: more paths
+    to read from, each for callers who may read.
+    """
+
+    surfaces: tuple[str, ...]
+    build: Callable[[str], Surface[C]]
+    call_for: Callable[[Grant, Caller], C]
+    find: Callable[[str, str], Grant | None]
+    anyone: Callable[[], Grant | None]
+    troubles: Callable[[], list[str]]
+    gauges: Callable[[], Gauges]
+    tell: Callable[[Line], None]
+    hosts: Hosts
+    issuer: Issuer | None = None
+    pages: Mapping[str, OwnPage] = field(default_factory=dict[str, OwnPage])
+    seconds: Callable[[], float] = time.monotonic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Room(Generic[C]):
+    """One surface behind the door: the same server, answering in JSON or as a stream."""
+
+    surface: Surface[C]
+    plain: StreamableHTTPSessionManager
+    stream: StreamableHTTPSessionManager
+
+
+@dataclass(kw_only=True)
+class Door(Generic[C]):
+    """The application that an ASGI server runs."""
+
+    house: House[C]
+    metrics: Metrics = field(default_factory=Metrics)
+    workers: Workers = field(default_factory=Workers)
+    _limits: Limits = field(init=False)
+    _rooms: dict[str, _Room[C]] = field(init=False, default_factory=dict[str, "_Room[C]"])
+    _open: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        """Begin with full buckets."""
+        self._limits = Limits(self.house.seconds)
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncGenerator[None]:
+        """Keep every surface ready while the block runs; what is under way at its end is cancelled."""
+        async with AsyncExitStack() as held:
+            for name in self.house.surfaces:
+                room = self._furnish(name)
+                await held.enter_async_context(room.plain.run())
+                await held.enter_async_context(room.stream.run())
+                self._rooms[name] = room
+            yield
+
+    def _furnish(self, name: str) -> _Room[C]:
+        surface = self.house.build(name)
+        server = create_server(surface, self._call, workers=self.workers, pushes=False)
+        list_by_grant(server, surface)
+        names = self.house.hosts.names
+        security = TransportSecuritySettings(
+            allowed_hosts=[form for one in names for form in (one, f"{one}:*")],
+            allowed_origins=[
+                f"{scheme}://{form}"
+                for one in names
+                for scheme in ("http", "https")
+                for form in (one, f"{one}:*")
+            ],
+        )
+        plain, stream = (
+            StreamableHTTPSessionManager(
+                server,
+                json_response=as_json,
+                stateless=True,
+                security_settings=security,
+                max_request_body_size=guards.LARGEST_BODY,
+            )
+            for as_json in (True, False)
+        )
+        return _Room(surface=surface, plain=plain, stream=stream)
+
+    def _call(self, caller: Caller) -> C:
+        scope: Scope = getattr(caller.request, "scope", {})
+        refusal = scope.get(WHY)
+        if refusal is not None:
+            raise refusal
+        return self.house.call_for(scope[GRANT], caller)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; a WebSocket is closed at once."""
+        if scope["type"] != "http":
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+            return
+        began, visit = self.house.seconds(), Visit()
+
+        async def watched(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                visit.status = message["status"]
+                message = {**message, "headers": [*message.get("headers", ()), *_SAFE]}
+            await send(message)
+
+        self._open += 1
+        try:
+            await self._answer(scope, receive, watched, visit)
+        except Refused as refused:
+            visit.outcome = refused.outcome
+            await refused.response(scope, receive, watched)
+        except CounterpointError as fault:
+            visit.outcome = fault.code
+            answer = refuse(503, fault.code, "the server cannot answer now", fault.hint)
+            await answer.response(scope, receive, watched)
+        finally:
+            self._open -= 1
+            self._told(scope, visit, self.house.seconds() - began)
+
+    def _told(self, scope: Scope, visit: Visit, seconds: float) -> None:
+        outcome = visit.outcome or ("ok" if 0 < visit.status < 400 else "failed")  # noqa: PLR2004 -- the first status of a refusal
+        if not visit.status:
+            outcome = "cut"
+        known = visit.rpc if visit.rpc in _METHODS else "other"
+        self.metrics.tell(
+            method=known if visit.rpc else scope["method"] if scope["method"] == "GET" else "none",
+            tool=visit.tool,
+            outcome=outcome,
+            seconds=seconds,
+        )
+        self.house.tell(
+            Line(
+                method=scope["method"][:10],
+                path=scope["path"] if self._is_known(scope["path"]) else "other",
+                status=visit.status,
+                outcome=outcome,
+                ms=round(seconds * 1000, 3),
+                rpc=known if visit.rpc else "",
+                tool=visit.tool,
+                grant=visit.grant,
+            )
+        )
+
+    def _is_known(self, path: str) -> bool:
+        return path in self._pages or self._room(path) is not None
+
+    @cached_property
+    def _pages(self) -> dict[str, Page]:
+        pages = {path: self._own(page) for path, page in self.house.pages.items()}
+        pages["/healthz"] = self._healthz
+        pages["/readyz"] = self._readyz
+        pages["/metrics"] = self._metrics
+        if self.house.issuer is not None:
+            pages[self.house.issuer.metadata_path] = self._metadata
+            pages["/.well-known/oauth-protected-resource"] = self._metadata
+        return pages
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, visit: Visit) -> None:
+        headers = Headers(scope=scope)
+        self.house.hosts.check(headers)
+        page = self._pages.get(scope["path"])
+        if page is not None:
+            if scope["method"] not in {"GET", "HEAD"}:
+                raise _wrong_method("GET, HEAD")
+            response = await page(scope, headers)
+            await response(scope, receive, send)
+            return
+        room = self._room(scope["path"])
+        if room is None:
+            raise self._nowhere(scope["path"])
+        if scope["method"] != "POST":
+            raise _wrong_method("POST")
+        await self._serve(room, scope, receive, send, visit)
+
+    async def _serve(
+        self, room: _Room[C], scope: Scope, receive: Receive, send: Send, visit: Visit
+    ) -> None:
+        headers = Headers(scope=scope)
+        guards.check_once(headers)
+        grant = await self._enter(scope, headers)
+        visit.grant = grant.id
+        self._admit(grant, self._named(scope["path"]))
+        body = await guards.read_body(headers, receive)
+        message = guards.read_message(body)
+        guards.check_envelope(message)
+        visit.rpc, visit.tool = told_of(room.surface, message)
+        guards.check_agreement(headers, message, HANDSHAKE_PROTOCOL_VERSIONS)
+        self._check_scopes(grant, room.surface, message)
+        if grant.tools and message.get("method") == "subscriptions/listen":
+            raise refuse(403, "forbidden", "this token is for certain tools only")
+        streams = guards.asks_progress(message)
+        scope[GRANT], scope[WHY] = grant, refusal_of(grant, message)
+        chosen = room.stream if streams else room.plain
+        hearing = Hearing(send, visit, streams=streams)
+        await chosen.handle_request(scope, guards.replayed(body, receive), hearing)
+
+    async def _enter(self, scope: Scope, headers: Headers) -> Grant:
+        """Answer the grant of a request; refused with a challenge if there is none."""
+        token = guards.bearer(headers)
+        address = (scope.get("client") or ("", 0))[0]
+        if not token and "authorization" not in headers:
+            grant = await self.workers.run(self.house.anyone)
+            if grant is None:
+                raise self._challenge("")
+            return grant
+        grant = await self.workers.run(lambda: self.house.find(token, address))
+        if grant is None:
+            raise self._challenge("invalid_token")
+        return grant
+
+    def _challenge(self, error: str) -> Refused:
+        """Refuse a caller who is not known (RFC 6750, section 3; RFC 9728, section 5.1)."""
+        message = "the token is not valid here" if error else "a token is needed here"
+        return refuse(
+            401,
+            error or "unauthorized",
+            message,
+            "Send `Authorization: Bearer …` with a token from `counterpoint token create`.",
+            www_authenticate=self._bearer(error, scopes=() if error else ("read", "write")),
+        )
+
+    def _bearer(self, error: str, scopes: tuple[str, ...] = ()) -> str:
+        issuer = self.house.issuer
+        parts = ['realm="counterpoint"']
+        if error:
+            parts.append(f'error="{error}"')
+        if scopes:
+            named = " ".join(f"counterpoint:{one}" if issuer else one for one in scopes)
+            parts.append(f'scope="{named}"')
+        if issuer is not None:
+            parts.append(f'resource_metadata="{issuer.metadata_url}"')
+        return f"Bearer {', '.join(parts)}"
+
+    def _admit(self, grant: Grant, surface: str) -> None:
+        if not grant.opens(surface):
+            raise refuse(
+                403,
+                "insufficient_scope",
+                "the token is not good for this surface",
+                f"It is good for: {', '.join(grant.surfaces)}.",
+                www_authenticate=self._bearer("insufficient_scope"),
+            )
+        self._take(grant)
+
+    def _take(self, grant: Grant) -> None:
+        wait = self._limits.take(grant)
+        if wait:
+            raise refuse(
+                429,
+                "too_many_calls",
+                f"this token may call {grant.calls_a_minute} times a minute",
+                f"Wait {wait} s, then repeat the call; nothing was done.",
+                retry_after=str(wait),
+            )
+
+    def _check_scopes(self, grant: Grant, surface: Surface[C], message: dict[str, Any]) -> None:
+        wanted = needs(surface, message)
+        absent = [one for one in wanted if one not in grant.scopes]
+        if absent:
+            raise refuse(
+                403,
+                "insufficient_scope",
+                f"this call needs a token with the scopes {' and '.join(wanted)}",
+                "Ask for a token that may do this; reading tools stay open to yours."
+                if grant.scopes
+                else "Ask the issuer for a token with these scopes.",
+                www_authenticate=self._bearer("insufficient_scope", wanted),
+            )
+
+    def _room(self, path: str) -> _Room[C] | None:
+        return self._rooms.get(self._named(path)) if path.startswith("/mcp") else None
+
+    def _named(self, path: str) -> str:
+        """Answer the name of the surface of a path: the first one without a name."""
+        return self.house.surfaces[0] if path in {"/mcp", "/mcp/"} else path.removeprefix("/mcp/")
+
+    def _nowhere(self, path: str) -> Refused:
+        if path.startswith("/mcp"):
+            known = ", ".join(f"/mcp/{name}" for name in self.house.surfaces)
+            return refuse(
+                404, "unknown_surface", "there is no such surface", f"There are: {known}."
+            )
+        return refuse(404, "not_found", "there is nothing here", "MCP is served at /mcp.")
+
+    async def _healthz(self, scope: Scope, headers: Headers) -> Response:
+        del scope, headers
+        return _json({"alive": True})
+
+    async def _readyz(self, scope: Scope, headers: Headers) -> Response:
+        del scope, headers
+        troubles = await self.workers.run(self.house.troubles)
+        return _json({"ready": not troubles, "troubles": troubles}, 503 if troubles else 200)
+
+    def _own(self, page: OwnPage) -> Page:
+        async def answered(scope: Scope, headers: Headers) -> Response:
+            return await page(await self._reader(scope, headers), scope)
+
+        return answered
+
+    async def _reader(self, scope: Scope, headers: Headers) -> Grant:
+        """Answer the grant of someone who may look at pages: read, and no list of tools."""
+        guards.check_once(headers)
+        grant = await self._enter(scope, headers)
+        if "read" not in grant.scopes or grant.tools:
+            raise refuse(
+                403,
+                "insufficient_scope",
+                "this page needs a token with the scope read, for all tools",
+                www_authenticate=self._bearer("insufficient_scope", ("read",)),
+            )
+        self._take(grant)
+        return grant
+
+    async def _metrics(self, scope: Scope, headers: Headers) -> Response:
+        await self._reader(scope, headers)
+        gauges = dict(await self.workers.run(self.house.gauges))
+        gauges["counterpoint_open_requests"] = ("Requests that are being answered.", self._open)
+        return Response(self.metrics.render(gauges), headers={"content-type": MEDIA_TYPE})
+
+    async def _metadata(self, scope: Scope, headers: Headers) -> Response:
+        del scope, headers
+        issuer = self.house.issuer
+        return _json(issuer.metadata() if issuer else {})
+
+
+_SAFE = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
+"""What stands on every answer: it is never guessed at and never kept by something in between."""
+
+
+def _wrong_method(allowed: str) -> Refused:
+    return refuse(405, "method_not_allowed", f"only {allowed} is taken here", allow=allowed)
+
+
+def _json(value: Mapping[str, Any], status: int = 200) -> Response:
+    return Response(orjson.dumps(value), status, media_type="application/json")

@@ -1,0 +1,101 @@
+"""What a caller over HTTP may do, and how much in a minute.
+
+A grant is made anew for each request. Scopes are held at the door: a call that needs one that is
+missing is answered 403 before the surface hears of it. The list of tools is held inside: a
+tool outside of it is not listed, and a call of it is refused in the dialect's own words.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from counterpoint.protocol.surface import Surface
+from counterpoint.protocol.tools import Tool
+
+MOST_BUCKETS = 10_000
+
+READ = "read"
+WRITE = "write"
+
+_LOOKS = frozenset({"resources/read", "prompts/get", "completion/complete"})
+_OPEN = frozenset({"initialize", "ping", "server/discover", "notifications/initialized"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """Who is calling and what that allows.
+
+    id: what the log names: the id of a token, never the token. name: the agent's name unless it
+    gives another. session: the sitting of calls that name none. surfaces, tools: none named
+    opens all. calls_a_minute: 0 for no limit.
+    """
+
+    id: str
+    name: str
+    session: str
+    scopes: tuple[str, ...] = (READ, WRITE)
+    surfaces: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    calls_a_minute: int = 0
+
+    def opens(self, surface: str) -> bool:
+        """Whether it is good for a surface."""
+        return not self.surfaces or surface in self.surfaces
+
+    def names(self, tool: str) -> bool:
+        """Whether its list of tools, if it has one, has this one."""
+        return not self.tools or tool in self.tools
+
+    def shows(self, tool: Tool[Any]) -> bool:
+        """Whether a tool stands in the list that its bearer is given."""
+        return self.names(tool.name) and needed_by(tool) in self.scopes
+
+
+def needed_by(tool: Tool[Any]) -> str:
+    """Answer the scope that a tool needs."""
+    return READ if tool.reads else WRITE
+
+
+def needs(surface: Surface[Any], message: Mapping[str, Any]) -> tuple[str, ...]:
+    """Answer every scope that a message needs, also those that lesser ones stand for."""
+    method = message.get("method")
+    if method in _OPEN:
+        return ()
+    params = message.get("params")
+    name = cast("dict[str, Any]", params).get("name") if isinstance(params, dict) else None
+    tool = surface.find(name) if method == "tools/call" and isinstance(name, str) else None
+    return (READ, WRITE) if tool is not None and not tool.reads else (READ,)
+
+
+def looks_beside_tools(message: Mapping[str, Any]) -> bool:
+    """Whether a message reads what no tool answers: not for a grant with a list of tools."""
+    return message.get("method") in _LOOKS
+
+
+class Limits:
+    """A bucket of calls for each token: full at first, filled again evenly over each minute."""
+
+    def __init__(self, seconds: Callable[[], float]) -> None:
+        """Begin with full buckets; `seconds` tells a time that never goes back."""
+        self._seconds = seconds
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, grant: Grant) -> int:
+        """Take one call; answer 0, or in how many seconds there is one again."""
+        most = grant.calls_a_minute
+        if not most:
+            return 0
+        now = self._seconds()
+        left, then = self._buckets.pop(grant.id, (float(most), now))
+        left = min(float(most), left + (now - then) * most / 60)
+        # Rounded, for a sum of fractions is rarely the whole that it should be.
+        absent = round(1 - left, 9)
+        wait = 0 if absent <= 0 else math.ceil(round(absent * 60 / most, 6))
+        self._buckets[grant.id] = (left if wait else max(0.0, left - 1), now)
+        if len(self._buckets) > MOST_BUCKETS:
+            self._buckets.popitem(last=False)
+        return wait

@@ -1,0 +1,217 @@
+"""What a request over HTTP must pass before the protocol hears of it.
+
+A request is heard if and only if (1) its Host is one of this server's names and its Origin, if it
+has one, is a page of such a name (403); (2) its path is one there is (404, 405); (3) its
+bearer is known (401); (4) the token is good for the surface (403) and has a call left (429); (5) its
+body is whole, not too large, and one JSON object (400, 408, 413); (6) header and body agree (400);
+(7) the token has every scope the message needs (403). A token in the query string is never looked at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+import orjson
+from mcp_types import HEADER_MISMATCH, INVALID_REQUEST, PARSE_ERROR
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Message, Receive
+
+LARGEST_BODY = 10 * 1024 * 1024
+PATIENCE = 30.0
+"""Seconds in which the whole of a body must arrive."""
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+_VERSION = "io.modelcontextprotocol/protocolVersion"
+_NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_ONCE = ("authorization", "mcp-protocol-version", "mcp-method", "mcp-name", "counterpoint-session")
+
+
+class Refused(Exception):
+    """A request that is answered at the door; not one of the product's own errors."""
+
+    def __init__(self, response: Response, outcome: str) -> None:
+        """Keep the answer, and one word for the log."""
+        self.response = response
+        self.outcome = outcome
+        super().__init__(outcome)
+
+
+def refuse(status: int, code: str, message: str, hint: str = "", **headers: str) -> Refused:
+    """Answer a refusal as JSON; `www_authenticate` and the like become headers."""
+    told = {name.replace("_", "-"): text for name, text in headers.items()}
+    body = {"error": code, "message": message} | ({"hint": hint} if hint else {})
+    return Refused(
+        Response(orjson.dumps(body), status, told, media_type="application/json"), outcome=code
+    )
+
+
+def mistaken(code: int, message: str, number: object = None) -> Refused:
+    """Answer a refusal as the JSON-RPC error that the protocol names for it."""
+    known = number if isinstance(number, str | int) and not isinstance(number, bool) else None
+    body = {"jsonrpc": "2.0", "id": known, "error": {"code": code, "message": message}}
+    response = Response(orjson.dumps(body), 400, media_type="application/json")
+    return Refused(response, outcome="malformed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hosts:
+    """The names under which this server may be spoken to."""
+
+    names: tuple[str, ...]
+    _names: frozenset[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Compare without regard to case."""
+        object.__setattr__(self, "_names", frozenset(name.lower() for name in self.names))
+
+    def check(self, headers: Headers) -> None:
+        """Refuse a request that a page of another site made, or that came by another name."""
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not self._is_ours(hosts[0]):
+            raise refuse(
+                403,
+                "forbidden_host",
+                "this server does not go by that name",
+                "Use the address it was started with, or start it with `--allow-host NAME`.",
+            )
+        for origin in headers.getlist("origin"):
+            scheme, _, place = origin.partition("://")
+            if scheme not in {"http", "https"} or "/" in place or not self._is_ours(place):
+                raise refuse(403, "forbidden_origin", "pages of another site may not call this")
+
+    def _is_ours(self, host: str) -> bool:
+        try:
+            parts = urlsplit(f"//{host}")
+            named = parts.hostname or ""
+            _ = parts.port
+        except ValueError:
+            return False
+        if parts.username is not None or parts.path or parts.query or parts.fragment:
+            return False
+        named = f"[{named}]" if ":" in named else named
+        return named.lower() in self._names or host.lower() in self._names
+
+
+def check_once(headers: Headers) -> None:
+    """Refuse a request that gives a header twice where two could disagree."""
+    twice = [name for name in _ONCE if len(headers.getlist(name)) > 1]
+    if twice:
+        raise mistaken(HEADER_MISMATCH, f"the header {twice[0]} appears more than once")
+
+
+def bearer(headers: Headers) -> str:
+    """Answer the token of a request; empty if it brings none."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+async def read_body(headers: Headers, receive: Receive) -> bytes:
+    """Answer a request's whole body, refused when it is too large or too slow."""
+    declared = headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > LARGEST_BODY:
+        raise _too_large()
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                message = await receive()
+                if message["type"] != "http.request":
+                    raise refuse(400, "incomplete", "the request ended before its body did")
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                if size > LARGEST_BODY:
+                    raise _too_large()
+                if not message.get("more_body", False):
+                    return b"".join(parts)
+    except TimeoutError:
+        raise refuse(
+            408, "too_slow", "the body of the request did not arrive in time", connection="close"
+        ) from None
+
+
+def _too_large() -> Refused:
+    return refuse(
+        413,
+        "too_large",
+        f"the body is larger than {LARGEST_BODY} bytes",
+        "Put large texts into a file of the repository and name its path.",
+        connection="close",
+    )
+
+
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """Answer a `receive` that gives a body that was read already, then what still comes."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return again
+
+
+def read_message(body: bytes) -> dict[str, Any]:
+    """Answer the JSON-RPC message of a body: one object."""
+    try:
+        message = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise mistaken(PARSE_ERROR, "the body is not JSON") from None
+    if not isinstance(message, dict):
+        raise mistaken(INVALID_REQUEST, "the body is not one JSON-RPC message")
+    return cast("dict[str, Any]", message)
+
+
+def check_envelope(message: Mapping[str, Any]) -> None:
+    """Refuse what is no request and no notification (JSON-RPC 2.0, section 4).
+
+    A strange id would make the library take a request for a notification, and never answer it.
+    """
+    number = message.get("id", 0)
+    is_number = isinstance(number, str | int) and not isinstance(number, bool)
+    sound = message.get("jsonrpc") == "2.0" and isinstance(message.get("method"), str)
+    if not (sound and is_number and isinstance(message.get("params", {}), dict)):
+        raise mistaken(INVALID_REQUEST, "the body is not one JSON-RPC message", message.get("id"))
+
+
+def params_of(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer the parameters of a message; none if they are no object."""
+    params = message.get("params")
+    return cast("dict[str, Any]", params) if isinstance(params, dict) else {}
+
+
+def asks_progress(message: Mapping[str, Any]) -> bool:
+    """Whether the answer must be a stream: the caller wants progress, or to be told of changes."""
+    meta = params_of(message).get("_meta")
+    wants = isinstance(meta, dict) and "progressToken" in meta
+    return wants or message.get("method") == "subscriptions/listen"
+
+
+def check_agreement(headers: Headers, message: Mapping[str, Any], older: Iterable[str]) -> None:
+    """Refuse a message whose headers say something else than its body.
+
+    The library checks this for versions from 2026-07-28; here stand the gaps: a body of that era
+    without the header, and headers of that era on a message of an older one.
+    """
+    version = headers.get("mcp-protocol-version")
+    if version is not None and version not in older:
+        return
+    number, params = message.get("id"), params_of(message)
+    meta = params.get("_meta")
+    told = cast("dict[str, Any]", meta).get(_VERSION) if isinstance(meta, dict) else None
+    if told is not None and told != version:
+        raise mistaken(
+            HEADER_MISMATCH, "Mcp-Protocol-Version and the body name different versions", number
+        )
+    method = headers.get("mcp-method")
+    if method is not None and method != message.get("method"):
+        raise mistaken(HEADER_MISMATCH, "Mcp-Method and the body disagree", number)
+    name = headers.get("mcp-name")
+    key = _NAMED_BY.get(str(message.get("method")), "name")
+    if name is not None and not name.startswith("=?") and name != params.get(key):
+        raise mistaken(HEADER_MISMATCH, "Mcp-Name and the body disagree", number)

@@ -1,0 +1,281 @@
+"""The server's end of the socket that relays connect to.
+
+A connection is one of (1) an agent's: its first line is `{"counterpoint": 1, "version", "flags",
+"environ", "folder"}`, answered by `{"ok": true, "version"}`, and from then on it is newline-delimited
+JSON-RPC as on standard streams; (2) a question: `{"counterpoint": 1, "ask": "status" | "stop"}`,
+answered by one line and the end. Anything else, another number than 1, and a peer of another user
+are answered by `{"ok": false, "error": {"code", "message", "hint"}}` and the end.
+
+A connection holds nothing but memory: what its client asked for is answered, or not, and whoever
+does not read `UNREAD` bytes of answers is let go, so that the others do not wait for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar, cast
+
+import orjson
+from mcp.server.lowlevel import Server
+
+from counterpoint import __version__
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import CounterpointError, Forbidden, InvalidInput
+from counterpoint.protocol.meeting import PROTOCOL
+from counterpoint.protocol.server import Caller, create_server
+from counterpoint.protocol.surface import Surface, contained
+from counterpoint.protocol.wire import Inbox, Outbox
+from counterpoint.protocol.workers import Workers
+
+C = TypeVar("C")
+
+UNREAD: Final = 8_000_000
+"""Bytes of answers that may wait for one connection."""
+GREETING: Final = 2_000_000
+"""Bytes that a first line may have: an environment is in it."""
+PATIENCE: Final = 10.0
+"""Seconds until a first line must have come."""
+UNWIND: Final = 0.1
+"""Seconds that calls under way get when the server leaves."""
+
+_CREDENTIALS: Final = struct.Struct("3i")
+_ENDS: Final = 0.05
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Greeting:
+    """What a relay says first: the flags and variables its agent was started with, and where."""
+
+    flags: dict[str, str]
+    environ: dict[str, str] = field(repr=False)
+    folder: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seat(Generic[C]):
+    """What a connection is served with."""
+
+    surface: Surface[C]
+    call_for: Callable[[Caller], C]
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class _Open:
+    """A connection that is served."""
+
+    inbox: Inbox
+    outbox: Outbox
+    serving: asyncio.Task[None]
+
+
+class Sockets(Generic[C]):
+    """Every connection to one listening socket, and when it is time to leave."""
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        admit: Callable[[Greeting], Seat[C]],
+        *,
+        workers: Workers,
+        started_at: str,
+    ) -> None:
+        """Accept nothing yet; `admit` refuses with a CounterpointError."""
+        self._listener = listener
+        self._admit = admit
+        self._workers = workers
+        self._started_at = started_at
+        self._open: set[_Open] = set()
+        self._greeted: set[asyncio.Task[None]] = set()
+        self._accepting: asyncio.Task[None] | None = None
+        self.over = asyncio.Event()
+        """Set when it is time to leave."""
+        self.changed = asyncio.Event()
+        """Set whenever a client comes or goes."""
+
+    @property
+    def clients(self) -> int:
+        """How many agents are connected."""
+        return len(self._open)
+
+    def start(self) -> None:
+        """Begin to accept."""
+        self._accepting = asyncio.create_task(self._accept())
+
+    async def close(self) -> bool:
+        """Let no one in, finish what is under way, at most for a moment; answer whether it was."""
+        if self._accepting is not None:
+            self._accepting.cancel()
+            await asyncio.wait({self._accepting})
+        self._listener.close()
+        left = list(self._open)
+        for one in left:
+            one.inbox.end()
+        if left:
+            await asyncio.wait({one.serving for one in left}, timeout=UNWIND)
+        was_quiet = not any(one.outbox.open for one in left)
+        tasks = {task for task in self._greeted if not task.done()}
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=UNWIND)
+        return was_quiet
+
+    async def _accept(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                to, _ = await loop.sock_accept(self._listener)
+            except OSError:
+                # Out of descriptors: the connection waits in the queue until one is free.
+                logger.exception("a connection could not be accepted")
+                self.changed.clear()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self.changed.wait(), 1)
+                continue
+            to.setblocking(False)
+            task = asyncio.create_task(self._welcome(to))
+            self._greeted.add(task)
+            task.add_done_callback(self._greeted.discard)
+
+    async def _welcome(self, to: socket.socket) -> None:
+        """Hear a first line and act on it."""
+        with to:
+            try:
+                with contained("a connection"):
+                    await self._heard(to)
+            except CounterpointError as refusal:
+                told = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint}
+                await _tell(to, {"ok": False, "version": __version__, "error": told})
+
+    async def _heard(self, to: socket.socket) -> None:
+        _require_own(to)
+        try:
+            line, begun = await asyncio.wait_for(_first_line(to), PATIENCE)
+        except (TimeoutError, ConnectionError):
+            return
+        if not line:
+            return
+        said = _parsed(line)
+        if "ask" in said:
+            await self._answer(to, said["ask"])
+        else:
+            seat = self._admit(_greeting(said))
+            await _tell(to, {"ok": True, "version": __version__})
+            await self._serve(to, seat, begun)
+
+    async def _answer(self, to: socket.socket, question: object) -> None:
+        """Answer a question about the server itself."""
+        if question not in {"status", "stop"}:
+            raise InvalidInput("a server is asked for its status, or to stop")
+        status = {
+            "pid": os.getpid(),
+            "version": __version__,
+            "clients": self.clients,
+            "started_at": self._started_at,
+        }
+        await _tell(to, {"ok": True, **status})
+        if question == "stop":
+            self.over.set()
+            # The end of the connection tells that the server is gone.
+            await asyncio.Event().wait()
+
+    async def _serve(self, to: socket.socket, seat: Seat[C], begun: bytes) -> None:
+        outbox = Outbox(to.fileno(), limit=UNREAD)
+        inbox = Inbox(to.fileno(), outbox, begun)
+        server = create_server(seat.surface, seat.call_for, workers=self._workers)
+        serving = asyncio.create_task(_run(server, inbox, outbox))
+        one = _Open(inbox=inbox, outbox=outbox, serving=serving)
+        self._open.add(one)
+        self.changed.set()
+        try:
+            await asyncio.wait({serving})
+        finally:
+            self._open.discard(one)
+            self.changed.set()
+            serving.cancel()
+            await asyncio.wait({serving}, timeout=_ENDS)
+            # A writer that stays registered would outlive its descriptor.
+            outbox.leave()
+
+
+async def _run(server: Server[Any], inbox: Inbox, outbox: Outbox) -> None:
+    """Serve one connection; what goes wrong in it ends it and no other."""
+    with contextlib.suppress(CounterpointError), contained("a connection"):
+        await server.run(inbox, outbox, server.create_initialization_options())
+        await outbox.drain(UNWIND)
+
+
+def _require_own(to: socket.socket) -> None:
+    """Refuse a peer of another user with Forbidden, where the system names it."""
+    option = getattr(socket, "SO_PEERCRED", None)
+    if option is None:
+        return
+    peer = to.getsockopt(socket.SOL_SOCKET, option, _CREDENTIALS.size)
+    if _CREDENTIALS.unpack(peer)[1] != os.getuid():
+        raise Forbidden("this server belongs to another user", hint="Use a database of your own.")
+
+
+async def _first_line(to: socket.socket) -> tuple[bytes, bytes]:
+    """Answer the first line and what came after it; an empty line if there is none."""
+    loop = asyncio.get_running_loop()
+    heard = bytearray()
+    while b"\n" not in heard:
+        if len(heard) > GREETING:
+            raise InvalidInput(f"a first line has at most {GREETING} bytes")
+        chunk = await loop.sock_recv(to, 65536)
+        if not chunk:
+            return b"", b""
+        heard += chunk
+    line, _, begun = bytes(heard).partition(b"\n")
+    return line, begun
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    """Answer the object of a first line; InvalidInput for any other conversation than ours."""
+    try:
+        said: Any = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        said = None
+    number = cast("dict[str, Any]", said).get("counterpoint") if isinstance(said, dict) else None
+    if number != PROTOCOL:
+        raise InvalidInput(
+            f"this server speaks version {PROTOCOL} of the conversation with its relays,"
+            f" not {number if isinstance(number, int) else 'whatever that was'}",
+            hint="Run `counterpoint down` and connect again: the newest version starts then.",
+        )
+    return cast("dict[str, Any]", said)
+
+
+def _greeting(said: Mapping[str, Any]) -> Greeting:
+    """Answer the greeting of a first line; InvalidInput if it is none."""
+    flags, environ, folder = said.get("flags"), said.get("environ"), said.get("folder")
+    if not (_is_text(flags) and _is_text(environ) and isinstance(folder, str)):
+        raise InvalidInput("a relay tells flags, variables and its folder first")
+    return Greeting(
+        flags=cast("dict[str, str]", flags),
+        environ=cast("dict[str, str]", environ),
+        folder=folder,
+        version=str(said.get("version", "")),
+    )
+
+
+def _is_text(names: object) -> bool:
+    if not isinstance(names, dict):
+        return False
+    return all(isinstance(value, str) for value in cast("dict[str, object]", names).values())
+
+
+async def _tell(to: socket.socket, answer: Mapping[str, Json]) -> None:
+    with contextlib.suppress(ConnectionError):
+        line = orjson.dumps(answer) + b"\n"
+        await asyncio.get_running_loop().sock_sendall(to, line)

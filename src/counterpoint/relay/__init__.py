@@ -1,0 +1,16 @@
+"""What an agent's configuration starts: stdio to the one server of the database.
+
+It is the standard library and this file only, for a client waits for its start. The lists, which
+never vary, are answered at once from `listings/<surface>.json`; everything else is passed on, line
+by line, to the server that `protocol/meeting.py` tells how to find. A server that is missing is
+started by whoever holds `<prefix>.starting`; the others wait for that lock and then find it.
+
+What is known of a request under way is its id, and what a client may do if its answer never comes.
+When the server dies, each is answered with an error that says so; the next one starts or finds
+another server, which is told who is there as the first one was. A session's id is made here, so
+that it goes on.
+
+A call is the relay's if and only if (1) the system has Unix sockets, (2) its flags are known here
+and none asks for help or `--in-process`, (3) the database is a file, (4) its surface has a listing.
+Otherwise the command line takes it, and has the words for what is wrong.
+"""

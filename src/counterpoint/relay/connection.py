@@ -1,0 +1,357 @@
+"""One agent's connection: what it says is answered here or passed on, line by line."""
+
+from __future__ import annotations
+
+import _thread
+import json
+import os
+import select
+import signal
+import time
+from contextlib import suppress
+
+from counterpoint.relay.lists import LINE_LIMIT, Lines, answered, envelope_version, is_object
+from counterpoint.relay.place import Refused
+from counterpoint.relay.server import PATIENCE, open_server
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from typing import Any, Final
+
+    from counterpoint.relay.lists import Lists
+
+    Json = dict[str, Any]
+
+GRACE: Final = 2.0
+"""Seconds that answers may take after the end of the input."""
+
+_CHUNK: Final = 65536
+_PIECE: Final = 4096
+"""Bytes that a pipe takes without waiting whenever it takes any (POSIX: PIPE_BUF)."""
+_HIGH_WATER: Final = 1_000_000
+_GREETING: Final = "counterpoint-relay"
+_ENDLESS: Final = "subscriptions/listen"
+_PARSE_ERROR: Final = -32700
+_GONE: Final = -32603
+
+
+class Relay:
+    """One agent's connection, from its first line to its last."""
+
+    def __init__(self, lists: Lists, database: str, greeting: bytes) -> None:
+        """Begin with nothing heard."""
+        self._lists = lists
+        self._database = database
+        self._greeting = greeting
+        self._version = ""
+        self._hello: Json | None = None
+        self._is_greeted = False
+        self._server: socket.socket | None = None
+        self._deadline = 0.0
+        self._attempt = 0
+        self._arrived: list[tuple[int, socket.socket | Refused]] = []
+        self._wake, self._bell = os.pipe()
+        self._heard, self._told = Lines(), Lines()
+        self._to_server, self._to_client = bytearray(), bytearray()
+        self._waiting: list[tuple[bytes, object, Json | None]] = []
+        self._under_way: dict[object, Json] = {}
+        self._is_over = self._was_told = False
+
+    # ── the loop ──
+
+    def run(self) -> int:
+        """Relay until the client leaves or a signal says to; answer the exit code."""
+        os.set_blocking(self._bell, False)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _hear_signal)
+        signal.set_wakeup_fd(self._bell, warn_on_full_buffer=False)
+        if os.path.exists(self._database):
+            self._connect()
+        leave = 0.0
+        with suppress(BrokenPipeError):
+            while not self._was_told:
+                now = time.monotonic()
+                if self._is_over and self._server is not None and not leave:
+                    leave = now + GRACE
+                if self._is_over and (self._is_done() or (leave and now > leave)):
+                    break
+                if self._deadline and now > self._deadline:
+                    self._give_up(
+                        Refused("no server within 20 seconds", "Run `counterpoint doctor`.")
+                    )
+                limits = [limit - now for limit in (self._deadline, leave) if limit]
+                self._turn(max(0.0, min(limits)) if limits else None)
+            self._flush()
+        return 0
+
+    def _is_done(self) -> bool:
+        awaited = any(one["method"] != _ENDLESS for one in self._under_way.values())
+        return not (self._waiting or awaited or self._to_client)
+
+    def _turn(self, limit: float | None) -> None:
+        """Wait for what can be done, and do it."""
+        poll = select.poll()
+        poll.register(self._wake, select.POLLIN)
+        # Whoever does not take what there is for him is not listened to.
+        if not self._is_over and len(self._to_server) < _HIGH_WATER:
+            poll.register(0, select.POLLIN)
+        if self._to_client:
+            poll.register(1, select.POLLOUT)
+        server = -1
+        if self._server is not None:
+            server = self._server.fileno()
+            wanted = select.POLLIN if len(self._to_client) < _HIGH_WATER else 0
+            poll.register(server, wanted | (select.POLLOUT if self._to_server else 0))
+        found = dict(poll.poll(None if limit is None else limit * 1000 + 1))
+        if self._wake in found:
+            self._awake()
+        # What the client says now must not go to a server whose end is there to be read.
+        if server in found and self._server is not None:
+            self._exchange(self._server, found[server])
+        if 1 in found:
+            del self._to_client[: os.write(1, self._to_client[:_PIECE])]
+        if 0 in found:
+            self._hear()
+
+    def _flush(self) -> None:
+        """Give the client what is still for it, for a moment."""
+        poll = select.poll()
+        poll.register(1, select.POLLOUT)
+        while self._to_client and poll.poll(50):
+            del self._to_client[: os.write(1, self._to_client[:_PIECE])]
+
+    def _awake(self) -> None:
+        """Take what threads and signals have left."""
+        rung = os.read(self._wake, _CHUNK)
+        self._was_told = any(byte in rung for byte in (signal.SIGINT, signal.SIGTERM))
+        while self._arrived:
+            attempt, found = self._arrived.pop(0)
+            if attempt != self._attempt or not self._deadline:
+                if not isinstance(found, Refused):
+                    found.close()
+            elif isinstance(found, Refused):
+                self._give_up(found)
+            else:
+                self._begin(found)
+
+    # ── the client's side ──
+
+    def _hear(self) -> None:
+        try:
+            chunk = os.read(0, _CHUNK)
+        except OSError:
+            chunk = b""
+        if not chunk:
+            self._is_over = True
+            chunk = b"\n"
+        for line in self._heard.take(chunk):
+            if line is None:
+                words = f"Parse error: not a line of JSON of at most {LINE_LIMIT} bytes"
+                self._refuse(None, _PARSE_ERROR, words)
+            elif line.strip():
+                self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        """Answer a line, or pass it on."""
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            self._refuse(None, _PARSE_ERROR, "Parse error: not JSON")
+            return
+        if not is_object(message) or message.get("jsonrpc") != "2.0":
+            self._pass(line)
+            return
+        method, name, params = message.get("method"), message.get("id"), message.get("params", {})
+        if not isinstance(method, str) or not is_object(params):
+            self._pass(line)
+        elif "id" not in message:
+            self._note(method, params, line)
+        elif isinstance(name, bool) or not isinstance(name, str | int):
+            self._pass(line)
+        else:
+            result = self._known(method, params)
+            if result is None:
+                self._pass(line, name, {"method": method, "params": params})
+            else:
+                self._tell({"jsonrpc": "2.0", "id": name, "result": result})
+
+    def _known(self, method: str, params: Json) -> Json | None:
+        """Answer the result that needs no server, or None."""
+        if method == "initialize":
+            return self._known_handshake(params)
+        version = envelope_version(params)
+        if version is None or (version and self._hello is not None):
+            return None
+        found = self._lists.answer(version or self._version, method)
+        if found is not None:
+            self._version = version or self._version
+        return found
+
+    def _known_handshake(self, params: Json) -> Json | None:
+        """Answer the result of the first handshake, which the server is told of too."""
+        result = None if self._version else self._lists.initialized(params)
+        if result is not None:
+            self._version, self._hello = result["protocolVersion"], params
+            if self._server is not None:
+                self._greet()
+        return result
+
+    def _note(self, method: str, params: Json, line: bytes) -> None:
+        """Pass a notification on, if there is somebody to hear it."""
+        if method == "notifications/cancelled":
+            # A request that was cancelled is not answered.
+            name = params.get("requestId")
+            if isinstance(name, str | int):
+                self._under_way.pop(name, None)
+                self._waiting = [one for one in self._waiting if one[1] != name]
+        if method == "notifications/initialized" and self._hello is not None:
+            return  # the greeting has told it
+        if self._server is not None or self._waiting:
+            self._pass(line)
+
+    def _pass(self, line: bytes, name: object = None, request: Json | None = None) -> None:
+        """Send a line to the server; what cannot have reached one waits for the next."""
+        server = self._server
+        if server is not None and self._send(line):
+            if request is not None:
+                self._under_way[name] = request
+            return
+        if server is not None:
+            self._read(server)
+            self._lose(server)
+        self._waiting.append((line, name, request))
+        self._connect()
+
+    # ── the server's side ──
+
+    def _connect(self) -> None:
+        """Look for a server in a thread, unless one does."""
+        if self._deadline:
+            return
+        self._attempt += 1
+        self._deadline = time.monotonic() + PATIENCE + 1
+        _thread.start_new_thread(self._look, (self._attempt,))
+
+    def _look(self, attempt: int) -> None:
+        try:
+            found: socket.socket | Refused = open_server(self._database, self._greeting)
+        except Refused as refused:
+            found = refused
+        except Exception as fault:  # noqa: BLE001 - whatever it is, the client must be told
+            found = Refused(
+                f"no server: {type(fault).__name__}: {fault}", "Run `counterpoint doctor`."
+            )
+        self._arrived.append((attempt, found))
+        with suppress(BlockingIOError):
+            os.write(self._bell, b"\0")
+
+    def _begin(self, server: socket.socket) -> None:
+        """Speak with a server that was found: tell it who is there, and what waits."""
+        self._server, self._deadline, self._told = server, 0.0, Lines()
+        if self._hello is not None:
+            self._greet()
+        waiting, self._waiting = self._waiting, []
+        for line, name, request in waiting:
+            # Only once: a server that dies of a request must not be started for it for ever.
+            self._send(line)
+            if request is not None:
+                self._under_way[name] = request
+
+    def _greet(self) -> None:
+        hello = {"jsonrpc": "2.0", "id": _GREETING, "method": "initialize", "params": self._hello}
+        self._send(json.dumps(hello).encode())
+        self._send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+
+    def _send(self, line: bytes) -> bool:
+        """Send a line, or keep what is not taken yet; answer whether there is a server to take it."""
+        self._to_server += line + b"\n"
+        return self._push()
+
+    def _push(self) -> bool:
+        if self._server is None:
+            return False
+        try:
+            del self._to_server[: self._server.send(self._to_server)]
+        except BlockingIOError:
+            return True
+        except OSError:
+            # Its end is still to be read, after what it has said before.
+            self._to_server.clear()
+            return False
+        return True
+
+    def _exchange(self, server: socket.socket, events: int) -> None:
+        if events & select.POLLOUT:
+            self._push()
+        if events & ~select.POLLOUT and not self._read(server, pieces=1):
+            self._lose(server)
+
+    def _read(self, server: socket.socket, pieces: int = 1 << 20) -> bool:
+        """Take what the server has said; answer whether it may say more."""
+        for _ in range(pieces):
+            try:
+                chunk = server.recv(_CHUNK)
+            except BlockingIOError:
+                return True
+            except OSError:
+                return False
+            if not chunk:
+                return False
+            for line in self._told.take(chunk):
+                if line is not None:
+                    self._answer(line)
+        return True
+
+    def _answer(self, line: bytes) -> None:
+        """Pass an answer on, unless it is one to this relay."""
+        name = answered(line)
+        if name == _GREETING:
+            return
+        self._under_way.pop(name, None)
+        self._to_client += line + b"\n"
+
+    def _lose(self, server: socket.socket) -> None:
+        """Say of everything under way that its answer never comes."""
+        server.close()
+        self._server = None
+        self._to_server.clear()
+        lost, self._under_way = self._under_way, {}
+        for name, request in lost.items():
+            safe, hint = self._retry(request)
+            told = {"code": "server_gone", "safe_to_retry": safe, "hint": hint}
+            self._refuse(name, _GONE, "The server ended before it answered", told)
+
+    def _retry(self, request: Json) -> tuple[bool, str]:
+        """Answer whether a request may be repeated as it is, and what to do."""
+        params = request["params"]
+        given: object = params.get("arguments")
+        if request["method"] != "tools/call" or params.get("name") in self._lists.reads:
+            return True, "It only reads: repeat it; another server answers."
+        if is_object(given) and "idempotency_key" in given:
+            return True, "Repeat it with the same idempotency_key: it is done once."
+        return False, (
+            "It may or may not have been done: look first, then repeat it if it was not."
+            " With an idempotency_key a repeat is always safe."
+        )
+
+    def _give_up(self, refused: Refused) -> None:
+        """Answer everything that waits for a server that none is there."""
+        self._deadline = 0.0
+        waiting, self._waiting = self._waiting, []
+        told = {"code": "no_server", "safe_to_retry": True, "hint": refused.hint}
+        for _, name, request in waiting:
+            if request is not None:
+                self._refuse(name, _GONE, f"Nothing was done: {refused.message}", told)
+
+    def _refuse(self, name: object, code: int, words: str, more: Json | None = None) -> None:
+        error = {"code": code, "message": words} | ({"data": more} if more else {})
+        self._tell({"jsonrpc": "2.0", "id": name, "error": error})
+
+    def _tell(self, message: Json) -> None:
+        text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+        self._to_client += text.encode("utf-8", "replace") + b"\n"
+
+
+def _hear_signal(_number: int, _frame: object) -> None:
+    """Do nothing: the byte that the signal leaves in the pipe says all."""

@@ -1,0 +1,109 @@
+"""What needs no server: lines, the lists that never vary, and what an answer is to."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final, TypeGuard
+
+    Json = dict[str, Any]
+
+LINE_LIMIT: Final = 10_000_000
+
+_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
+_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
+
+
+def is_object(value: object) -> TypeGuard[Json]:
+    """Answer whether a JSON value is an object."""
+    return isinstance(value, dict)
+
+
+class Lists:
+    """What a surface answers without a server, and which of its tools only read."""
+
+    def __init__(self, listing: Json) -> None:
+        """Take a listing as it ships."""
+        self._eras: Json = listing["eras"]
+        self._answers: Json = listing["answers"]
+        self.reads = frozenset(listing["reads"])
+        self.handshakes: list[str] = [
+            version for version, era in self._eras.items() if "initialize" in self._answers[era]
+        ]
+
+    def initialized(self, params: Json) -> Json | None:
+        """Answer the result of a handshake; None if the server must judge it."""
+        asked, client = params.get("protocolVersion"), params.get("clientInfo")
+        able = params.get("capabilities")
+        if not (isinstance(asked, str) and is_object(client) and is_object(able)):
+            return None
+        if not all(isinstance(client.get(name), str) for name in ("name", "version")):
+            return None
+        if not all(is_object(one) for one in able.values()):
+            return None
+        version = asked if asked in self.handshakes else self.handshakes[-1]
+        result: Json = self._answers[self._eras[version]]["initialize"]
+        return result | {"protocolVersion": version}
+
+    def answer(self, version: str, method: str) -> Json | None:
+        """Answer the result of a method that never varies; None if the server must answer."""
+        era = self._eras.get(version)
+        found: Json | None = self._answers[era].get(method) if era else None
+        return found
+
+
+def envelope_version(params: Json) -> str | None:
+    """Answer the version that a request carries; empty if none; None if the server must judge it."""
+    meta = params.get("_meta", {})
+    if not is_object(meta) or not params.keys() <= {"_meta"}:
+        return None
+    version = meta.get(_VERSION, "")
+    if version and not is_object(meta.get(_CAPABILITIES)):
+        return None
+    return version if isinstance(version, str) else None
+
+
+class Lines:
+    """Cuts what comes in into lines; one that is too long is None."""
+
+    def __init__(self) -> None:
+        """Begin with an empty line."""
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def take(self, chunk: bytes) -> list[bytes | None]:
+        """Answer the lines that a chunk ends."""
+        first, *others = chunk.split(b"\n")
+        lines: list[bytes | None] = []
+        self._grow(first)
+        for other in others:
+            lines.append(None if self._size > LINE_LIMIT else b"".join(self._parts))
+            self._parts, self._size = [], 0
+            self._grow(other)
+        return lines
+
+    def _grow(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._size <= LINE_LIMIT:
+            self._parts.append(part)
+        else:
+            self._parts = []
+
+
+def answered(line: bytes) -> object:
+    """Answer the id of the request that a server's line answers; None if it answers none."""
+    if line.startswith(b'{"jsonrpc":"2.0","id":'):
+        # The server writes answers so; what is long need not be read to know which it is.
+        end = line.find(b',"result":' if b',"result":' in line[:400] else b',"error":', 22)
+        with suppress(ValueError):
+            return json.loads(line[22:end])
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return None
+    if not is_object(message) or "method" in message:
+        return None
+    return message.get("id")

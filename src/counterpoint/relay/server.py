@@ -1,0 +1,150 @@
+"""Finds the server of a database, or starts it, and greets it.
+
+A server that is missing is started by whoever holds `<prefix>.starting`; the others wait for that
+lock and then find it.
+"""
+
+from __future__ import annotations
+
+import _thread
+import fcntl
+import json
+import os
+import select
+import signal
+import socket
+import sys
+
+from counterpoint import __version__
+from counterpoint.relay.place import Refused, find_prefix
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+PROTOCOL: Final = 1
+PATIENCE: Final = 20.0
+"""Seconds until a server must be there."""
+LOG_LIMIT: Final = 1_000_000
+
+_CHUNK: Final = 65536
+_TAIL: Final = 4096
+
+
+def open_server(database: str, greeting: bytes) -> socket.socket:
+    """Answer a connection that was greeted, to a server that was there or was started; Refused."""
+    try:
+        prefix = find_prefix(database)
+        to = _greeted(prefix, greeting)
+        if to is not None:
+            return to
+        os.makedirs(os.path.dirname(prefix), 0o700, exist_ok=True)
+        turn = os.open(f"{prefix}.starting", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(turn, fcntl.LOCK_EX)
+            to = _greeted(prefix, greeting)
+            if to is None:
+                _start(database, f"{prefix}.log", turn)
+                to = _greeted(prefix, greeting)
+        finally:
+            os.close(turn)
+    except OSError as fault:
+        raise Refused(
+            f"no server of {database} can be reached: {fault}",
+            "Run `counterpoint doctor`, or start it with `--in-process`.",
+        ) from fault
+    if to is None:
+        raise Refused(
+            f"the server of {database} was started and is gone",
+            f"Read {prefix}.log, or run `counterpoint doctor`.",
+        )
+    return to
+
+
+def _greeted(prefix: str, greeting: bytes) -> socket.socket | None:
+    """Answer a connection to the server that is known; None if none is there; Refused by it."""
+    try:
+        with open(f"{prefix}.json", "rb") as file:
+            known = json.load(file)
+        path, number = known["socket"], known["protocol"]
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None
+    if number != PROTOCOL:
+        raise Refused(
+            f"the server of this database is of version {known.get('version')}, which this"
+            f" relay of version {__version__} cannot speak with",
+            "Run `counterpoint down`, and connect again with the newest version.",
+        )
+    to = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    to.settimeout(PATIENCE)
+    try:
+        to.connect(path)
+        to.sendall(greeting)
+        answer = b""
+        while not answer.endswith(b"\n"):
+            piece = to.recv(_CHUNK)
+            if not piece:
+                to.close()
+                return None
+            answer += piece
+    except (FileNotFoundError, ConnectionError):
+        to.close()
+        return None
+    said = json.loads(answer)
+    if not said["ok"]:
+        to.close()
+        raise Refused(said["error"]["message"], said["error"]["hint"])
+    to.setblocking(False)
+    return to
+
+
+def _start(database: str, log: str, turn: int) -> None:
+    """Start a server and wait until it listens; Refused with its last words if it does not.
+
+    It holds the lock too until then, so that nobody starts another one if this relay is killed.
+    """
+    too_long = os.path.exists(log) and os.path.getsize(log) > LOG_LIMIT
+    told = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (os.O_TRUNC if too_long else 0)
+    ready, listens = os.pipe()
+    for descriptor in (listens, turn):
+        os.set_inheritable(descriptor, True)
+    words = ["-P", "-m", "counterpoint", "serve", "--db", database]
+    words += ["--ready-fd", str(listens), "--turn-fd", str(turn)]
+    streams = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 2, log, told, 0o600),
+    ]
+    try:
+        pid = os.posix_spawn(
+            sys.executable,
+            [sys.executable, *words],
+            os.environ,
+            file_actions=streams,
+            setsid=True,
+            setsigdef=(signal.SIGINT, signal.SIGTERM),
+        )
+    finally:
+        os.close(listens)
+    try:
+        is_ready = bool(select.select([ready], [], [], PATIENCE)[0]) and os.read(ready, 1) == b"+"
+    finally:
+        os.close(ready)
+    # A child that nobody waits for would stay in the table of processes.
+    _thread.start_new_thread(os.waitpid, (pid, 0))
+    if not is_ready:
+        raise Refused(
+            f"the server of {database} does not start: {_last_words(log)}",
+            f"Read {log}; `counterpoint doctor` may find the cause.",
+        )
+
+
+def _last_words(log: str) -> str:
+    try:
+        with open(log, "rb") as file:
+            file.seek(max(0, os.path.getsize(log) - _TAIL))
+            lines = file.read().decode("utf-8", "replace").split("\n")
+    except OSError:
+        return "it said nothing"
+    said = [line.strip() for line in lines if line.strip()]
+    return said[-1][:300] if said else "it said nothing"

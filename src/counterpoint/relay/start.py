@@ -1,0 +1,76 @@
+"""Decides whether a call of `counterpoint mcp` is the relay's, and runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+
+from counterpoint import __version__
+from counterpoint.relay.connection import Relay
+from counterpoint.relay.lists import Lists
+from counterpoint.relay.place import find_database
+from counterpoint.relay.server import PROTOCOL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Final
+
+FLAGS: Final = ("surface", "db", "project", "item", "agent", "profile", "session")
+FOREIGN: Final = (
+    *("IN_PROCESS", "ISSUE_ID", "PROJECT_ID", "WORKTREE_PATH", "AGENT_TYPE", "PROJECT_SLUG"),
+    *("SYMPHONY_DIR", "TOOL_SCOPE_FILE"),
+)
+"""Variables that make a call the command line's."""
+
+_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
+    """Relay as flags and environment say; None if the call is the command line's."""
+    flags = _flags(words, environ)
+    if flags is None:
+        return None
+    surface = flags.get("surface", "native")
+    place = os.path.join(os.path.dirname(os.path.dirname(__file__)), "listings", f"{surface}.json")
+    if not surface.isidentifier() or not os.path.isfile(place):
+        return None
+    with open(place, encoding="utf-8") as file:
+        lists = Lists(json.load(file))
+    if flags.get("db"):
+        flags["db"] = find_database("", flags["db"])
+    if not flags.get("session"):
+        bits = int.from_bytes(os.urandom(16))
+        flags["session"] = "ses_" + "".join(_ALPHABET[bits >> at & 31] for at in range(0, 130, 5))
+    folder = os.getcwd()
+    greeting = {
+        "counterpoint": PROTOCOL,
+        "version": __version__,
+        "flags": flags,
+        "environ": dict(environ),
+        "folder": folder,
+    }
+    line = json.dumps(greeting).encode() + b"\n"
+    return Relay(lists, find_database(folder, flags.get("db", "")), line).run()
+
+
+def _flags(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, str] | None:
+    """Answer the flags that were given, as words or as variables; None for any other call."""
+    if not hasattr(socket, "AF_UNIX") or not hasattr(os, "posix_spawn"):
+        return None
+    if any(environ.get(f"COUNTERPOINT_{name}") for name in FOREIGN):
+        return None
+    flags = {
+        name: environ[variable]
+        for name in FLAGS
+        if (variable := f"COUNTERPOINT_{name.upper()}") in environ
+    }
+    left = list(words)
+    while left:
+        name, equals, value = left.pop(0).partition("=")
+        if name[:2] != "--" or name[2:] not in FLAGS or not (equals or left):
+            return None
+        flags[name[2:]] = value if equals else left.pop(0)
+    lease = environ.get("COUNTERPOINT_LEASE_SECONDS", "1")
+    return None if "://" in flags.get("db", "") or not lease.isdecimal() else flags

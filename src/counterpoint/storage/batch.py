@@ -1,0 +1,256 @@
+"""Group commit: writers of one process share a transaction, and the cost of its COMMIT.
+
+    batch   = turn (queue.py), BEGIN IMMEDIATE, member, member, …, COMMIT or ROLLBACK, turn given up
+    member  = SAVEPOINT, the block of one writing, RELEASE; or ROLLBACK TO if the block raised
+
+Rules: (1) Members go one at a time, in the order in which they came. (2) The member whose block
+ends calls the next in line into its batch; it commits instead if nobody waits, if the batch has 64
+members, or if the first of them has waited long enough. (3) No member leaves before the COMMIT
+is on the disk, not even one that raised: what it raised may tell what a neighbour wrote. (4) A block
+that raises undoes itself only. If the COMMIT fails, or SQLite gives up the transaction by itself,
+nothing of the batch has landed and every member raises that. (5) A member that has waited too long
+for a neighbour gives the whole batch up: nothing of it lands, and all of them are told.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
+from typing import Final
+
+import apsw
+
+from counterpoint.kernel.errors import CounterpointError, StoreBusy, Unavailable
+from counterpoint.storage.faults import meaning
+from counterpoint.storage.queue import Line
+
+MOST_MEMBERS: Final = 64
+LONGEST: Final = 0.02
+"""Seconds that the first member waits before the batch calls nobody in any more."""
+
+
+class _Seat:
+    """One writer in line: asleep until it is called, and again until its batch has ended."""
+
+    __slots__ = ("batch", "bell")
+
+    def __init__(self) -> None:
+        self.batch = _Batch()
+        self.bell = threading.Lock()
+        self.bell.acquire()
+
+    def sleep(self, patience: float) -> bool:
+        """Sleep until somebody rings; answer False if nobody did in time."""
+        return self.bell.acquire(timeout=patience)
+
+    def ring(self) -> None:
+        self.bell.release()
+
+
+class _Batch:
+    """One transaction of several members; only the member in turn touches it."""
+
+    __slots__ = (
+        "asleep",
+        "count",
+        "fault",
+        "has_landed",
+        "held",
+        "is_ending",
+        "since",
+        "system",
+    )
+
+    def __init__(self) -> None:
+        self.held = ExitStack()
+        self.asleep: list[_Seat] = []
+        self.count = 0
+        self.since = 0.0
+        self.has_landed = False
+        self.is_ending = False
+        self.fault: BaseException | None = None
+        self.system = 0
+
+    def takes_more(self, most: int) -> bool:
+        """Answer whether another member may come in after the one whose block has just ended."""
+        now = time.monotonic()
+        self.since = self.since or now
+        return self.fault is None and self.count < most and now - self.since < LONGEST
+
+
+class Batches:
+    """The writers of one process on one connection."""
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        line: Line,
+        where: str,
+        *,
+        patience: float,
+        most: int,
+        landed: Callable[[], None],
+    ) -> None:
+        """Share a connection.
+
+        line: where the processes queue; one turn a batch.
+        patience: how many seconds a writer waits for its turn, and then for its neighbours.
+        most: how many members a batch has at most.
+        landed: called after each COMMIT, before the members go.
+        """
+        self._connection = connection
+        self._line = line
+        self._where = where
+        self._patience = patience
+        self._most = most
+        self._landed = landed
+        self._lock = threading.Lock()
+        self._waiting: deque[_Seat] = deque()
+        self._is_busy = False
+
+    @contextmanager
+    def member(self) -> Generator[None]:
+        """Have the connection during the block, which is durable when this has ended.
+
+        Raises StoreBusy when no turn came in time, and what made the batch fail.
+        """
+        seat = self._called()
+        batch = seat.batch
+        try:
+            self._open(batch)
+            self._connection.execute("SAVEPOINT member")
+            yield
+            self._connection.execute("RELEASE member")
+            batch.has_landed = True
+        except BaseException as fault:
+            self._withdraw(batch, fault)
+            self._leave(seat, own=fault)
+            raise
+        self._leave(seat)
+
+    def _called(self) -> _Seat:
+        """Stand in line; answer the seat when it is its turn."""
+        seat = _Seat()
+        with self._lock:
+            if not self._is_busy:
+                self._is_busy = True
+                return seat
+            self._waiting.append(seat)
+        try:
+            is_called = seat.sleep(self._patience)
+        except BaseException:
+            if not self._stands_up(seat):
+                self._leave(seat)
+            raise
+        if not is_called and self._stands_up(seat):
+            raise self._too_long("no turn to write came")
+        return seat
+
+    def _stands_up(self, seat: _Seat) -> bool:
+        """Leave the line; answer whether that was possible, False if called at this moment."""
+        with self._lock:
+            if seat in self._waiting:
+                self._waiting.remove(seat)
+                return True
+        seat.sleep(-1)
+        return False
+
+    def _open(self, batch: _Batch) -> None:
+        """Begin the transaction if this is the first member."""
+        batch.count += 1
+        if batch.count == 1:
+            batch.held.enter_context(self._line.turn())
+            self._connection.execute("BEGIN IMMEDIATE")
+
+    def _withdraw(self, batch: _Batch, fault: BaseException) -> None:
+        """Undo one member; if SQLite has undone all, its fault is that of the batch."""
+        try:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK TO member; RELEASE member")
+        except apsw.Error as worse:
+            self._spoil(batch, worse)
+        if not self._connection.in_transaction:
+            self._spoil(batch, fault)
+
+    def _leave(self, seat: _Seat, own: BaseException | None = None) -> None:
+        """Call the next one and wait for the COMMIT, or commit; raise what made the batch fail."""
+        batch = seat.batch
+        with self._lock:
+            follower = None
+            if self._waiting and batch.takes_more(self._most):
+                follower = self._waiting.popleft()
+                follower.batch = batch
+                batch.asleep.append(seat)
+            else:
+                batch.is_ending = True
+        if follower is None:
+            self._end(batch)
+        else:
+            follower.ring()
+            if not seat.sleep(self._patience):
+                self._give_up(seat)
+        if batch.fault is not None and batch.fault is not own:
+            raise self._told(batch) from batch.fault
+
+    def _give_up(self, seat: _Seat) -> None:
+        """Spoil the batch of a neighbour that does not end; wait on if it is ending now."""
+        batch = seat.batch
+        with self._lock:
+            if not batch.is_ending:
+                batch.fault = batch.fault or self._too_long("a writer of the same process")
+                return
+        seat.sleep(-1)
+
+    def _end(self, batch: _Batch) -> None:
+        """Commit, or roll back; give up the turn; wake the next batch and then the members."""
+        connection = self._connection
+        try:
+            if batch.has_landed and batch.fault is None:
+                connection.execute("COMMIT")
+        except apsw.Error as fault:
+            self._spoil(batch, fault)
+        finally:
+            try:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+            finally:
+                self._hand_on(batch)
+
+    def _hand_on(self, batch: _Batch) -> None:
+        """Let the next batch begin and everybody in this one go."""
+        try:
+            batch.held.close()
+        finally:
+            with self._lock:
+                follower = self._waiting.popleft() if self._waiting else None
+                self._is_busy = follower is not None
+            if follower is not None:
+                follower.ring()
+            if batch.has_landed and batch.fault is None:
+                self._landed()
+            for seat in batch.asleep:
+                seat.ring()
+
+    def _spoil(self, batch: _Batch, fault: BaseException) -> None:
+        if batch.fault is None:
+            batch.fault = fault
+            batch.system = self._connection.system_errno
+
+    def _told(self, batch: _Batch) -> CounterpointError:
+        """Answer what a member raises for its batch: an error of its own, threads share none."""
+        fault = batch.fault
+        ours = meaning(fault, self._where, batch.system) if isinstance(fault, apsw.Error) else None
+        if ours is None and isinstance(fault, StoreBusy):
+            return StoreBusy(fault.message, **fault.facts)
+        return ours or Unavailable(
+            f"the transaction of several writers was given up: {self._where}", path=self._where
+        )
+
+    def _too_long(self, what: str) -> StoreBusy:
+        return StoreBusy(
+            f"{what} within {self._patience:g} s: {self._where}",
+            waited_seconds=self._patience,
+        )

@@ -1,0 +1,48 @@
+"""What is found wrong with a PostgreSQL database by looking through its tables."""
+
+from __future__ import annotations
+
+from counterpoint.storage.postgres.dialect import Link
+from counterpoint.storage.search import SOURCES
+
+_UNSOUND = """
+SELECT c.relname FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
+WHERE c.relnamespace = 'counterpoint'::regnamespace AND NOT (i.indisvalid AND i.indisready)
+"""
+_SILENCED = """
+SELECT t.tgname FROM pg_trigger AS t
+WHERE t.tgrelid = 'counterpoint.entries'::regclass AND NOT t.tgisinternal AND t.tgenabled = 'D'
+"""
+_TRIGGERS = """
+SELECT count(*) FROM pg_trigger AS t
+WHERE t.tgrelid = 'counterpoint.entries'::regclass AND NOT t.tgisinternal
+"""
+_GUARDS = 4
+_LEDGERS = """
+SELECT h.project, h.size, count(e.sequence) FROM heads AS h
+LEFT JOIN entries AS e ON e.project = h.project
+GROUP BY h.project, h.size HAVING h.size <> count(e.sequence)
+"""
+
+
+def faults_of(link: Link) -> list[str]:
+    """Answer one sentence for each fault found, inside one transaction."""
+    faults = [f"the index {name} is not valid" for (name,) in link.execute(_UNSOUND)]
+    faults += [f"the trigger {name} is switched off" for (name,) in link.execute(_SILENCED)]
+    if _count(link, _TRIGGERS) < _GUARDS:
+        faults.append("a trigger that guards the ledger is gone")
+    faults += [
+        f"the head of {project} says {size} entries, but there are {many}"
+        for project, size, many in link.execute(_LEDGERS)
+    ]
+    for noun in SOURCES:
+        rows = _count(link, f"SELECT count(*) FROM {noun.table}")
+        indexed = _count(link, f"SELECT count(*) FROM documents WHERE source = '{noun.table}'")
+        if rows != indexed:
+            faults.append(f"{rows} rows of {noun.table}, but {indexed} of them in the search")
+    return faults
+
+
+def _count(link: Link, text: str) -> int:
+    row = link.execute(text.encode()).fetchone()
+    return 0 if row is None else int(row[0])

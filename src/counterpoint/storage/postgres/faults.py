@@ -1,0 +1,97 @@
+"""What PostgreSQL says went wrong, told in the words of the product.
+
+    PostgreSQL                                       product
+    no connection, the server went away or stops     StoreUnreachable  try again
+    wrong password, no such database, no right       Unavailable       by the server's own words
+    a lock not in time, deadlock, serialization,
+    too many connections, the server is starting     StoreBusy         try again
+    disk full                                        StoreFull         nothing was written
+    a read-only transaction, no privilege            StoreReadOnly
+    damaged tables or indexes                        StoreCorrupt
+    a value too long for an index                    InvalidInput
+    a trigger of the ledger refused                  LedgerBroken
+
+Errors of the program itself (a wrong statement, a broken constraint) go through as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import psycopg
+from psycopg import errors
+
+from counterpoint.kernel.errors import (
+    CounterpointError,
+    InvalidInput,
+    LedgerBroken,
+    StoreBusy,
+    StoreCorrupt,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnreachable,
+    Unavailable,
+)
+
+_MEANINGS: tuple[tuple[type[psycopg.Error], type[CounterpointError]], ...] = (
+    (errors.LockNotAvailable, StoreBusy),
+    (errors.DeadlockDetected, StoreBusy),
+    (errors.SerializationFailure, StoreBusy),
+    (errors.QueryCanceled, StoreBusy),
+    (errors.TooManyConnections, StoreBusy),
+    (errors.CannotConnectNow, StoreBusy),
+    (errors.DiskFull, StoreFull),
+    (errors.ReadOnlySqlTransaction, StoreReadOnly),
+    (errors.InsufficientPrivilege, StoreReadOnly),
+    (errors.DataCorrupted, StoreCorrupt),
+    (errors.IndexCorrupted, StoreCorrupt),
+    (errors.ProgramLimitExceeded, InvalidInput),
+    (errors.RaiseException, LedgerBroken),
+    (errors.InvalidAuthorizationSpecification, Unavailable),
+    (errors.InvalidCatalogName, Unavailable),
+    (psycopg.OperationalError, StoreUnreachable),
+)
+_HINTS: dict[type[CounterpointError], str] = {
+    InvalidInput: "Shorten the names of the call.",
+    StoreFull: "Free some space on the database server and repeat the call.",
+    StoreReadOnly: "Give the role of the address the right to write, on the primary server.",
+    StoreCorrupt: "Keep the server's files aside and restore its last sound backup.",
+    Unavailable: "Check the address: user, password and the name of the database.",
+}
+_SAID: dict[type[CounterpointError], tuple[str, ...]] = {
+    StoreBusy: ("starting up", "too many clients", "remaining connection slots", "too many conn"),
+    Unavailable: ("authentication failed", "does not exist", "pg_hba.conf", "is not permitted"),
+}
+
+
+def meaning(fault: psycopg.Error, where: str) -> CounterpointError | None:
+    """Answer the product's error for one of PostgreSQL's; None for a fault of the program."""
+    kind = next((ours for theirs, ours in _MEANINGS if isinstance(fault, theirs)), None)
+    if kind is None:
+        return None
+    if kind is StoreUnreachable:
+        kind = _of_connecting(str(fault))
+    lead = (kind.__doc__ or "").strip().rstrip(".")
+    said = " ".join(str(fault).split())[:300]
+    return kind(f"{lead}: {where} ({said})", hint=_HINTS.get(kind, ""), address=where)
+
+
+def _of_connecting(said: str) -> type[CounterpointError]:
+    """Answer what a refused connection means: it has no code, the server only says it in words."""
+    for kind, words in _SAID.items():
+        if "FATAL:" in said and any(one in said for one in words):
+            return kind
+    return StoreUnreachable
+
+
+@contextmanager
+def told(where: str) -> Generator[None]:
+    """Turn what PostgreSQL raises inside the block into errors of the product."""
+    try:
+        yield
+    except psycopg.Error as fault:
+        ours = meaning(fault, where)
+        if ours is None:
+            raise
+        raise ours from fault

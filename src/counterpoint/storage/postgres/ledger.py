@@ -1,0 +1,140 @@
+"""How a ledger lies in PostgreSQL: the same tables, one statement an append.
+
+An append is one statement: the head grows only if it ends where the entry begins, and the entry and
+the finished hashes of the tree are written only if it grew. So a wrong sequence writes nothing and
+leaves the transaction as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from counterpoint.core.ports.store import Append, Head
+from counterpoint.kernel.errors import LedgerBroken
+from counterpoint.storage.postgres.dialect import Link, Row
+
+EMPTY = Head(size=0, leaf="", time="", frontier=b"")
+_HEAD = "SELECT size, leaf, time, frontier FROM heads WHERE project = %s"
+_LOCK = f"{_HEAD} FOR UPDATE"
+_OPEN = (
+    "INSERT INTO heads (project, size, leaf, time, frontier) VALUES (%s, 0, '', '', '')"
+    " ON CONFLICT (project) DO NOTHING"
+)
+_APPEND = """
+WITH grown AS (
+  UPDATE heads SET size = size + 1, leaf = %(hex)s, time = %(time)s, frontier = %(frontier)s::bytea
+  WHERE project = %(project)s AND size = %(sequence)s RETURNING project
+), completed AS (
+  INSERT INTO nodes (project, level, position, hash)
+  SELECT grown.project, n.level, n.position, n.hash FROM grown,
+    unnest(%(levels)s::bigint[], %(positions)s::bigint[], %(hashes)s::bytea[])
+      AS n (level, position, hash)
+)
+INSERT INTO entries (project, sequence, data, leaf, time, subject, action)
+SELECT project, %(sequence)s, %(data)s, %(leaf)s, %(time)s, %(subject)s, %(action)s FROM grown
+"""
+_ENTRIES = (
+    "SELECT sequence, data FROM entries WHERE project = %s AND sequence >= %s AND sequence < %s"
+    " ORDER BY sequence LIMIT %s"
+)
+_LEAF = "SELECT leaf FROM entries WHERE project = %s AND sequence = %s"
+_NODE = "SELECT hash FROM nodes WHERE project = %s AND level = %s AND position = %s"
+_END = 2**62
+PAGE = 1000
+"""How many rows are read at once where all are wanted."""
+
+
+def head(link: Link, project: str) -> Head:
+    """Answer the end of a ledger."""
+    return _head(link.execute(_HEAD, (project,)).fetchone())
+
+
+def lock(link: Link, project: str) -> Head:
+    """Lock the head of a project until the transaction ends, made if it is not there; answer it."""
+    row = link.execute(_LOCK, (project,)).fetchone()
+    if row is None:
+        link.execute(_OPEN, (project,))
+        row = link.execute(_LOCK, (project,)).fetchone()
+    return _head(row)
+
+
+def _head(row: Row | None) -> Head:
+    if row is None:
+        return EMPTY
+    size, leaf, time, frontier = row
+    return Head(size=size, leaf=leaf, time=time, frontier=frontier)
+
+
+def append(link: Link, project: str, entry: Append) -> Head:
+    """Append an entry, answer the end after it; LedgerBroken unless its sequence is the next."""
+    nodes = [node for node in entry.nodes if node[0] > 0]
+    values = {
+        "project": project,
+        "sequence": entry.sequence,
+        "data": entry.data,
+        "leaf": entry.leaf,
+        "hex": entry.leaf.hex(),
+        "time": entry.time,
+        "subject": entry.subject,
+        "action": entry.action,
+        "frontier": entry.frontier,
+        "levels": [level for level, _, _ in nodes],
+        "positions": [position for _, position, _ in nodes],
+        "hashes": [digest for _, _, digest in nodes],
+    }
+    if not link.execute(_APPEND, values).rowcount:
+        raise LedgerBroken(f"entry {entry.sequence} is not the next of {project!r}")
+    return Head(
+        size=entry.sequence + 1, leaf=entry.leaf.hex(), time=entry.time, frontier=entry.frontier
+    )
+
+
+def entries(link: Link, project: str, start: int, stop: int | None) -> Iterator[bytes]:
+    """Answer the bytes of entries in order."""
+    end = _END if stop is None else stop
+    while start < end:
+        page = link.execute(_ENTRIES, (project, start, end, PAGE)).fetchall()
+        for _, written in page:
+            yield written
+        if len(page) < PAGE:
+            return
+        start = page[-1][0] + 1
+
+
+def node(link: Link, project: str, level: int, position: int) -> bytes:
+    """Answer one hash of the tree; LedgerBroken if it is not there."""
+    if level:
+        row = link.execute(_NODE, (project, level, position)).fetchone()
+    else:
+        row = link.execute(_LEAF, (project, position)).fetchone()
+    if row is None:
+        raise LedgerBroken(f"the ledger of {project!r} has no hash {position} at level {level}")
+    return row[0]
+
+
+def sequences(
+    link: Link,
+    project: str,
+    *,
+    subject: str,
+    action: str,
+    before: int | None,
+    after: int | None,
+    limit: int,
+) -> list[int]:
+    """Answer the numbers of matching entries: latest first, or upward when `after` is given."""
+    where = ["project = %s"]
+    values: list[str | int] = [project]
+    for condition, value in (
+        ("subject = %s", subject or None),
+        ("action = %s", action or None),
+        ("sequence < %s", before),
+        ("sequence > %s", after),
+    ):
+        if value is not None:
+            where.append(condition)
+            values.append(value)
+    way = "DESC" if after is None else "ASC"
+    asked = f"SELECT sequence FROM entries WHERE {' AND '.join(where)} ORDER BY sequence {way}"
+    found = link.execute(f"{asked} LIMIT %s".encode(), (*values, limit))
+    return [row[0] for row in found]

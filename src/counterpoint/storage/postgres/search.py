@@ -1,0 +1,142 @@
+"""Full-text search by tsvector over the same nouns and columns as in a file.
+
+Rules: (1) to (3) of the search in a file hold here too. (4) A text is cut into words by us (letters
+and digits in a row, accents taken off); PostgreSQL only takes their English stems, and no word is
+dropped. (5) Words are joined by OR without the stop words; the last one also matches as a beginning.
+(6) A hit with more of the words comes first; among those with as many, the title counts four times
+as much as the body. (7) The first 200,000 characters of a text are indexed: PostgreSQL takes 1 MiB.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from counterpoint.core.model.rows import Cell, Noun, columns
+from counterpoint.core.ports.store import Hit
+from counterpoint.storage.postgres.dialect import Link, spoken
+from counterpoint.storage.search import SOURCES, STOP_WORDS
+from counterpoint.storage.statements import prose, row_key
+
+_WORD = re.compile(r"[^\W_]+")
+_INDEXED = 200_000
+_LONGEST = 500
+_MOST_WORDS = 32
+_PREFIX_FROM = 3
+_WEIGHTS = "{0, 0, 0.25, 1}"
+
+_INDEX = """
+INSERT INTO documents (project, source, key, item, kind, words) VALUES (%s, %s, %s, %s, %s,
+  setweight(to_tsvector('words', %s::text), 'A') || setweight(to_tsvector('words', %s::text), 'B'))
+ON CONFLICT (project, source, key) DO UPDATE
+SET item = excluded.item, kind = excluded.kind, words = excluded.words
+"""
+_UNINDEX = "DELETE FROM documents WHERE project = %s AND source = %s AND key = %s"
+
+
+def plain_words(text: str) -> str:
+    """Answer the words of a text, apart by single spaces, in lower case and without accents."""
+    apart = text[:_INDEXED].lower()
+    if not apart.isascii():
+        split = unicodedata.normalize("NFD", apart)
+        apart = unicodedata.normalize("NFC", "".join(c for c in split if not _is_accent(c)))
+    return " ".join(word[:_LONGEST] for word in _WORD.findall(apart))
+
+
+def _is_accent(letter: str) -> bool:
+    return unicodedata.combining(letter) != 0
+
+
+@cache
+def holders(noun: type[Noun]) -> bytes:
+    """Answer the statement that finds the keys of rows with a text in a searched column."""
+    source = SOURCES[noun]
+    listed = ", ".join(f'"{name}"' for name in row_key(noun))
+    held = " OR ".join(f'"{name}" = %(digest)s' for name in source.body)
+    return f"SELECT {listed} FROM {noun.table} WHERE project = %(project)s AND ({held})".encode()
+
+
+@cache
+def _document(noun: type[Noun]) -> bytes:
+    """Answer the statement that reads what is indexed of one row: title, body, item, kind."""
+    source = SOURCES[noun]
+    sorts = {column.name: column.sort for column in columns(noun)}
+
+    def words(names: tuple[str, ...]) -> str:
+        parts = (prose(n) if sorts[n] in {"prose", "proses"} else f't."{n}"' for n in names)
+        return " || chr(10) || ".join(f"coalesce({part}, '')" for part in parts) or "''"
+
+    kind = f't."{source.kind}"' if source.kind else f"'{noun.__name__.lower()}'"
+    keyed = " AND ".join(f't."{name}" = ?' for name in ("project", *row_key(noun)))
+    return spoken(
+        f'SELECT {words(source.title)}, {words(source.body)}, t."{source.item}", {kind}'
+        f" FROM {noun.table} AS t WHERE {keyed}"
+    )
+
+
+def index(link: Link, project: str, noun: type[Noun], key: tuple[Cell, ...]) -> None:
+    """Bring the index in step with one row, there or gone."""
+    name = "/".join(str(part) for part in key)
+    row = link.execute(_document(noun), (project, *key)).fetchone()
+    if row is None:
+        link.execute(_UNINDEX, (project, noun.table, name))
+        return
+    title, body, item, kind = row
+    values = (project, noun.table, name, item, kind, plain_words(title), plain_words(body))
+    link.execute(_INDEX, values)
+
+
+def questions(words: Sequence[str]) -> list[str]:
+    """Answer one tsquery text for each searched word; none if there are none.
+
+    Words inside of a searched word (as in `a-b`) must follow each other.
+    """
+    parts = [part for word in words for part in word.replace("\0", " ").split()]
+    telling = [part for part in parts if part.lower() not in STOP_WORDS] or parts
+    split = [tuple(plain_words(part).split()) for part in telling[:_MOST_WORDS]]
+    asked = [" <-> ".join(f"'{word}'" for word in one) for one in split]
+    if split and split[-1] and len(split[-1][-1]) >= _PREFIX_FROM:
+        asked[-1] += ":*"
+    return [one for one in dict.fromkeys(asked) if one]
+
+
+def hits(
+    link: Link,
+    project: str,
+    words: Sequence[str],
+    *,
+    kinds: Sequence[str],
+    item: str,
+    limit: int,
+    offset: int,
+) -> list[Hit]:
+    """Answer the documents of a project that have any of the words, best first.
+
+    The key of a hit is the row's key without the project, joined by `/`.
+    """
+    asked = questions(words)
+    if not asked:
+        return []
+    narrowed = " AND d.kind = ANY(%(kinds)s::text[])" if kinds else ""
+    narrowed += " AND d.item = %(item)s" if item else ""
+    had = " + ".join(f"(d.words @@ to_tsquery('words', %(q{n})s))::int" for n in range(len(asked)))
+    values: dict[str, Any] = {f"q{n}": one for n, one in enumerate(asked)}
+    values |= {"project": project, "any": " | ".join(f"({one})" for one in asked)}
+    values |= {"kinds": list(kinds), "item": item, "limit": limit, "offset": offset}
+    found = link.execute(
+        (
+            f"SELECT d.source, d.key, d.item, d.kind,"
+            f" {had} + ts_rank('{_WEIGHTS}', d.words, q) AS score"
+            " FROM documents AS d, to_tsquery('words', %(any)s) AS q"
+            f" WHERE d.project = %(project)s AND d.words @@ q{narrowed}"
+            " ORDER BY score DESC, d.id LIMIT %(limit)s OFFSET %(offset)s"
+        ).encode(),
+        values,
+    )
+    return [
+        Hit(table=source, key=key, item=about, kind=kind, score=float(score))
+        for source, key, about, kind, score in found
+    ]

@@ -1,0 +1,180 @@
+"""The store on PostgreSQL: many servers write to one database, in turn.
+
+Rules: (1) a write first locks its project's row of `heads`: so sequences have no gap, and writers of
+one project queue at the server in the order they came, whichever machine they are on. (2) A write is
+answered when it is durable: `synchronous_commit` is never off. (3) A reading is REPEATABLE READ, READ
+ONLY: it sees one moment. (4) Connections of writers and of readers are lent from two shelves, so that
+a reading inside of a writing never waits for itself. (5) A server that went away is told as such and
+found again by the next call.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from counterpoint.core.model.rows import noun_of
+from counterpoint.core.model.work import Project
+from counterpoint.core.ports.store import Reading, Writing
+from counterpoint.kernel.errors import StoreUnreachable
+from counterpoint.storage import statements
+from counterpoint.storage.faults import told_of_files
+from counterpoint.storage.migrate import Migration
+from counterpoint.storage.move import move_project
+from counterpoint.storage.postgres import forward
+from counterpoint.storage.postgres.address import masked
+from counterpoint.storage.postgres.check import faults_of
+from counterpoint.storage.postgres.faults import told
+from counterpoint.storage.postgres.lending import Lender, connect
+from counterpoint.storage.postgres.listening import Listener
+from counterpoint.storage.postgres.transactions import PostgresReading, PostgresWriting
+from counterpoint.storage.sqlite import SqliteStore
+
+_PATIENCE: Final = 10.0
+_WRITERS: Final = 8
+_READERS: Final = 16
+_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_WRITE: Final = "BEGIN"
+
+
+def open_postgres(address: str) -> PostgresStore:
+    """Open the database at an address; its tables are made on first use.
+
+    Raises StoreUnreachable, Unavailable, StoreNewer, StoreCorrupt, StoreReadOnly or StoreBusy.
+    """
+    return PostgresStore(address)
+
+
+def is_made(address: str) -> bool:
+    """Answer whether there is a ledger's database at an address, without making one."""
+    with told(masked(address)):
+        link = connect(address, _PATIENCE)
+        try:
+            return forward.is_made(link)
+        finally:
+            link.close()
+
+
+class PostgresStore:
+    """A database on a PostgreSQL server."""
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        patience: float = _PATIENCE,
+        known: tuple[Migration, ...] | None = None,
+    ) -> None:
+        """Open the database and bring it forward.
+
+        patience: how many seconds a writer waits for its turn.
+        known: the migrations to bring it forward by; those of the package if None.
+        """
+        self._where = masked(address)
+        self._writers = Lender(address, most=_WRITERS, patience=patience)
+        self._readers = Lender(address, most=_READERS, patience=patience)
+        self._listener = Listener(address, patience=patience)
+        self._mine = threading.local()
+        with told(self._where):
+            link = connect(address, patience)
+            try:
+                forward.bring_forward(
+                    link, self._where, forward.packaged() if known is None else known
+                )
+            finally:
+                link.close()
+
+    @contextmanager
+    def reading(self, project: str) -> Generator[Reading]:
+        """Open a consistent view of a project; its iterators end with the block."""
+        with told(self._where), self._readers.lent(_READ) as link:
+            yield PostgresReading(link, project)
+
+    @contextmanager
+    def writing(self, project: str) -> Generator[Writing]:
+        """Open a transaction: durable when the block has ended, undone if it raises.
+
+        Raises StoreBusy when no turn came in time, StoreUnreachable, StoreFull, StoreReadOnly.
+        """
+        if getattr(self._mine, "writes", False):
+            raise AssertionError("this thread is already writing to the store")
+        self._mine.writes = True
+        try:
+            with told(self._where), self._writers.lent(_WRITE) as link:
+                writing = PostgresWriting(link, project)
+                yield writing
+                writing.finish()
+                with self._committing():
+                    link.execute(b"COMMIT")
+        finally:
+            self._mine.writes = False
+
+    @contextmanager
+    def _committing(self) -> Generator[None]:
+        """Say what a caller must know when the server goes away while it commits."""
+        try:
+            with told(self._where):
+                yield
+        except StoreUnreachable as fault:
+            raise StoreUnreachable(
+                f"{fault.message}; it may have kept the write or not",
+                hint="Repeat the call with the same idempotency key; without one, look first.",
+            ) from fault
+
+    def projects(self) -> list[Project]:
+        """Answer every project of the database, by id."""
+        listed = ", ".join(f'"{name}"' for name in statements.names(Project))
+        asked = f"SELECT {listed} FROM projects ORDER BY project".encode()
+        with told(self._where), self._readers.lent(_READ) as link:
+            return [noun_of(Project, row) for row in link.execute(asked)]
+
+    def faults(self) -> list[str]:
+        """Answer what is wrong with the tables, their guards and the search; nothing if sound."""
+        with told(self._where), self._readers.lent(_READ) as link:
+            return faults_of(link)
+
+    def backup(self, target: Path) -> None:
+        """Write every project into a database file; it appears whole or not at all.
+
+        Such a file is a ledger of its own: it verifies, can be used, restored, or moved back here.
+        """
+        passing = target.with_name(f".{target.name}.{os.getpid()}.part")
+        with told_of_files(str(target)):
+            passing.unlink(missing_ok=True)
+            try:
+                self._copy(passing)
+                passing.replace(target)
+            finally:
+                for rest in ("", "-wal", "-shm", "-queue"):
+                    passing.with_name(f"{passing.name}{rest}").unlink(missing_ok=True)
+
+    def wait(self, project: str, after: int, timeout: float) -> bool:
+        """Answer whether there is an entry beyond `after`, as soon as there is one.
+
+        Raises StoreUnreachable when the server goes away; the next call listens anew.
+        """
+
+        def is_there() -> bool:
+            with self.reading(project) as view:
+                return view.head().size > after + 1
+
+        with told(self._where):
+            return self._listener.wait(is_there, timeout)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._listener.close()
+        self._readers.close()
+        self._writers.close()
+
+    def _copy(self, file: Path) -> None:
+        copied = SqliteStore(file)
+        try:
+            for project in self.projects():
+                move_project(self, copied, project.project)
+        finally:
+            copied.close()

@@ -1,0 +1,282 @@
+"""The rows of a project inside one transaction on PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
+
+from counterpoint.core.model.rows import Cell, N, Noun, cell_of, noun_of
+from counterpoint.core.model.work import Item
+from counterpoint.core.ports.store import Append, Filter, Head, Hit
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import StateDiffers
+from counterpoint.storage import statements
+from counterpoint.storage.postgres import ledger, search
+from counterpoint.storage.postgres.dialect import Link, Row, spoken
+from counterpoint.storage.search import SOURCES, watched, watched_row
+
+_TEXT = "SELECT body FROM texts WHERE project = %s AND sha256 = %s"
+_TEXTS = (
+    "SELECT sha256, body FROM texts WHERE project = %s AND sha256 > %s ORDER BY sha256 LIMIT %s"
+)
+_KEEP = (
+    "INSERT INTO texts (project, sha256, body) VALUES (%s, %s, %s)"
+    " ON CONFLICT (project, sha256) DO NOTHING"
+)
+_FORGET = "DELETE FROM texts WHERE project = %s AND sha256 = %s"
+
+
+class PostgresReading:
+    """A consistent view of one project."""
+
+    def __init__(self, link: Link, project: str) -> None:
+        """Bind a connection inside a transaction to a project."""
+        self._link = link
+        self._project = project
+
+    @property
+    def project(self) -> str:
+        """The project every answer is of."""
+        return self._project
+
+    def find(self, noun: type[N], *key: Cell) -> N | None:
+        """Answer the row with this key (without the project), or None."""
+        if len(key) != len(statements.row_key(noun)):
+            raise AssertionError(f"the key of {noun.table} is {statements.row_key(noun)}")
+        row = self._one(statements.find(noun), (self._project, *key))
+        return None if row is None else noun_of(noun, row)
+
+    def select(
+        self,
+        noun: type[N],
+        *,
+        order: str = "",
+        after: Sequence[Cell] = (),
+        limit: int | None = None,
+        **equal: Filter,
+    ) -> list[N]:
+        """Answer the rows whose columns equal the filters, in order, beyond `after`."""
+        shape, values = statements.shaped(equal)
+        text = statements.select(noun, shape, order, after=bool(after))
+        if after:
+            values += statements.after_values(noun, order, after)
+        bound = (self._project, *values, limit)
+        return [noun_of(noun, row) for row in self._link.execute(spoken(text), bound)]
+
+    def exists(self, noun: type[Noun], **equal: Filter) -> bool:
+        """Answer whether there is such a row."""
+        shape, values = statements.shaped(equal)
+        return self._one(statements.exists(noun, shape), (self._project, *values)) is not None
+
+    def counts(self, noun: type[Noun], column: str, **equal: Filter) -> dict[str, int]:
+        """Answer how many rows there are for each value of a column."""
+        shape, values = statements.shaped(equal)
+        text = statements.counts(noun, column, shape)
+        rows = self._link.execute(spoken(text), (self._project, *values))
+        return {str(value): many for value, many in rows}
+
+    def last_number(self, noun: type[Noun]) -> int:
+        """Answer the highest `number` of a noun's rows; 0 if there is none."""
+        row = self._one(statements.last_number(noun), (self._project,))
+        return 0 if row is None else int(row[0])
+
+    def ready(
+        self, kind: str, *, after: tuple[int, int] | None, root: str, limit: int
+    ) -> list[Item]:
+        """Answer open items of a kind with nothing in the way, by priority and number."""
+        below: dict[str, Filter] = {"root": root} if root else {}
+        return self.select(
+            Item,
+            order="priority,number",
+            after=after or (),
+            limit=limit,
+            kind=kind,
+            category="open",
+            blockers=0,
+            **below,
+        )
+
+    def search(
+        self,
+        words: Sequence[str],
+        *,
+        kinds: Sequence[str] = (),
+        item: str = "",
+        limit: int = 20,
+        offset: int = 0,
+    ) -> list[Hit]:
+        """Answer rows whose title or text has any of the words, best first."""
+        return search.hits(
+            self._link, self._project, words, kinds=kinds, item=item, limit=limit, offset=offset
+        )
+
+    def text(self, digest: str) -> str | None:
+        """Answer the text of a digest; None if it was redacted."""
+        row = self._link.execute(_TEXT, (self._project, digest)).fetchone()
+        return None if row is None else row[0]
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """Answer every text that is kept, with its digest, by digest."""
+        last = ""
+        while page := self._link.execute(_TEXTS, (self._project, last, ledger.PAGE)).fetchall():
+            yield from cast("list[tuple[str, str]]", page)
+            last = page[-1][0]
+
+    def head(self) -> Head:
+        """Answer the end of the ledger."""
+        return ledger.head(self._link, self._project)
+
+    def entries(self, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+        """Answer the bytes of entries in order, from start and before stop."""
+        return ledger.entries(self._link, self._project, start, stop)
+
+    def sequences(
+        self,
+        *,
+        subject: str = "",
+        action: str = "",
+        before: int | None = None,
+        after: int | None = None,
+        limit: int = 50,
+    ) -> list[int]:
+        """Answer the sequence numbers of matching entries: latest first, or with `after` onward."""
+        return ledger.sequences(
+            self._link,
+            self._project,
+            subject=subject,
+            action=action,
+            before=before,
+            after=after,
+            limit=limit,
+        )
+
+    def node(self, level: int, index: int) -> bytes:
+        """Answer the hash of a complete subtree; LedgerBroken if it is not there."""
+        return ledger.node(self._link, self._project, level, index)
+
+    def table(self, noun: type[Noun]) -> Iterator[tuple[Cell, ...]]:
+        """Answer the raw rows of a table by key, digests in place of prose."""
+        places = [statements.names(noun).index(name) for name in statements.row_key(noun)]
+        listed = ", ".join(f'"{name}"' for name in statements.row_key(noun))
+        marks = ", ".join("?" * len(places))
+        beyond = f"({listed}) > ({marks})" if places else "false"
+        whole = statements.table(noun)
+        further = whole.replace(" ORDER BY ", f" AND {beyond} ORDER BY ")
+        text, bound = whole, (self._project,)
+        while page := self._link.execute(
+            spoken(f"{text} LIMIT ?"), (*bound, ledger.PAGE)
+        ).fetchall():
+            yield from page
+            text, bound = further, (self._project, *(page[-1][place] for place in places))
+
+    def _one(self, text: str, values: Sequence[Cell]) -> Row | None:
+        return self._link.execute(spoken(text), values).fetchone()
+
+
+class PostgresWriting(PostgresReading):
+    """One transaction of one project, whose head is locked: so it is read once."""
+
+    def __init__(self, link: Link, project: str) -> None:
+        """Bind a connection inside a write transaction to a project, and lock its head."""
+        super().__init__(link, project)
+        self._head = ledger.lock(link, project)
+        self._stale: dict[tuple[type[Noun], tuple[Cell, ...]], None] = {}
+
+    def put(self, noun: type[Noun], row: Mapping[str, Json]) -> None:
+        """Insert or replace a whole row image."""
+        wanted = statements.names(noun)
+        statements.check(noun, row)
+        cells = {name: cell_of(row[name]) for name in wanted}
+        self._check_project(cells["project"])
+        key = tuple(cells[name] for name in statements.row_key(noun))
+        self._watch(noun, key, cells)
+        self._link.execute(spoken(statements.put(noun)), tuple(cells.values()))
+
+    def change(self, noun: type[Noun], key: Mapping[str, Json], row: Mapping[str, Json]) -> None:
+        """Set some columns of the row with this key; StateDiffers if there is none."""
+        place = self._place(noun, key)
+        cells = {name: cell_of(value) for name, value in row.items()}
+        if not cells:
+            return
+        if not cells.keys().isdisjoint(noun.key):
+            raise AssertionError(f"the key of a row of {noun.table} is never changed")
+        text = statements.change(noun, tuple(cells))
+        self._watch(noun, place, cells)
+        self._meet(text, (*cells.values(), self._project, *place), noun, place)
+
+    def drop(self, noun: type[Noun], key: Mapping[str, Json]) -> None:
+        """Delete the row with this key; StateDiffers if there is none."""
+        place = self._place(noun, key)
+        self._meet(statements.drop(noun), (self._project, *place), noun, place)
+        if noun in SOURCES:
+            self._stale[noun, place] = None
+
+    def keep(self, texts: Mapping[str, str]) -> None:
+        """Keep texts under their digests; those that are there already stay."""
+        for digest, body in texts.items():
+            self._link.execute(_KEEP, (self._project, digest, body))
+
+    def forget(self, digest: str) -> None:
+        """Redact a text: its row goes, and the search no longer finds what it said."""
+        named = {"project": self._project, "digest": digest}
+        for noun in SOURCES:
+            for key in self._link.execute(search.holders(noun), named).fetchall():
+                self._stale[noun, key] = None
+        self._link.execute(_FORGET, (self._project, digest))
+
+    def append(self, entry: Append) -> None:
+        """Append an entry to the ledger; LedgerBroken unless the sequence is the next."""
+        self._head = ledger.append(self._link, self._project, entry)
+
+    def head(self) -> Head:
+        """Answer the end of the ledger."""
+        return self._head
+
+    def search(
+        self,
+        words: Sequence[str],
+        *,
+        kinds: Sequence[str] = (),
+        item: str = "",
+        limit: int = 20,
+        offset: int = 0,
+    ) -> list[Hit]:
+        """Answer rows whose title or text has any of the words, this transaction's among them."""
+        self.finish()
+        return super().search(words, kinds=kinds, item=item, limit=limit, offset=offset)
+
+    def finish(self) -> None:
+        """Bring the search in step with the rows of this transaction."""
+        for noun, key in self._stale:
+            search.index(self._link, self._project, noun, key)
+        self._stale.clear()
+
+    def _watch(self, noun: type[Noun], key: tuple[Cell, ...], cells: Mapping[str, Cell]) -> None:
+        """Note a row to be indexed again if a searched column is about to change."""
+        names = watched(noun)
+        if not names or cells.keys().isdisjoint(names) or (noun, key) in self._stale:
+            return
+        row = self._one(watched_row(noun), (self._project, *key))
+        if row is None or any(
+            cells.get(name, old) != old for name, old in zip(names, row, strict=True)
+        ):
+            self._stale[noun, key] = None
+
+    def _place(self, noun: type[Noun], key: Mapping[str, Json]) -> tuple[Cell, ...]:
+        """Answer the cells of a key, which may name the project but no other one."""
+        wanted = statements.row_key(noun)
+        if set(key) - {"project"} != set(wanted):
+            raise AssertionError(f"the key of {noun.table} is {wanted}, not {tuple(key)}")
+        self._check_project(key.get("project", self._project))
+        return tuple(cell_of(key[name]) for name in wanted)
+
+    def _check_project(self, named: Json) -> None:
+        if named != self._project:
+            raise AssertionError(f"a row of {named!r} in a transaction of {self._project!r}")
+
+    def _meet(
+        self, text: str, values: Sequence[Cell], noun: type[Noun], place: tuple[Cell, ...]
+    ) -> None:
+        """Run a statement that must meet a row."""
+        if not self._link.execute(spoken(text), values).rowcount:
+            raise StateDiffers(f"{noun.table} has no row {place} in {self._project!r}")

@@ -1,0 +1,83 @@
+"""`counterpoint token`: shown once, listed without the secret, revoked."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+
+def test_a_token_is_printed_once(ledger, call):
+    """Alone on standard output, so that a script can take it; what to know goes to the other."""
+    said = call("token", "create", "ci")
+    assert said.code == 0
+    assert re.fullmatch(r"cpt_[0-9a-f]{64}\n", said.out)
+    assert "not shown again" in said.err
+    secret = said.out.strip()
+    listed = call("token", "list", "--json")
+    assert secret not in listed.out
+    assert "sha256" not in listed.out
+    (token,) = listed.json
+    assert (token["name"], token["state"], token["scopes"]) == ("ci", "live", ["read", "write"])
+
+
+def test_every_limit_is_kept(ledger, call):
+    """Surfaces, scope, tools, networks, rate and end."""
+    made = call(
+        "token", "create", "ci", "--surface", "native", "--scope", "read", "--tool", "brief",
+        "--tool", "find", "--expires", "30d", "--ip", "10.1.2.3/8", "--rate", "60", "--json",
+    ).json  # fmt: skip
+    assert made["token"].startswith("cpt_")
+    assert (made["surfaces"], made["scopes"], made["tools"]) == (
+        ["native"], ["read"], ["brief", "find"],
+    )  # fmt: skip
+    assert (made["addresses"], made["calls_a_minute"]) == (["10.0.0.0/8"], 60)
+    assert made["expires_at"] > made["created_at"]
+    said = call("token", "list")
+    assert "native brief find 10.0.0.0/8" in said.out
+
+
+def test_a_revoked_token_is_listed_as_such(ledger, call):
+    """It stays in the list, for it stays in the ledger."""
+    call("token", "create", "ci")
+    assert "revoked" in call("token", "revoke", "ci").out
+    assert call("token", "list", "--json").json[0]["state"] == "revoked"
+    again = call("token", "revoke", "ci", "--json")
+    assert (again.code, "revoked already" in again.err) == (1, True)
+    other = call("token", "create", "ci", "--json").json
+    assert call("token", "revoke", other["id"], "--json").json["state"] == "revoked"
+
+
+def test_no_token_is_said_in_words(ledger, call):
+    """With the command that makes one."""
+    said = call("token", "list")
+    assert (said.code, said.out) == (0, "")
+    assert "token create" in said.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("a b",), ("ci", "--tool", "made_up"), ("ci", "--expires", "soon"), ("ci", "--ip", "here"),
+        ("ci", "--scope", "admin"), ("ci", "--rate", "0"), (),
+    ],
+)  # fmt: skip
+def test_a_wrong_wish_is_refused_and_makes_nothing(ledger, call, words):
+    """Wrong usage."""
+    said = call("token", "create", *words)
+    assert (said.code, said.out) == (2, "")
+    assert call("token", "list", "--json").json == []
+
+
+def test_a_token_for_a_surface_that_is_not_there_is_refused(ledger, call):
+    """With the surfaces there are."""
+    said = call("token", "create", "ci", "--surface", "none")
+    assert said.code == 1
+    assert "native" in said.err
+
+
+def test_without_a_ledger_there_is_nothing_to_open(place, call):
+    """And nothing is made."""
+    for words in (("create", "ci"), ("list",), ("revoke", "ci")):
+        assert call("token", *words).code == 3
+    assert list(place.iterdir()) == []

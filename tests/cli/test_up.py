@@ -1,0 +1,265 @@
+"""`counterpoint up`: a real server, real clients, and who may come in."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import selectors
+import signal
+from urllib.parse import urlsplit
+
+import pytest
+from httpx2 import AsyncClient
+from mcp.client import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from counterpoint.app import open_app
+
+PATIENCE = 20.0
+PLAN = "# Ship\n## Hull\n- [ ] Caulk the seams\n- [ ] Tar the keel\n"
+
+
+class Server:
+    """A running `counterpoint up`, and its log."""
+
+    def __init__(self, process):
+        self.process = process
+        self._waiting = selectors.DefaultSelector()
+        self._waiting.register(process.stderr, selectors.EVENT_READ)
+        (self.url,) = self.line("listening")["addresses"]
+
+    def line(self, event):
+        """Answer the next line of the log that tells of an event."""
+        while True:
+            assert self._waiting.select(PATIENCE), "the server said nothing"
+            text = self.process.stderr.readline()
+            assert text, "the server ended"
+            line = json.loads(text)
+            if line["event"] == event:
+                return line
+
+    def send(self, method, path, body=None, **headers):
+        """Send a request; answer status, headers and body."""
+        parts = urlsplit(self.url)
+        wire = http.client.HTTPConnection(parts.hostname, parts.port, timeout=PATIENCE)
+        try:
+            named = {name.replace("_", "-"): text for name, text in headers.items()}
+            wire.request(method, path, body, named)
+            got = wire.getresponse()
+            return got.status, got.headers, got.read()
+        finally:
+            wire.close()
+
+    def call(self, tool, by="", arguments=None, **headers):
+        """Call a tool in the older era; answer the status and the result."""
+        message = {
+            "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": tool, "arguments": arguments or {}},
+        }  # fmt: skip
+        kind = {"content_type": "application/json", "accept": "application/json"}
+        bearer = {"authorization": f"Bearer {by}"} if by else {}
+        status, _, body = self.send(
+            "POST", "/mcp", json.dumps(message), **kind, **bearer, **headers
+        )
+        return status, json.loads(body).get("result", json.loads(body))
+
+    def end(self, number=signal.SIGTERM):
+        """Tell it to end; answer the exit code and the rest of the log."""
+        self.process.send_signal(number)
+        _, rest = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, rest.decode()
+
+
+@pytest.fixture
+def up(ledger, start):
+    """Start a server in the copy of the repository."""
+
+    def up_(*words):
+        return Server(start("up", "--port", "0", *words))
+
+    return up_
+
+
+@pytest.fixture
+def token(ledger, call):
+    """Make tokens and answer their secrets."""
+    return lambda *words: call("token", "create", *words).out.strip()
+
+
+def story(url, tell, *, mode, by):
+    """Run a story with the SDK's own client."""
+
+    async def run():
+        async with (
+            AsyncClient(headers={"Authorization": f"Bearer {by}"}, timeout=PATIENCE) as wire,
+            Client(streamable_http_client(url, http_client=wire), mode=mode) as client,
+        ):
+
+            async def call(tool, **arguments):
+                result = await client.call_tool(tool, arguments)
+                assert not result.is_error, result.content
+                return result.structured_content
+
+            return await tell(client, call)
+
+    return asyncio.run(asyncio.wait_for(run(), PATIENCE))
+
+
+@pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])
+def test_an_agent_works_over_http(up, ledger, token, mode):
+    """It plans, claims, writes down and finishes; all calls belong to the sitting of its token."""
+    server, secret = up(), token("ci")
+
+    async def tell(client, call):
+        listed = await client.list_tools()
+        await call("plan", markdown=PLAN)
+        claimed = await call("next", claim=True)
+        await call("note", kind="decision", title="Tar", text="Pine tar", id=claimed["item"]["id"])
+        return len(listed.tools), await call("brief")
+
+    count, briefed = story(server.url, tell, mode=mode, by=secret)
+    assert count == 16
+    assert briefed["you"]["agent"] == "ci"
+    opened = open_app(ledger, {})
+    try:
+        (made,) = opened.person().tokens.list()
+        entries = opened.person().audit.log(limit=3)
+        assert {(one.actor.name, one.actor.session) for one in entries} == {("ci", made.session)}
+    finally:
+        opened.close()
+    code, rest = server.end()
+    assert code == 0
+    assert secret not in rest
+    assert '"event":"ended"' in rest
+
+
+def test_a_token_is_needed_as_soon_as_there_is_one(up, token, call):
+    """Made or revoked while the server runs: the next call knows."""
+    server = up()
+    assert server.call("brief")[0] == 200
+    secret = token("ci")
+    assert server.call("brief")[0] == 401
+    assert server.call("brief", secret)[0] == 200
+    call("token", "revoke", "ci")
+    status, refusal = server.call("brief", secret)
+    assert (status, refusal["error"]) == (401, "invalid_token")
+    assert server.call("brief")[0] == 401
+
+
+def test_an_agent_says_who_it_is_and_in_which_session(up, token):
+    """Under its token, in its own session, and never in another's."""
+    server, secret = up(), token("ci")
+    _, result = server.call("brief", secret, counterpoint_agent="zoe")
+    you = result["structuredContent"]["you"]
+    assert you["agent"] == "zoe"
+    _, again = server.call("brief", secret, counterpoint_agent="zoe")
+    assert again["structuredContent"]["you"] == you
+    mine = "ses_" + "7" * 26
+    headers = {"counterpoint_agent": "zoe", "counterpoint_session": mine}
+    _, result = server.call(
+        "remember", secret, {"action": "set", "key": "n", "value": 1}, **headers
+    )
+    assert not result["isError"], result
+    _, result = server.call("brief", secret, counterpoint_session=mine)
+    assert (result["isError"], result["structuredContent"]["error"]) == (True, "forbidden")
+    _, result = server.call("brief", secret, counterpoint_session="ses_1")
+    assert result["isError"]
+
+
+def test_a_reading_token_sees_reading_tools_alone(up, token):
+    """And writes nothing."""
+    server, secret = up(), token("eye", "--scope", "read")
+    status, refusal = server.call("plan", secret, {"markdown": PLAN})
+    assert (status, refusal["error"]) == (403, "insufficient_scope")
+    assert server.call("brief", secret)[0] == 200
+    status, refusal = server.call("brief", token("far", "--ip", "192.0.2.0/24"))
+    assert status == 401
+
+
+def test_it_is_alive_ready_and_counted(up):
+    """For people and programs that watch over it."""
+    server = up()
+    assert server.send("GET", "/healthz")[0] == 200
+    status, _, body = server.send("GET", "/readyz")
+    assert (status, json.loads(body)["troubles"]) == (200, [])
+    assert b"counterpoint_ledger_entries" in server.send("GET", "/metrics")[2]
+    line = server.line("request")
+    assert (line["path"], line["status"], line["outcome"]) == ("/healthz", 200, "ok")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])  # noqa: S104 -- what must be refused
+def test_an_open_door_beyond_this_machine_is_refused(ledger, call, host):
+    """Nothing is listened on."""
+    said = call("up", "--host", host, "--port", "0")
+    assert said.code == 2
+    assert "token create" in said.err
+
+
+def test_with_a_token_it_listens_beyond_this_machine(up, token):
+    """By the names that it was given and no other."""
+    secret = token("ci")
+    server = up("--host", "0.0.0.0", "--allow-host", "plan.example.org")  # noqa: S104 -- what is tested
+    assert server.call("brief", secret, host="plan.example.org")[0] == 200
+    assert server.call("brief", secret, host="other.example.org")[0] == 403
+
+
+def test_an_expired_or_revoked_token_opens_no_door(ledger, call, token):
+    """There must be one that somebody can use."""
+    token("ci")
+    call("token", "revoke", "ci")
+    assert call("up", "--host", "192.0.2.1").code == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--oauth-issuer", "https://login.example.org"),
+        (
+            "--oauth-issuer",
+            "http://x.example",
+            "--oauth-audience",
+            "https://y.example",
+            "--jwks",
+            "k",
+        ),
+        ("--port", "70000"),
+    ],
+)
+def test_half_an_oauth_server_is_wrong_usage(ledger, call, words):
+    """All three, and safe addresses."""
+    assert call("up", *words).code == 2
+
+
+def test_keys_that_cannot_be_read_are_told_at_the_start(ledger, call):
+    """Not to each caller."""
+    said = call(
+        "up", "--port", "0", "--oauth-issuer", "https://login.example.org", "--oauth-audience",
+        "https://plan.example.org/mcp", "--jwks", "none.json",
+    )  # fmt: skip
+    assert said.code == 3
+    assert "--jwks" in said.err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_cleanly(up, number):
+    """With the code of success, and a last line."""
+    code, rest = up().end(number)
+    assert code == 0
+    assert json.loads(rest.splitlines()[-1])["event"] == "ended"
+
+
+def test_another_one_takes_its_place_when_told_to(up, call):
+    """The first ends by itself; there are never two."""
+    first = up()
+    second = up("--replace")
+    assert first.process.wait(PATIENCE) == 0
+    assert second.send("GET", "/healthz")[0] == 200
+    assert call("down", "--json").json["ended"]["pid"] == second.process.pid
+    assert second.process.wait(PATIENCE) == 0
+
+
+def test_without_a_ledger_nothing_is_served(place, call):
+    """And nothing is made."""
+    assert call("up", "--port", "0").code == 3
+    assert list(place.iterdir()) == []

@@ -1,0 +1,203 @@
+"""What the tests with real agents share: the agents, a scripted model, and a repository for them."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+PROGRAMS = Path(__file__).parents[2] / ".node" / "clients" / "node_modules" / ".bin"
+PATIENCE = 60.0
+"""Seconds that a conversation may take."""
+
+CODEX = """
+model = "scripted"
+model_provider = "scripted"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
+
+[analytics]
+enabled = false
+
+[features]
+plugins = false
+apps = false
+remote_plugin = false
+
+[model_providers.scripted]
+name = "scripted"
+base_url = "{url}/v1"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+
+[projects."{tree}"]
+trust_level = "trusted"
+"""
+"""A user's own settings; what `counterpoint init` writes stands in the project's."""
+
+
+def _load() -> ModuleType:
+    spec = importlib.util.spec_from_file_location(
+        "clients_model", Path(__file__).with_name("model.py")
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def scripted() -> ModuleType:
+    """Give the module with the scripted model."""
+    return sys.modules.get("clients_model") or _load()
+
+
+@dataclass(slots=True, kw_only=True)
+class Agent:
+    """One real agent, its home, and how it is started."""
+
+    name: str
+    program: str
+    tree: Path
+    environ: dict[str, str]
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    @property
+    def client(self) -> str:
+        """What it calls itself to a server."""
+        return {"claude": "claude-code", "codex": "codex-mcp-client"}[self.name]
+
+    @property
+    def home(self) -> Path:
+        """Its user's home, in which nothing was before."""
+        return Path(self.environ["HOME"])
+
+    def start(self, url: str) -> subprocess.Popen[str]:
+        """Start a conversation with the model at an address."""
+        if self.name == "codex":
+            settings = self.home / ".codex" / "config.toml"
+            settings.parent.mkdir(exist_ok=True)
+            settings.write_text(CODEX.format(url=url, tree=self.tree))
+            words = ["exec", "--json", "go on"]
+        else:
+            self.environ["ANTHROPIC_BASE_URL"] = url
+            allowed = json.dumps({"enableAllProjectMcpServers": True})
+            words = ["-p", "go on", "--settings", allowed, "--allowedTools", "mcp__counterpoint"]
+            words += ["--output-format", "stream-json", "--verbose"]
+        process = subprocess.Popen(
+            [self.program, *words],
+            cwd=self.tree,
+            env=self.environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self.started.append(process)
+        return process
+
+    def converse(self, url: str) -> str:
+        """Let it come to the end of a conversation; answer what it printed."""
+        process = self.start(url)
+        told, complaints = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, told[-3000:] + complaints[-2000:]
+        return told
+
+    def end(self) -> None:
+        """Make whatever is left of it end."""
+        for process in self.started:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate(timeout=PATIENCE)
+
+
+@pytest.fixture(params=["claude", "codex"])
+def agent(request: pytest.FixtureRequest, repository: Path, tmp_path: Path) -> Iterator[Agent]:
+    """Give each agent in turn, in a repository that `counterpoint init` has set up."""
+    program = PROGRAMS / request.param
+    if not program.exists():
+        absent(f"{request.param} is not here: `make clients` installs it")
+    home = tmp_path / "home"
+    home.mkdir()
+    environ = {
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "ANTHROPIC_API_KEY": "none",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_TELEMETRY": "1",
+        "DISABLE_ERROR_REPORTING": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        # Whatever else it may want to reach, it does not reach.
+        "HTTPS_PROXY": "http://127.0.0.1:9",
+        "NO_PROXY": "127.0.0.1,localhost",
+    }
+    made = Agent(name=request.param, program=str(program), tree=repository, environ=environ)
+    counterpoint(made, "init", "--yes", "--client", made.name)
+    yield made
+    made.end()
+    counterpoint(made, "down", check=False)
+
+
+def absent(why: str) -> None:
+    """Skip, or fail where the agents were promised: NODE_PROGRAMS=required."""
+    if os.environ.get("NODE_PROGRAMS") == "required":
+        pytest.fail(why)
+    pytest.skip(why)
+
+
+def counterpoint(agent: Agent, *words: str, check: bool = True) -> str:
+    """Run the command line where an agent works; answer what it printed."""
+    ran = subprocess.run(
+        [shutil.which("counterpoint", path=agent.environ["PATH"]) or "counterpoint", *words],
+        cwd=agent.tree,
+        env=agent.environ,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+    assert not check or ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+@pytest.fixture(name="ask")
+def _ask() -> Callable[..., Any]:
+    """Give what asks the command line, in JSON."""
+
+    def ask(agent: Agent, *words: str) -> Any:
+        return json.loads(counterpoint(agent, *words, "--json"))
+
+    return ask
+
+
+@pytest.fixture
+def until() -> Callable[[Callable[[], Any], str], Any]:
+    """Give what waits, for a bounded time, until something is so."""
+
+    def wait(found: Callable[[], Any], what: str) -> Any:
+        pause, end = threading.Event(), monotonic() + PATIENCE
+        while not (answer := found()):
+            assert monotonic() < end, what
+            pause.wait(0.05)
+        return answer
+
+    return wait

@@ -1,0 +1,179 @@
+"""Real agents at work: Claude Code and Codex, with a model that says what a script says."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.slow,
+    pytest.mark.timeout(180),
+    pytest.mark.xdist_group("clients"),
+]
+
+PLAN = "# Greeting\n- [ ] say hello"
+LONG = """import os, pathlib, sys, threading
+mark = pathlib.Path(sys.argv[1])
+mark.with_suffix(".part").write_text(str(os.getpid()))
+mark.with_suffix(".part").rename(mark)
+for _ in range(600):
+    if mark.with_suffix(".go").exists():
+        break
+    threading.Event().wait(0.1)"""
+"""A check that runs until it is let go, for a minute at most."""
+TOOLS = {"brief", "plan", "next", "finish", "verify", "handoff"}
+TASK = "demo-2"
+NO_TOKEN = 999_999
+
+Ask = Callable[..., Any]
+Until = Callable[[Callable[[], Any], str], Any]
+
+
+def finish(claim: dict[str, Any], **other: Any) -> dict[str, Any]:
+    """Answer the arguments that end a task."""
+    said = {"outcome": "done", "summary": "It says hello."}
+    return {"id": claim["item"], "token": claim["token"], **said, **other}
+
+
+def shown(model: Any) -> set[str]:
+    """Answer which of our tools the first question to the model speaks of."""
+    first, ours = model.requests[0], f"mcp__{model.server}"
+    words = json.dumps(first)
+    inside = {
+        tool["name"]
+        for outer in first.get("tools", [])
+        if outer.get("name", "").startswith(ours)
+        for tool in outer.get("tools", [])
+    }
+    return {name for name in TOOLS if f"{ours}__{name}" in words or name in inside}
+
+
+def serving(home: Path) -> list[int]:
+    """Answer the processes with a home that an agent started to speak with us."""
+    found: list[int] = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            settings = (folder / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue  # it ended while we looked
+        if f"HOME={home}".encode() in settings and b"mcp" in words:
+            found.append(int(folder.name))
+    return found
+
+
+def is_running(pid: int) -> bool:
+    """Tell whether a process is there and not only waits to be buried."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_an_agent_sees_our_tools_in_its_first_question(agent: Any, scripted: ModuleType) -> None:
+    """The tools are there from the start: no agent begins a turn without them."""
+    with scripted.Model(lambda _heard: "nothing to do") as model:
+        agent.converse(model.url)
+    assert shown(model) == TOOLS
+
+
+def test_an_agent_does_a_task_from_plan_to_finish(
+    agent: Any, scripted: ModuleType, ask: Ask
+) -> None:
+    """What the model called stands in the ledger, under the agent's name and client."""
+
+    def script(heard: list[Any]) -> Any:
+        match len(heard):
+            case 0:
+                return scripted.Use(tool="brief")
+            case 1:
+                return scripted.Use(tool="plan", arguments={"markdown": PLAN})
+            case 2:
+                return scripted.Use(tool="next", arguments={"claim": True})
+            case 3:
+                return scripted.Use(tool="finish", arguments=finish(heard[2].answer["claim"]))
+            case _:
+                return "It is done."
+
+    with scripted.Model(script) as model:
+        told = agent.converse(model.url)
+    assert (model.faults, "It is done." in told) == ([], True)
+    entries = [one for one in ask(agent, "log")["entries"] if one["actor"]["kind"] == "agent"]
+    assert [one["action"] for one in entries] == ["plan.created", "task.started", "task.finished"]
+    assert {one["actor"]["name"] for one in entries} == {agent.name}
+    (session,) = {one["actor"]["session"] for one in entries}
+    assert agent.client in json.dumps(ask(agent, "show", session))
+
+
+def test_a_refusal_reaches_the_model_with_what_to_do_next(
+    agent: Any, scripted: ModuleType, ask: Ask
+) -> None:
+    """A call that is refused shows the model the code and the hint, and writes nothing."""
+
+    def script(heard: list[Any]) -> Any:
+        match len(heard):
+            case 0:
+                return scripted.Use(tool="plan", arguments={"markdown": PLAN})
+            case 1:
+                return scripted.Use(tool="next", arguments={"claim": True})
+            case 2:
+                wrong = finish(heard[1].answer["claim"], token=NO_TOKEN)
+                return scripted.Use(tool="finish", arguments=wrong)
+            case _:
+                return "I was refused."
+
+    with scripted.Model(script) as model:
+        agent.converse(model.url)
+    assert model.faults == []
+    refusal = model.heard[2].answer
+    assert (refusal["error"], refusal["hint"]) == ("invalid_input", "Pass the `token` of `start`.")
+    assert ask(agent, "show", TASK)["item"]["status"] == "active"
+
+
+def test_an_agent_that_is_interrupted_leaves_nothing_half_done(
+    agent: Any, scripted: ModuleType, ask: Ask, until: Until, tmp_path: Path
+) -> None:
+    """SIGINT while a check runs: our process ends, the claim stays, the ledger verifies.
+
+    The check belongs to the server of the database, which brings it to its end and keeps a whole
+    receipt, or keeps none.
+    """
+    mark = tmp_path / "running"
+    command = [sys.executable, "-c", LONG, str(mark)]
+
+    def script(heard: list[Any]) -> Any:
+        match len(heard):
+            case 0:
+                return scripted.Use(tool="plan", arguments={"markdown": PLAN})
+            case 1:
+                return scripted.Use(tool="next", arguments={"claim": True})
+            case 2:
+                claim = heard[1].answer["claim"]
+                given = {"id": claim["item"], "token": claim["token"], "command": command}
+                return scripted.Use(tool="verify", arguments=given)
+            case _:
+                return "That was long."
+
+    with scripted.Model(script) as model:
+        process = agent.start(model.url)
+        running = until(lambda: mark.exists() and mark.read_text(), "the check never ran")
+        assert serving(agent.home)
+        os.kill(process.pid, signal.SIGINT)
+        process.wait(timeout=30)
+        until(lambda: not serving(agent.home), "our process outlived the agent")
+    mark.with_suffix(".go").touch()
+    until(lambda: not is_running(int(running)), "the check did not end")
+    assert model.faults == []
+    assert ask(agent, "audit", "verify")["sound"]
+    left = ask(agent, "show", TASK)
+    assert (left["item"]["status"], left["claim"]["state"]) == ("active", "live")
+    assert [one for one in left["receipts"] if one["exit_code"] != 0] == []

@@ -1,0 +1,111 @@
+"""Tokens judged: in force, from where, for how long, and in which session."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from counterpoint.core.model.access import Token, TokenWish
+from counterpoint.core.rules import access
+from counterpoint.kernel.errors import InvalidInput
+from counterpoint.kernel.ids import RandomMint
+
+NOW = "2026-11-20T12:00:00.000Z"
+
+
+def token(**changes):
+    """Answer a token that anyone may use from anywhere, with changes."""
+    plain = {
+        "project": "demo", "id": "tok_1", "name": "ci", "sha256": "", "surfaces": (),
+        "scopes": ("read", "write"), "tools": (), "addresses": (), "calls_a_minute": 0,
+        "session": "ses_1", "created_at": NOW, "expires_at": "", "revoked_at": "",
+    }  # fmt: skip
+    return Token(**{**plain, **changes})
+
+
+@pytest.mark.parametrize(
+    ("ends", "in_force"),
+    [("", True), ("2026-11-20T12:00:00.001Z", True), (NOW, False), ("2025-01-01T00:00:00Z", False)],
+)
+def test_a_token_is_in_force_until_it_expires(ends, in_force):
+    """The moment that it names is the first in which it is not."""
+    assert access.is_in_force(token(expires_at=ends), NOW) is in_force
+
+
+def test_a_revoked_token_is_never_in_force():
+    """Whatever its end."""
+    assert not access.is_in_force(token(revoked_at=NOW, expires_at="2099-01-01T00:00:00Z"), NOW)
+
+
+@pytest.mark.parametrize(
+    ("networks", "address", "admitted"),
+    [
+        ((), "anything", True),
+        (("10.0.0.0/8",), "10.1.2.3", True),
+        (("10.0.0.0/8",), "11.1.2.3", False),
+        (("10.0.0.0/8",), "::ffff:10.1.2.3", True),
+        (("10.0.0.0/8", "2001:db8::/32"), "2001:db8::7", True),
+        (("fe80::/10",), "fe80::1%eth0", True),
+        (("10.0.0.0/8",), "", False),
+        (("10.0.0.0/8",), "10.0.0.1, 192.0.2.1", False),
+    ],
+)
+def test_a_caller_is_admitted_from_the_networks_of_the_token(networks, address, admitted):
+    """IPv4 in its IPv6 form counts as IPv4; what is no address is nowhere."""
+    assert access.is_admitted(token(addresses=networks), address) is admitted
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90), ("2m", 120), ("12h", 43_200), ("30d", 2_592_000)]
+)
+def test_a_span_is_a_number_and_a_letter(text, seconds):
+    """Seconds to years."""
+    assert access.seconds_of(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "0d", "d", "5", "-5d", "5 d", "1e3d", "99y", "5x", "٣d"])
+def test_what_is_no_span_is_refused(text):
+    """Nothing is guessed."""
+    with pytest.raises(InvalidInput, match="span of time"):
+        access.seconds_of(text)
+
+
+def test_every_fault_of_a_wish_is_told_at_once():
+    """Name, scope, network, rate and time."""
+    wish = TokenWish(
+        name="a b", scopes=("admin",), addresses=("x", "10.0.0.0/33"), calls_a_minute=-1,
+        lasts_seconds=-1,
+    )  # fmt: skip
+    with pytest.raises(InvalidInput) as caught:
+        access.check_wish(wish)
+    assert len(caught.value.facts["faults"]) == 6
+
+
+def test_a_wish_is_brought_into_its_plain_form():
+    """Sorted, each once, networks without host bits; writing includes reading."""
+    wish = access.check_wish(
+        TokenWish(name="ci", scopes=("write",), tools=("b", "a", "b"), addresses=("10.1.2.3/8",))
+    )
+    assert (wish.scopes, wish.tools, wish.addresses) == (
+        ("read", "write"), ("a", "b"), ("10.0.0.0/8",),
+    )  # fmt: skip
+    assert access.check_wish(TokenWish(name="ci", scopes=("read",))).scopes == ("read",)
+
+
+@given(st.lists(st.text(), min_size=1), st.lists(st.text(), min_size=1))
+def test_words_always_lead_to_the_same_session(one, other):
+    """And to another one than other words, as long as no word has a zero in it."""
+    first, second = access.session_from(*one), access.session_from(*other)
+    assert access.is_session(first)
+    assert first == access.session_from(*one)
+    if "\0".join(one) != "\0".join(other):
+        assert first != second
+
+
+def test_minted_sessions_have_the_shape_that_is_asked_for():
+    """The rule and the mint agree; other shapes are none."""
+    assert all(access.is_session(RandomMint().mint("ses")) for _ in range(100))
+    for wrong in ("", "ses_", "ses_" + "0" * 25, "ses_" + "u" * 26, "SES_" + "0" * 26):
+        assert not access.is_session(wrong)
+    assert not access.is_session("ses_" + "0" * 26 + "\n")

@@ -1,0 +1,122 @@
+"""What the relay answers itself, and how it cuts and recognises lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import counterpoint
+from counterpoint.relay import lists
+from counterpoint.relay.lists import Lines, Lists, answered, envelope_version
+
+ENVELOPE = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "t", "version": "1"},
+}
+
+
+@pytest.fixture(scope="module")
+def native() -> Lists:
+    """Give the listing of the native surface as it ships."""
+    listing = Path(counterpoint.__file__).with_name("listings") / "native.json"
+    return Lists(json.loads(listing.read_text("utf-8")))
+
+
+@pytest.mark.parametrize("asked", ["2024-11-05", "2025-06-18", "2025-11-25"])
+def test_a_handshake_agrees_on_the_version_that_is_asked_for(native, asked):
+    """Every version that the server knows is known here."""
+    result = native.initialized({**HELLO, "protocolVersion": asked})
+    assert result["protocolVersion"] == asked
+    assert result["serverInfo"]["version"] == counterpoint.__version__
+
+
+def test_an_unknown_version_is_answered_with_the_newest_handshake(native):
+    """The client may leave then; a version without a handshake is none."""
+    for asked in ("1999-01-01", "2026-07-28"):
+        result = native.initialized({**HELLO, "protocolVersion": asked})
+        assert result["protocolVersion"] == "2025-11-25"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"protocolVersion": 7},
+        {"capabilities": []},
+        {"capabilities": {"roots": 5}},
+        {"clientInfo": {"name": "t"}},
+        {"clientInfo": None},
+    ],
+)
+def test_a_handshake_that_may_be_wrong_is_left_to_the_server(native, wrong):
+    """It has the words for what is wrong."""
+    assert native.initialized({**HELLO, **wrong}) is None
+
+
+def test_lists_are_known_for_each_version_that_is(native):
+    """What varies, or a version that nobody knows, is not known."""
+    assert len(native.answer("2026-07-28", "tools/list")["tools"]) == 16
+    assert native.answer("2025-06-18", "ping") == {}
+    assert native.answer("2025-06-18", "server/discover") is None
+    assert native.answer("2025-06-18", "tools/call") is None
+    assert native.answer("", "tools/list") is None
+
+
+def test_an_envelope_tells_its_version():
+    """One that is not whole, or has more beside it, is left to the server."""
+    assert envelope_version({}) == ""
+    assert envelope_version({"_meta": {"progressToken": 1}}) == ""
+    assert envelope_version({"_meta": ENVELOPE}) == "2026-07-28"
+    assert envelope_version({"_meta": ENVELOPE, "cursor": "x"}) is None
+    assert envelope_version({"_meta": {**ENVELOPE, next(iter(ENVELOPE)): 7}}) is None
+    assert envelope_version({"_meta": {next(iter(ENVELOPE)): "2026-07-28"}}) is None
+    assert envelope_version({"_meta": []}) is None
+
+
+@given(st.binary(), st.lists(st.integers(0, 40)))
+def test_lines_are_the_same_however_they_come_in(text, cuts):
+    """A chunk may end anywhere."""
+    lines, heard, at = Lines(), [], 0
+    for cut in [*cuts, len(text)]:
+        heard += lines.take(text[at : at + cut])
+        at += cut
+    assert heard == text.split(b"\n")[:-1]
+
+
+def test_a_line_that_is_too_long_is_none_and_keeps_nothing(monkeypatch):
+    """The next line is whole again."""
+    monkeypatch.setattr(lists, "LINE_LIMIT", 4)
+    lines = Lines()
+    assert lines.take(b"123") == []
+    assert lines.take(b"45678\nab") == [None]
+    assert lines._parts == [b"ab"]
+    assert lines.take(b"\n") == [b"ab"]
+
+
+@given(
+    st.one_of(st.integers(-(2**63), 2**63), st.text()),
+    st.sampled_from(["result", "error"]),
+    st.text(),
+)
+def test_an_answer_is_recognised_by_its_id(name, kind, text):
+    """Whatever the id, the sort of answer and what stands in it."""
+    body = {"jsonrpc": "2.0", "id": name, kind: {"text": text, "result": 1}}
+    assert answered(orjson.dumps(body)) == name
+    assert answered(json.dumps(body).encode()) == name
+
+
+def test_what_is_no_answer_answers_nothing():
+    """A notification, a request of the server, and what is no JSON at all."""
+    assert answered(b'{"jsonrpc":"2.0","method":"notifications/progress","params":{}}') is None
+    assert answered(b'{"jsonrpc":"2.0","id":7,"method":"ping"}') is None
+    assert answered(b'{"jsonrpc":"2.0","id":') is None
+    assert answered(b"[]") is None
