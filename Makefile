@@ -9,7 +9,8 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 PURE := src/counterpoint/core/*,src/counterpoint/kernel/*
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test quick check lint types imports format lock pages bench clean package-free
+.PHONY: help install demo test quick conformance clients check lint types imports format lock pages bench \
+	clean package-free
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,7 +33,15 @@ test: $(STAMP) ## Every test, with coverage: 95 % of all, 100 % of core/ and ker
 quick: $(STAMP) ## The tests that need no real processes, without coverage
 	@$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not e2e" $(ARGS)
 
-check: lint types imports test ## What .ci/run runs
+conformance: $(STAMP) ## The protocol's own conformance suite and inspector; npm fetches them
+	@.ci/programs conformance
+	@NODE_PROGRAMS=required $(BIN)/python -m pytest -n 0 tests/conformance $(ARGS)
+
+clients: $(STAMP) ## Claude Code and Codex against a scripted model; npm fetches 0.8 GB
+	@.ci/programs clients
+	@NODE_PROGRAMS=required $(BIN)/python -m pytest -n 0 tests/clients $(ARGS)
+
+check: lint types imports test ## What .ci/run runs first
 
 lint: $(STAMP) ## Style: ruff's rules and its format
 	@$(BIN)/ruff check --quiet .
@@ -65,4 +74,4 @@ clean: ## Remove what tools leave behind
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 package-free: clean ## Remove the environment too: the tree as cloned
-	@rm -rf .venv
+	@rm -rf .venv .node

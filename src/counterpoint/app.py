@@ -77,7 +77,7 @@ class App:
     def database(self) -> Path:
         """Where the database lies, or will; for one on a server the name of its files here."""
         if self.is_remote:
-            name = sha256(self.settings.db.encode()).hexdigest()[:_NAME_LENGTH]
+            name = sha256(self.place.encode()).hexdigest()[:_NAME_LENGTH]
             return self.places.folder / f"postgresql-{name}"
         if self.settings.db:
             return Path(self.settings.db).expanduser().resolve()

@@ -7,14 +7,18 @@ import http.client
 import json
 import selectors
 import signal
+import time
 from urllib.parse import urlsplit
 
+import jwt
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ed25519
 from httpx2 import AsyncClient
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from counterpoint.app import open_app
+from counterpoint.core.model.asks import Note
 
 PATIENCE = 20.0
 PLAN = "# Ship\n## Hull\n- [ ] Caulk the seams\n- [ ] Tar the keel\n"
@@ -241,6 +245,30 @@ def test_keys_that_cannot_be_read_are_told_at_the_start(ledger, call):
     assert "--jwks" in said.err
 
 
+def test_a_token_of_an_oauth_server_is_taken(up, ledger):
+    """Signed by its key for this address; each refusal names where to read about the rest."""
+    key = ed25519.Ed25519PrivateKey.generate()
+    listed = json.loads(jwt.get_algorithm_by_name("EdDSA").to_jwk(key.public_key()))
+    (ledger / "keys.json").write_text(json.dumps({"keys": [{**listed, "kid": "one"}]}))
+    names = ("https://login.example.org", "https://plan.example.org/mcp")
+    server = up(
+        "--oauth-issuer", names[0], "--oauth-audience", names[1], "--jwks", "keys.json"
+    )  # fmt: skip
+    claims = {
+        "iss": names[0], "aud": names[1], "sub": "ada", "exp": int(time.time()) + 60,
+        "scope": "counterpoint:read",
+    }  # fmt: skip
+    signed = jwt.encode(claims, key, "EdDSA", headers={"kid": "one"})
+    _, result = server.call("brief", signed)
+    assert result["structuredContent"]["you"]["agent"] == "ada"
+    assert server.call("plan", signed, {"markdown": PLAN})[0] == 403
+    other = jwt.encode({**claims, "aud": names[0]}, key, "EdDSA", headers={"kid": "one"})
+    assert server.call("brief", other)[0] == 401
+    assert server.call("brief")[0] == 401
+    told = server.send("GET", "/.well-known/oauth-protected-resource/mcp")[2]
+    assert json.loads(told)["authorization_servers"] == [names[0]]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_cleanly(up, number):
     """With the code of success, and a last line."""
@@ -263,3 +291,26 @@ def test_without_a_ledger_nothing_is_served(place, call):
     """And nothing is made."""
     assert call("up", "--port", "0").code == 3
     assert list(place.iterdir()) == []
+
+
+def test_the_feed_is_followed_over_http(up, agent, token, call):
+    """From a sequence on, as it happens; a token that is revoked ends it."""
+    server = up()
+    secret = token("eye", "--scope", "read")
+    parts = urlsplit(server.url)
+    wire = http.client.HTTPConnection(parts.hostname, parts.port, timeout=PATIENCE)
+    wire.request("GET", "/events?after=3", headers={"Authorization": f"Bearer {secret}"})
+    got = wire.getresponse()
+    assert got.status == 200
+    agent.journal.append(Note(kind="comment", body="Ahoy"))
+    heard = []
+    while not heard or heard[-1]["action"] != "comment.recorded":
+        line = got.readline()
+        assert line
+        if line.startswith(b"data: "):
+            heard.append(json.loads(line[6:]))
+    assert [entry["sequence"] for entry in heard] == list(range(4, 4 + len(heard)))
+    call("token", "revoke", "eye")
+    assert got.read().endswith(b"\n\n")
+    wire.close()
+    assert server.end()[0] == 0

@@ -3,7 +3,8 @@
 It answers two interfaces, as far as an agent needs them for one conversation, always as a stream:
 `POST …/v1/messages` (Anthropic) and `POST …/v1/responses` (OpenAI). The script is a function: it is
 given the answers of all tools so far, in order, and says what the model does next. A request
-without our tools is an agent's talk with itself, such as finding a title, and gets a word.
+without tools is an agent's talk with itself, such as finding a title, and gets a word. It is
+the agents' proxy too, which notes whom else they wanted to reach, and lets them reach nobody.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class Model:
         self.paths: list[str] = []
         self.heard: list[Heard] = []
         self.faults: list[str] = []
+        self.reached: list[str] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _door(self))
         self._server.daemon_threads = True
 
@@ -198,6 +200,11 @@ def _door(model: Model) -> type[BaseHTTPRequestHandler]:
             """Answer whatever else is asked with nothing."""
             model.paths.append(self.path)
             self._say(200, "application/json", b'{"data":[],"models":[]}')
+
+        def do_CONNECT(self) -> None:
+            """Note who was to be reached, and refuse."""
+            model.reached.append(self.path)
+            self._say(403, "text/plain", b"")
 
         def do_HEAD(self) -> None:
             """Answer as to a GET, without what it says."""

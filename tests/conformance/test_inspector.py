@@ -28,7 +28,7 @@ Inspect = Callable[..., Ran]
 
 
 @pytest.fixture
-def inspect(node: str, programs: Path, repository: Path, tmp_path: Path) -> Inspect:
+def inspect(node: str, programs: Path, repository: Path, tmp_path: Path) -> Iterator[Inspect]:
     """Give what inspects a server with some words, from inside a repository."""
     program = json.loads((programs / "@modelcontextprotocol/inspector/package.json").read_text())
     entry = programs / "@modelcontextprotocol/inspector" / program["bin"]["mcp-inspector"]
@@ -45,7 +45,9 @@ def inspect(node: str, programs: Path, repository: Path, tmp_path: Path) -> Insp
             timeout=60,
         )
 
-    return run
+    yield run
+    end = [sys.executable, "-m", "counterpoint", "down"]
+    subprocess.run(end, cwd=repository, env=environ, capture_output=True, check=False, timeout=60)
 
 
 @pytest.fixture(params=["legacy", "modern"])

@@ -236,10 +236,10 @@ def hear(client: Any, wire: Any, waiting: dict[int, str], most: int = 1000) -> d
 def test_nothing_a_real_server_answered_is_lost_when_it_is_killed(
     connect, wire, folder, assert_whole, is_long
 ):
-    """Three servers at work, one killed in each round with its answers on the way."""
+    """Three servers of one database at work, one killed in each round with its answers on the way."""
     chance = random.Random(SEED)  # noqa: S311 -- the same moments in every run
     names = ("ada", "bob", "cyd")
-    clients = {name: connect(folder, "--agent", name) for name in names}
+    clients = {name: connect(folder, "--in-process", "--agent", name) for name in names}
     for client in clients.values():
         client.call("brief")
     answered: dict[str, Any] = {}
@@ -252,7 +252,7 @@ def test_nothing_a_real_server_answered_is_lost_when_it_is_killed(
         clients[victim].kill()
         for name, client in clients.items():
             answered |= hear(client, wire, waiting[name])
-        clients[victim] = connect(folder, "--agent", victim)
+        clients[victim] = connect(folder, "--in-process", "--agent", victim)
         for tool, key, arguments in load(clients[victim], victim, number):
             unheard += key not in answered
             again = clients[victim].call(tool, idempotency_key=key, **arguments)

@@ -264,3 +264,15 @@ def test_what_is_not_there_is_said_in_json(live, method, path, status, error):
     if status == 405:
         assert got.headers["allow"]
     assert live.logged(1)[0].path in {"other", "/mcp", "/healthz"}
+
+
+@pytest.mark.parametrize("name", ["Authorization", "Mcp-Method"])
+def test_a_header_that_comes_twice_is_refused_at_the_door(live, name):
+    """A proxy could have looked at the other one."""
+    body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    twice = f"{name}: Bearer all\r\n{name}: ping\r\n"
+    head = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\n{twice}Content-Length: {len(body)}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", live.port), PATIENCE) as wire:
+        wire.sendall(head.encode() + body)
+        assert wire.makefile("rb").readline().startswith(b"HTTP/1.1 400")
+    assert live.secrets == []

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import socket
 
 import pytest
 from live_door import PATIENCE, rpc, running
+from starlette.responses import StreamingResponse
 
 from counterpoint.kernel.errors import StoreBusy, Unavailable
 from counterpoint.protocol.http.oauth import Issuer
@@ -130,6 +132,30 @@ def test_the_end_does_not_wait_for_a_call_that_lasts(small, monkeypatch):
         wire.close()
 
 
+def test_the_end_does_not_wait_for_a_stream_without_an_end(small, monkeypatch):
+    """Whoever follows comes back and goes on."""
+    monkeypatch.setattr("counterpoint.protocol.http.serving.GRACE", PATIENCE)
+
+    async def pieces():
+        yield b"begun"
+        await asyncio.Event().wait()
+
+    async def endless(_grant, _scope):
+        return StreamingResponse(pieces())
+
+    with running(small, endless=endless) as live:
+        wire = http.client.HTTPConnection("127.0.0.1", live.port, timeout=PATIENCE)
+        wire.request("GET", "/endless", headers={"Authorization": "Bearer reader"})
+        answer = wire.getresponse()
+        assert answer.read(5) == b"begun"
+        live.stop()
+        assert live.ended.wait(PATIENCE / 2)
+        with pytest.raises(http.client.HTTPException):
+            answer.read()
+        wire.close()
+        assert live.logged(1)[0].grant == "tok_reader"
+
+
 def cut_off(wire):
     """Read an answer that is none: a failure of the server counts as one."""
     if wire.getresponse().status >= 500:
@@ -144,3 +170,12 @@ def test_an_address_in_use_is_told_in_words():
     taken[0].close()
     with pytest.raises(Unavailable, match="cannot listen"):
         listen("name.invalid", 0)
+
+
+def test_answers_are_sent_at_once():
+    """Each connection says that it is TCP, or headers and body would wait for each other."""
+    (listening,) = listen("127.0.0.1", 0)
+    with listening, socket.create_connection(listening.getsockname(), PATIENCE):
+        heard, _ = listening.accept()
+        with heard:
+            assert heard.proto == socket.IPPROTO_TCP

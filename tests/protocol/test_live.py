@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 import threading
 from collections.abc import Awaitable, Callable
@@ -254,9 +256,10 @@ def test_a_slow_client_costs_a_fixed_amount(log: Log) -> None:
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("era", ["2026-07-28", "legacy"])
+@pytest.mark.parametrize("words", [("--in-process",), ()])
 @OLD_WORDS
 def test_another_agent_writes_and_the_update_comes_over_the_pipe(
-    workshop: Any, repository: Any, era: str
+    workshop: Any, repository: Any, era: str, words: tuple[str, ...]
 ) -> None:
     """The whole way: another process appends to the ledger, the subscriber of an item hears."""
     ada = workshop.agent("ada")
@@ -285,7 +288,7 @@ def test_another_agent_writes_and_the_update_comes_over_the_pipe(
     async def main() -> list[str]:
         server = StdioServerParameters(
             command=sys.executable,
-            args=["-m", "counterpoint", "mcp", "--in-process"],
+            args=["-m", "counterpoint", "mcp", *words],
             cwd=str(repository),
         )
         with anyio.fail_after(30):
@@ -293,4 +296,42 @@ def test_another_agent_writes_and_the_update_comes_over_the_pipe(
             async with Client(stdio_client(server), mode=era, **handler) as client:
                 return await story(client)
 
-    assert anyio.run(main) == [second, first]
+    try:
+        assert anyio.run(main) == [second, first]
+    finally:
+        end = [sys.executable, "-m", "counterpoint", "down"]
+        subprocess.run(end, cwd=repository, capture_output=True, timeout=20, check=not words)
+
+
+@pytest.mark.e2e
+def test_a_client_that_leaves_in_the_middle_of_a_stream_ends_the_server(
+    repository: Any,
+) -> None:
+    """Nobody is left to tell; the process goes at once and cleanly."""
+    envelope = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    filters = {"resourceSubscriptions": ["counterpoint://ledger"]}
+    ask = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "subscriptions/listen",
+        "params": {"_meta": envelope, "notifications": filters},
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-m", "counterpoint", "mcp", "--in-process"],
+        cwd=repository,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(json.dumps(ask).encode() + b"\n")
+    process.stdin.flush()
+    heard = json.loads(process.stdout.readline())
+    assert heard["method"] == "notifications/subscriptions/acknowledged"
+    assert heard["params"]["notifications"] == filters
+    process.stdin.close()
+    assert process.wait(20) == 0
+    process.stdout.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +28,9 @@ from counterpoint.storage.migrate import Migration
 from counterpoint.storage.postgres import forward
 from counterpoint.storage.postgres.address import is_address, masked
 from counterpoint.storage.postgres.dialect import fold, unfold
+from counterpoint.storage.postgres.lending import Lender
 from counterpoint.storage.postgres.store import PostgresStore, is_made
+from counterpoint.storage.postgres.turns import Turns
 from counterpoint.storage.sqlite import SqliteStore
 
 _CHARACTERS = st.text(st.sampled_from("\x00\x01\x02ab\uffff"), max_size=8)
@@ -62,6 +65,22 @@ def test_a_password_is_never_shown():
     assert masked("postgresql://ada@host/db") == "postgresql://ada@host/db"
     assert is_address("postgres://host/db")
     assert not is_address("postgresql/ledger.db")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://ada:ses/ame@host/db",
+        "postgresql://ada:ses%zzame@host/db",
+        "postgresql://h?ses",
+    ],
+)
+def test_an_address_that_cannot_be_read_is_refused_without_quoting_it(address):
+    """What is in it may be a piece of the password."""
+    with pytest.raises(InvalidInput) as refused:
+        PostgresStore(address)
+    assert "ses" not in refused.value.message
+    assert "ses" not in masked("postgresql://ada:ses/ame@host/db")
 
 
 @pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: noun.table)
@@ -279,6 +298,84 @@ def test_a_commit_that_dies_says_that_its_end_is_not_known(postgres_store, shell
     with pytest.raises(StoreUnreachable) as gone:
         interrupted()
     assert "idempotency key" in gone.value.hint
+
+
+def test_a_failed_statement_cannot_be_overlooked(postgres_store, task, save):
+    """A block that goes on after it has landed nothing, and hears so."""
+
+    def careless() -> None:
+        with postgres_store.writing("p") as writing:
+            save(writing, task(1))
+            writing.finish()
+            with contextlib.suppress(psycopg.Error):
+                writing._link.execute("SELECT nothing")
+
+    with pytest.raises(AssertionError, match="ROLLBACK"):
+        careless()
+    with postgres_store.reading("p") as reading:
+        assert not reading.exists(Item)
+
+
+def test_only_so_many_connections_are_lent(address):
+    """Who finds none waits its turn, and hears when it does not come."""
+    lender = Lender(address, most=1, patience=0.1)
+    with lender.lent("BEGIN"), pytest.raises(StoreBusy), lender.lent("BEGIN"):
+        pass
+    with lender.lent("BEGIN") as link:
+        assert link.execute("SELECT 1").fetchone() == (1,)
+    lender.close()
+
+
+def test_turns_come_in_the_order_they_were_asked_for():
+    """Whoever gives a turn up does not overtake the line; who waited too long leaves it."""
+    turns = Turns(1)
+    assert turns.take(0)
+    assert not turns.take(0.01)
+    order: list[int] = []
+
+    def stand(number: int) -> None:
+        assert turns.take(20)
+        order.append(number)
+        turns.give()
+
+    line = [threading.Thread(target=stand, args=(number,)) for number in range(5)]
+    for place, one in enumerate(line):
+        one.start()
+        while len(turns._line) <= place:
+            one.join(0.001)
+    turns.give()
+    for one in line:
+        one.join(20)
+    assert order == [0, 1, 2, 3, 4]
+
+
+def test_writers_of_one_store_get_alike_many_turns(postgres_store, task, save):
+    """Of eight that write without a pause none waits for the whole run."""
+    written = [0] * 8
+    over = threading.Event()
+
+    def write(number: int) -> None:
+        while not over.is_set():
+            with postgres_store.writing("p") as writing:
+                save(writing, task(number))
+            written[number] += 1
+            if sum(written) > 400:
+                over.set()
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join(50)
+    assert min(written) > 25
+
+
+def test_a_database_in_another_encoding_is_refused(databases):
+    """It could not hold every text."""
+    with psycopg.connect(databases.server.get_uri(), autocommit=True) as link:
+        link.execute("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
+    with pytest.raises(StoreCorrupt, match="UTF-8"):
+        PostgresStore(databases.server.get_uri("latin"))
 
 
 def test_those_who_wait_hear_of_entries_of_other_servers(address, postgres_store, entry):

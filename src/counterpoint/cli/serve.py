@@ -133,7 +133,7 @@ def _identity(meeting: Meeting) -> tuple[int, int] | None:
 def serve_command(db: str | None, ready_fd: int | None, turn_fd: int | None) -> None:
     """Serve the relays of a database until none was there for a while: what a relay starts."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    app = open_here(db=db)
+    app = open_here(db=str(Path(db).expanduser().resolve()) if db else None)
     # Where it was started is a working tree, which may go while the server stays.
     os.chdir("/")
     for name in catalogue.names():

@@ -1,4 +1,4 @@
-"""The server in the foreground: HTTP for callers over the network, and the socket for relays.
+"""The server in the foreground: HTTP for callers elsewhere, the socket for relays.
 
 Standard error gets one JSON object a line: `listening` with its addresses, `request` for each request,
 `log` for what the program has to say, `ended`. None of them has a token or an argument in it.
@@ -126,17 +126,20 @@ class Office:
 
     def told(self, grant: Grant, after: int, seconds: float) -> list[Told]:
         """Answer the entries above a sequence, waiting for the first; Forbidden without a token."""
-        if self.issuer is None and grant.id and not self._is_in_force(grant.id):
+        if not self._is_in_force(grant):
             raise Forbidden("this token is not in force any more")
         return [
             Told(sequence=entry.sequence, action=entry.action, text=dump_any(shape(entry)))
             for entry in self._core.feed.entries(after, _PAGE, seconds)
         ]
 
-    def _is_in_force(self, token: str) -> bool:
+    def _is_in_force(self, grant: Grant) -> bool:
+        """Whether a grant is what it was when its request came; an issuer's ends with its stream."""
+        if not grant.id:
+            return self.anyone() is not None
         now = self.app.clock.now()
-        known = self._core.tokens.list()
-        return any(one.id == token and access.is_in_force(one, now) for one in known)
+        mine = [one for one in self._core.tokens.list() if one.id == grant.id]
+        return not grant.id.startswith("tok_") or any(access.is_in_force(one, now) for one in mine)
 
     def troubles(self) -> list[str]:
         """Answer what keeps the server from being ready: a store that is silent, a disk that is full."""

@@ -21,7 +21,7 @@ from mcp.shared.exceptions import MCPError
 from typing_extensions import override
 
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import CounterpointError, UnknownTool
+from counterpoint.kernel.errors import CounterpointError, Unavailable, UnknownTool
 from counterpoint.protocol.listing import tools_listed
 from counterpoint.protocol.live import Live, connected
 from counterpoint.protocol.surface import Surface, silent
@@ -175,11 +175,16 @@ class _Answers(Generic[C]):
         except UnknownTool as unknown:
             raise _on_the_wire(unknown) from None
         reports = _Reports(context) if tool.parameters.progress else None
-        outcome = await self._workers.run(
-            lambda: self._surface.answer(
-                tool, self._caller(context), params.arguments or {}, reports or silent
+        try:
+            outcome = await self._workers.run(
+                lambda: self._surface.answer(
+                    tool, self._caller(context), params.arguments or {}, reports or silent
+                )
             )
-        )
+        except asyncio.CancelledError:
+            if reports:
+                reports.stop()
+            raise
         if reports:
             await reports.sent()
         return {
@@ -235,13 +240,23 @@ class _Reports:
         self._session = context.session
         self._loop = asyncio.get_running_loop()
         self._waiting: list[Future[None]] = []
+        self._is_over = False
 
     def __call__(self, done: float, total: float | None = None, message: str = "") -> None:
-        """Send a report; a client that does not read them gets fewer."""
+        """Send a report; a client that does not read them gets fewer.
+
+        Unavailable once nobody waits for the call: so a long tool learns that it can end.
+        """
+        if self._is_over:
+            raise Unavailable("nobody waits for this call any more", hint="Call again.")
         self._waiting = [one for one in self._waiting if not one.done()]
         if len(self._waiting) < _UNSENT:
             report = self._session.report_progress(done, total, message or None)
             self._waiting.append(asyncio.run_coroutine_threadsafe(report, self._loop))
+
+    def stop(self) -> None:
+        """Refuse every report from now on: the caller has cancelled, or is gone."""
+        self._is_over = True
 
     async def sent(self) -> None:
         """Wait until every report is on its way, for the answer must come after them."""

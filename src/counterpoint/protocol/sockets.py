@@ -175,7 +175,7 @@ class Sockets(Generic[C]):
 
     async def _answer(self, to: socket.socket, question: object) -> None:
         """Answer a question about the server itself."""
-        if question not in {"status", "stop"}:
+        if not isinstance(question, str) or question not in {"status", "stop"}:
             raise InvalidInput("a server is asked for its status, or to stop")
         status = {
             "pid": os.getpid(),

@@ -39,8 +39,11 @@ _GONE: Final = -32603
 class Relay:
     """One agent's connection, from its first line to its last."""
 
-    def __init__(self, lists: Lists, database: str, greeting: bytes) -> None:
-        """Begin with nothing heard."""
+    def __init__(
+        self, lists: Lists, database: str, greeting: bytes, *, source: int = 0, sink: int = 1
+    ) -> None:
+        """Begin with nothing heard; the client writes to the source and reads the sink."""
+        self._source, self._sink = source, sink
         self._lists = lists
         self._database = database
         self._greeting = greeting
@@ -68,6 +71,15 @@ class Relay:
         signal.set_wakeup_fd(self._bell, warn_on_full_buffer=False)
         if os.path.exists(self._database):
             self._connect()
+        try:
+            self._relay()
+        finally:
+            signal.set_wakeup_fd(-1)
+            if self._server is not None:
+                self._server.close()
+        return 0
+
+    def _relay(self) -> None:
         leave = 0.0
         with suppress(BrokenPipeError):
             while not self._was_told:
@@ -83,7 +95,6 @@ class Relay:
                 limits = [limit - now for limit in (self._deadline, leave) if limit]
                 self._turn(max(0.0, min(limits)) if limits else None)
             self._flush()
-        return 0
 
     def _is_done(self) -> bool:
         awaited = any(one["method"] != _ENDLESS for one in self._under_way.values())
@@ -95,9 +106,9 @@ class Relay:
         poll.register(self._wake, select.POLLIN)
         # Whoever does not take what there is for him is not listened to.
         if not self._is_over and len(self._to_server) < _HIGH_WATER:
-            poll.register(0, select.POLLIN)
+            poll.register(self._source, select.POLLIN)
         if self._to_client:
-            poll.register(1, select.POLLOUT)
+            poll.register(self._sink, select.POLLOUT)
         server = -1
         if self._server is not None:
             server = self._server.fileno()
@@ -109,17 +120,20 @@ class Relay:
         # What the client says now must not go to a server whose end is there to be read.
         if server in found and self._server is not None:
             self._exchange(self._server, found[server])
-        if 1 in found:
-            del self._to_client[: os.write(1, self._to_client[:_PIECE])]
-        if 0 in found:
+        if self._sink in found:
+            self._write()
+        if self._source in found:
             self._hear()
 
     def _flush(self) -> None:
         """Give the client what is still for it, for a moment."""
         poll = select.poll()
-        poll.register(1, select.POLLOUT)
+        poll.register(self._sink, select.POLLOUT)
         while self._to_client and poll.poll(50):
-            del self._to_client[: os.write(1, self._to_client[:_PIECE])]
+            self._write()
+
+    def _write(self) -> None:
+        del self._to_client[: os.write(self._sink, self._to_client[:_PIECE])]
 
     def _awake(self) -> None:
         """Take what threads and signals have left."""
@@ -139,7 +153,7 @@ class Relay:
 
     def _hear(self) -> None:
         try:
-            chunk = os.read(0, _CHUNK)
+            chunk = os.read(self._source, _CHUNK)
         except OSError:
             chunk = b""
         if not chunk:
@@ -238,12 +252,8 @@ class Relay:
             found: socket.socket | Refused = open_server(self._database, self._greeting)
         except Refused as refused:
             found = refused
-        except Exception as fault:  # noqa: BLE001 - whatever it is, the client must be told
-            found = Refused(
-                f"no server: {type(fault).__name__}: {fault}", "Run `counterpoint doctor`."
-            )
         self._arrived.append((attempt, found))
-        with suppress(BlockingIOError):
+        with suppress(OSError):
             os.write(self._bell, b"\0")
 
     def _begin(self, server: socket.socket) -> None:

@@ -90,12 +90,23 @@ def _greeted(prefix: str, greeting: bytes) -> socket.socket | None:
     except (FileNotFoundError, ConnectionError):
         to.close()
         return None
-    said = json.loads(answer)
-    if not said["ok"]:
+    refused = _refusal(answer)
+    if refused is not None:
         to.close()
-        raise Refused(said["error"]["message"], said["error"]["hint"])
+        raise refused
     to.setblocking(False)
     return to
+
+
+def _refusal(answer: bytes) -> Refused | None:
+    """Answer what a server says against a relay; None if it lets it in."""
+    try:
+        said = json.loads(answer)
+        if said["ok"]:
+            return None
+        return Refused(said["error"]["message"], said["error"]["hint"])
+    except (ValueError, KeyError, TypeError):
+        return Refused("what answers is no server of this product", "Run `counterpoint doctor`.")
 
 
 def _start(database: str, log: str, turn: int) -> None:

@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from counterpoint.surfaces.call import Call
+from counterpoint.surfaces.native import documents
+
 
 def read(agent: Any, uri: str) -> Any:
     """Answer the content of a resource."""
@@ -113,3 +116,24 @@ def test_a_prompt_refuses_what_it_does_not_take(ada: Any) -> None:
     for name, arguments in (("review", {}), ("review", {"itm": "x"}), ("nothing", {})):
         with pytest.raises(MCPError):
             said(ada, name, **arguments)
+
+
+def test_a_change_is_seen_in_the_item_and_in_all_that_hold_it(
+    ada: Any, plan: dict[str, str]
+) -> None:
+    """A watcher is told what to read again, in order, and where to go on."""
+    call = Call(core=ada.core, secret=b"")
+    position, changed = documents.watch(call, None, 0)
+    assert changed == []
+    assert documents.watch(call, position, 0) == (position, [])
+    ada.does("note", kind="comment", text="Ahoy", id=plan["Parser"])
+    after, changed = documents.watch(call, position, 0)
+    assert after > position
+    assert changed[:3] == [
+        "counterpoint://ledger",
+        f"counterpoint://ledger/{position + 1}",
+        "counterpoint://brief",
+    ]
+    assert {f"counterpoint://{kind}/{plan['Parser']}" for kind in ("item", "plan")} < set(changed)
+    assert f"counterpoint://phase/{plan['Build']}" in changed
+    assert documents.watch(call, after, 0) == (after, [])

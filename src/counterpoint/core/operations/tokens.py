@@ -1,4 +1,4 @@
-"""Tokens: made once, listed without their secret, revoked, and met again in a call."""
+"""Tokens: made once, listed without their secret, revoked, and met in a call."""
 
 from __future__ import annotations
 

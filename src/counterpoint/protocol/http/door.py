@@ -13,9 +13,10 @@ at the call; lists depend on the token and on nothing else, and say that they ar
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -100,6 +101,7 @@ class Door(Generic[C]):
     _limits: Limits = field(init=False)
     _rooms: dict[str, _Room[C]] = field(init=False, default_factory=dict[str, "_Room[C]"])
     _open: int = field(init=False, default=0)
+    _endless: set[asyncio.Task[Any]] = field(init=False, default_factory=set[asyncio.Task[Any]])
 
     def __post_init__(self) -> None:
         """Begin with full buckets."""
@@ -181,6 +183,7 @@ class Door(Generic[C]):
         outcome = visit.outcome or ("ok" if 0 < visit.status < 400 else "failed")  # noqa: PLR2004 -- the first status of a refusal
         if not visit.status:
             outcome = "cut"
+        grant: Grant | None = scope.get(GRANT)
         known = visit.rpc if visit.rpc in _METHODS else "other"
         self.metrics.tell(
             method=known if visit.rpc else scope["method"] if scope["method"] == "GET" else "none",
@@ -197,7 +200,7 @@ class Door(Generic[C]):
                 ms=round(seconds * 1000, 3),
                 rpc=known if visit.rpc else "",
                 tool=visit.tool,
-                grant=visit.grant,
+                grant=grant.id if grant else "",
             )
         )
 
@@ -223,7 +226,8 @@ class Door(Generic[C]):
             if scope["method"] not in {"GET", "HEAD"}:
                 raise _wrong_method("GET, HEAD")
             response = await page(scope, headers)
-            await response(scope, receive, send)
+            with self._lasting(scope["path"] in self.house.pages):
+                await response(scope, receive, send)
             return
         room = self._room(scope["path"])
         if room is None:
@@ -238,7 +242,7 @@ class Door(Generic[C]):
         headers = Headers(scope=scope)
         guards.check_once(headers)
         grant = await self._enter(scope, headers)
-        visit.grant = grant.id
+        scope[GRANT] = grant
         self._admit(grant, self._named(scope["path"]))
         body = await guards.read_body(headers, receive)
         message = guards.read_message(body)
@@ -249,10 +253,29 @@ class Door(Generic[C]):
         if grant.tools and message.get("method") == "subscriptions/listen":
             raise refuse(403, "forbidden", "this token is for certain tools only")
         streams = guards.asks_progress(message)
-        scope[GRANT], scope[WHY] = grant, refusal_of(grant, message)
+        scope[WHY] = refusal_of(grant, message)
         chosen = room.stream if streams else room.plain
         hearing = Hearing(send, visit, streams=streams)
-        await chosen.handle_request(scope, guards.replayed(body, receive), hearing)
+        with self._lasting(visit.rpc == "subscriptions/listen"):
+            await chosen.handle_request(scope, guards.replayed(body, receive), hearing)
+
+    @contextmanager
+    def _lasting(self, lasts: bool) -> Generator[None]:
+        """Know an answer that has no end, so that nobody waits for it."""
+        task = asyncio.current_task()
+        if not lasts or task is None:
+            yield
+            return
+        self._endless.add(task)
+        try:
+            yield
+        finally:
+            self._endless.discard(task)
+
+    def cut(self) -> None:
+        """Cut off the answers that have no end; a reader comes back with the last id it has."""
+        for task in self._endless:
+            task.cancel()
 
     async def _enter(self, scope: Scope, headers: Headers) -> Grant:
         """Answer the grant of a request; refused with a challenge if there is none."""
@@ -360,7 +383,7 @@ class Door(Generic[C]):
     async def _reader(self, scope: Scope, headers: Headers) -> Grant:
         """Answer the grant of someone who may look at pages: read, and no list of tools."""
         guards.check_once(headers)
-        grant = await self._enter(scope, headers)
+        scope[GRANT] = grant = await self._enter(scope, headers)
         if "read" not in grant.scopes or grant.tools:
             raise refuse(
                 403,

@@ -1,4 +1,4 @@
-"""What a token narrows inside the protocol: lists, and refusals in a surface's words."""
+"""What a token narrows inside: lists, and refusals in a surface's own words."""
 
 from __future__ import annotations
 

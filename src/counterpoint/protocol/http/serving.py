@@ -1,16 +1,18 @@
 """Listening for HTTP: sockets, connections, and an end that loses no answer.
 
-When it is told to end, the server (1) takes no new connection and closes the idle ones, (2) gives
-what is being answered a short time to be answered, (3) cancels the rest, which has not been
-answered and so does not count as done, (4) lets written answers leave. It installs no signal.
+When it is told to end, the server (1) takes no new connection and closes the idle ones, (2) cuts
+off streams that have no end, (3) gives what is being answered a short time to be answered, (4)
+cancels the rest, which has not been answered and so does not count as done, (5) lets written
+answers leave. It installs no signal.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import uvicorn
@@ -38,8 +40,7 @@ def listen(host: str, port: int) -> list[socket.socket]:
         for family, _, _, _, place in dict.fromkeys(places):
             # One free port for all addresses of the host.
             chosen = port or (found[0].getsockname()[1] if found else 0)
-            taken = (place[0], chosen)
-            found.append(socket.create_server(taken, family=family, backlog=BACKLOG))
+            found.append(_bound(family, (place[0], chosen)))
     except OSError as fault:
         for one in found:
             one.close()
@@ -48,6 +49,25 @@ def listen(host: str, port: int) -> list[socket.socket]:
             hint="Choose another address or port; port 0 takes any free one.",
         ) from None
     return found
+
+
+def _bound(family: int, place: tuple[str | int, int]) -> socket.socket:
+    """Answer a socket that listens; one that knows it speaks TCP.
+
+    For asyncio sends small packets at once only over connections that say so, and the two of an
+    answer, headers and body, would otherwise lie 40 ms apart.
+    """
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        made.bind(place)
+        made.listen(BACKLOG)
+    except OSError:
+        made.close()
+        raise
+    return made
 
 
 class _Wire(H11Protocol):
@@ -69,6 +89,7 @@ class Listener:
         self._gone = asyncio.Event()
         self._sockets = list(sockets)
         wire = type("_Wire", (_Wire,), {"gone": self._gone})
+        self._door = door
         self._server = uvicorn.Server(
             uvicorn.Config(
                 door,
@@ -103,7 +124,8 @@ class Listener:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(told.wait(), 1.0)
         finally:
-            await self._end()
+            with _unsaid():
+                await self._end()
 
     async def _end(self) -> None:
         state = self._server.server_state
@@ -111,6 +133,7 @@ class Listener:
             server.close()
         for connection in list(state.connections):
             connection.shutdown()
+        self._door.cut()
         if state.tasks:
             _, late = await asyncio.wait(set(state.tasks), timeout=GRACE)
             for task in late:
@@ -122,3 +145,18 @@ class Listener:
         if state.connections:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._gone.wait(), UNWIND)
+
+
+@contextmanager
+def _unsaid() -> Generator[None]:
+    """Keep the library from logging as faults what is cut off on purpose."""
+    logger = logging.getLogger("uvicorn.error")
+
+    def nothing(_record: logging.LogRecord) -> bool:
+        return False
+
+    logger.addFilter(nothing)
+    try:
+        yield
+    finally:
+        logger.removeFilter(nothing)

@@ -1,4 +1,4 @@
-"""What is told of a request: one line of the log, without a word that the caller chose."""
+"""What is told of a request: a line of the log, in no words of the caller's."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ class Visit:
 
     rpc: str = ""
     tool: str = ""
-    grant: str = ""
     outcome: str = ""
     status: int = 0
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 _SCHEMES = ("postgresql://", "postgres://")
-_IN_AUTHORITY = re.compile(r"^(\w+://[^/?#:@]*):[^/?#]*@")
+_IN_AUTHORITY = re.compile(r"^(\w+://[^/?#:@]*):.*@")
+"""Up to the last `@`, since somebody may not know that a password's `/` must be written `%2F`."""
 _IN_QUERY = re.compile(r"((?:^|[?&])[^=&]*pass[^=&]*=)[^&#]*", re.IGNORECASE)
 
 

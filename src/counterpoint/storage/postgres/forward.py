@@ -51,17 +51,16 @@ def is_made(link: Link) -> bool:
 
 
 def bring_forward(link: Link, where: str, known: tuple[Migration, ...]) -> None:
-    """Apply what is missing, whole or not at all; StoreNewer, StoreCorrupt."""
-    if _missing(link, where, known) == ():
+    """Apply what is missing inside the transaction that is open; StoreNewer, StoreCorrupt."""
+    if not _missing(link, where, known):
         return
-    with link.transaction():
-        link.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        missing = _missing(link, where, known)
-        if missing and missing[0].number == known[0].number:
-            _make_schema(link, where)
-        for migration in missing:
-            link.execute(migration.sql.encode())
-            link.execute("INSERT INTO migrations VALUES (%s, %s, %s)", _note(migration))
+    link.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+    missing = _missing(link, where, known)
+    if missing and missing[0].number == known[0].number:
+        _make_schema(link, where)
+    for migration in missing:
+        link.execute(migration.sql.encode())
+        link.execute("INSERT INTO migrations VALUES (%s, %s, %s)", _note(migration))
 
 
 def _note(migration: Migration) -> tuple[int, str, str]:

@@ -8,20 +8,23 @@ yet. (4) One that comes back broken, or inside a transaction that cannot be undo
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
-from counterpoint.kernel.errors import StoreBusy, StoreCorrupt
+from counterpoint.kernel.errors import InvalidInput, StoreBusy, StoreCorrupt
 from counterpoint.storage.postgres.address import masked
 from counterpoint.storage.postgres.dialect import Link, adapt
+from counterpoint.storage.postgres.turns import Turns
 
 SCHEMA = "counterpoint"
 _CONNECT_SECONDS = 10
+_SILENCE = 30
+"""Seconds of silence after which a network connection is asked whether it still is one."""
 _DURABLE = (
     "SELECT set_config('synchronous_commit', 'on', false)"
     " WHERE current_setting('synchronous_commit') = 'off'"
@@ -29,11 +32,16 @@ _DURABLE = (
 
 
 def connect(address: str, patience: float) -> Link:
-    """Answer a fresh connection; waits for locks no longer than so many seconds."""
+    """Answer a fresh connection; waits for locks no longer than so many seconds.
+
+    Raises InvalidInput, without a word of it, for an address that cannot be read.
+    """
+    _check(address)
     link = psycopg.connect(
         address,
         autocommit=True,
         connect_timeout=_CONNECT_SECONDS,
+        keepalives_idle=_SILENCE,
         application_name="counterpoint",
         row_factory=tuple_row,
     )
@@ -50,6 +58,20 @@ def connect(address: str, patience: float) -> Link:
     return link
 
 
+def _check(address: str) -> None:
+    try:
+        options = conninfo_to_dict(address)
+    except psycopg.ProgrammingError:
+        options = {"port": "unreadable"}
+    if not all(port.isdecimal() for port in str(options.get("port", "0")).split(",") if port):
+        # What libpq says of it would quote it, and perhaps a part of the password.
+        raise InvalidInput(
+            "the address of the database cannot be read",
+            hint="Write postgresql://user:password@host:port/database, with `/` and `@` in the"
+            " password as %2F and %40.",
+        ) from None
+
+
 class Lender:
     """Lends connections to one database."""
 
@@ -57,7 +79,7 @@ class Lender:
         """Prepare to lend; nothing is connected before it is needed."""
         self._address = address
         self._patience = patience
-        self._free = threading.BoundedSemaphore(most)
+        self._turns = Turns(most)
         self._idle: list[Link] = []
         self._closed = False
 
@@ -67,7 +89,7 @@ class Lender:
 
         Raises StoreBusy when none came free in time.
         """
-        if not self._free.acquire(timeout=self._patience):
+        if not self._turns.take(self._patience):
             raise StoreBusy(f"all connections to {masked(self._address)} are in use")
         try:
             link = self._begun(begin.encode())
@@ -76,7 +98,7 @@ class Lender:
             finally:
                 self._take_back(link)
         finally:
-            self._free.release()
+            self._turns.give()
 
     def close(self) -> None:
         """Close what is not lent; what is lent is closed when it comes back."""
@@ -90,11 +112,18 @@ class Lender:
             try:
                 link.execute(begin)
             except psycopg.OperationalError:
+                if not link.broken:
+                    self._take_back(link)
+                    raise
                 link.close()
             else:
                 return link
         link = connect(self._address, self._patience)
-        link.execute(begin)
+        try:
+            link.execute(begin)
+        except BaseException:
+            link.close()
+            raise
         return link
 
     def _take_back(self, link: Link) -> None:

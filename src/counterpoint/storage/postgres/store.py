@@ -1,11 +1,11 @@
 """The store on PostgreSQL: many servers write to one database, in turn.
 
-Rules: (1) a write first locks its project's row of `heads`: so sequences have no gap, and writers of
-one project queue at the server in the order they came, whichever machine they are on. (2) A write is
-answered when it is durable: `synchronous_commit` is never off. (3) A reading is REPEATABLE READ, READ
-ONLY: it sees one moment. (4) Connections of writers and of readers are lent from two shelves, so that
-a reading inside of a writing never waits for itself. (5) A server that went away is told as such and
-found again by the next call.
+Rules: (1) a write stands in the line of its project (an advisory lock), then locks the project's row
+of `heads`: so sequences have no gap, and writers take turns in the order they came, whichever machine
+they are on. (2) A write is answered when it is durable: `synchronous_commit` is never off. (3) A
+reading is REPEATABLE READ, READ ONLY: it sees one moment. (4) Connections of writers and of readers
+are lent from two shelves, so that a reading inside of a writing never waits for itself. (5) A server
+that went away is told as such and found again by the next call.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ import os
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
 from counterpoint.core.model.rows import noun_of
 from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Reading, Writing
-from counterpoint.kernel.errors import StoreUnreachable
+from counterpoint.kernel.errors import StoreBusy, StoreUnreachable
 from counterpoint.storage import statements
 from counterpoint.storage.faults import told_of_files
 from counterpoint.storage.migrate import Migration
@@ -28,10 +29,12 @@ from counterpoint.storage.move import move_project
 from counterpoint.storage.postgres import forward
 from counterpoint.storage.postgres.address import masked
 from counterpoint.storage.postgres.check import faults_of
+from counterpoint.storage.postgres.dialect import Link
 from counterpoint.storage.postgres.faults import told
 from counterpoint.storage.postgres.lending import Lender, connect
 from counterpoint.storage.postgres.listening import Listener
 from counterpoint.storage.postgres.transactions import PostgresReading, PostgresWriting
+from counterpoint.storage.postgres.turns import Turns
 from counterpoint.storage.sqlite import SqliteStore
 
 _PATIENCE: Final = 10.0
@@ -47,6 +50,15 @@ def open_postgres(address: str) -> PostgresStore:
     Raises StoreUnreachable, Unavailable, StoreNewer, StoreCorrupt, StoreReadOnly or StoreBusy.
     """
     return PostgresStore(address)
+
+
+def _begin(project: str) -> str:
+    """Answer what opens a transaction that stands in the server's line for a project.
+
+    Locks of rows are not given in the order in which they were asked for; such locks are.
+    """
+    number = int.from_bytes(sha256(project.encode()).digest()[:8], "big", signed=True)
+    return f"{_WRITE}; SELECT pg_advisory_xact_lock({number})"
 
 
 def is_made(address: str) -> bool:
@@ -79,14 +91,13 @@ class PostgresStore:
         self._readers = Lender(address, most=_READERS, patience=patience)
         self._listener = Listener(address, patience=patience)
         self._mine = threading.local()
-        with told(self._where):
-            link = connect(address, patience)
-            try:
-                forward.bring_forward(
-                    link, self._where, forward.packaged() if known is None else known
-                )
-            finally:
-                link.close()
+        self._patience = patience
+        self._turns: dict[str, Turns] = {}
+        try:
+            self._bring_forward(forward.packaged() if known is None else known)
+        except BaseException:
+            self.close()
+            raise
 
     @contextmanager
     def reading(self, project: str) -> Generator[Reading]:
@@ -104,26 +115,42 @@ class PostgresStore:
             raise AssertionError("this thread is already writing to the store")
         self._mine.writes = True
         try:
-            with told(self._where), self._writers.lent(_WRITE) as link:
+            with (
+                told(self._where),
+                self._turn(project),
+                self._writers.lent(_begin(project)) as link,
+            ):
                 writing = PostgresWriting(link, project)
                 yield writing
                 writing.finish()
-                with self._committing():
-                    link.execute(b"COMMIT")
+                self._commit(link)
         finally:
             self._mine.writes = False
 
     @contextmanager
-    def _committing(self) -> Generator[None]:
-        """Say what a caller must know when the server goes away while it commits."""
+    def _turn(self, project: str) -> Generator[None]:
+        """Let one thread of this process at a project: more would only crowd at its lock."""
+        turns = self._turns.setdefault(project, Turns(1))
+        if not turns.take(self._patience):
+            raise StoreBusy(f"no turn came to write to {project!r} in {self._where}")
+        try:
+            yield
+        finally:
+            turns.give()
+
+    def _commit(self, link: Link) -> None:
+        """Make a transaction durable; say what a caller must know if the server goes away now."""
         try:
             with told(self._where):
-                yield
+                ended = link.execute(b"COMMIT").statusmessage
         except StoreUnreachable as fault:
             raise StoreUnreachable(
                 f"{fault.message}; it may have kept the write or not",
                 hint="Repeat the call with the same idempotency key; without one, look first.",
             ) from fault
+        if ended != "COMMIT":
+            # What failed in it was not told on: PostgreSQL then undoes all, and is content.
+            raise AssertionError(f"the transaction ended with {ended}")
 
     def projects(self) -> list[Project]:
         """Answer every project of the database, by id."""
@@ -170,6 +197,11 @@ class PostgresStore:
         self._listener.close()
         self._readers.close()
         self._writers.close()
+
+    def _bring_forward(self, known: tuple[Migration, ...]) -> None:
+        with told(self._where), self._writers.lent(_WRITE) as link:
+            forward.bring_forward(link, self._where, known)
+            link.execute(b"COMMIT")
 
     def _copy(self, file: Path) -> None:
         copied = SqliteStore(file)

@@ -1,0 +1,244 @@
+"""The one server of a database: what it joins, when it leaves, and the command that ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from counterpoint.app import open_app
+from counterpoint.cli import doctor, serve
+from counterpoint.cli.serve import Hall, attending, end_server
+from counterpoint.core.model.actors import Actor
+from counterpoint.kernel.errors import CounterpointError, InvalidInput, StoreBusy, Unavailable
+from counterpoint.protocol import meeting as meeting_module
+from counterpoint.protocol.meeting import find_meeting
+from counterpoint.protocol.server import Caller
+from counterpoint.protocol.sockets import Greeting
+from counterpoint.protocol.workers import Workers
+
+PATIENCE = 20.0
+
+
+def greeting(folder: Path, *, environ: dict[str, str] | None = None, **flags: str) -> Greeting:
+    """Make what a relay says first."""
+    return Greeting(flags=flags, environ=environ or {}, folder=str(folder), version="0")
+
+
+async def soon(event: asyncio.Event) -> None:
+    """Wait until an event is set."""
+    await asyncio.wait_for(event.wait(), PATIENCE)
+
+
+async def sit(folder: Path) -> asyncio.StreamWriter:
+    """Connect to the server of a folder as a relay does."""
+    path = find_meeting(folder / ".counterpoint" / "ledger.db").socket
+    reader, writer = await asyncio.open_unix_connection(str(path))
+    said = {"counterpoint": 1, "version": "0", "flags": {}, "environ": {}, "folder": str(folder)}
+    writer.write(json.dumps(said).encode() + b"\n")
+    assert json.loads(await asyncio.wait_for(reader.readline(), PATIENCE))["ok"]
+    return writer
+
+
+def test_each_connection_is_its_own_agent_over_one_store(app, ledger):
+    """Flags and variables are those of the connection; store and key are shared."""
+    hall = Hall(host=app)
+    one = hall.admit(greeting(ledger, agent="ada", session="ses_" + "7" * 26, item="harbour-3"))
+    other = hall.admit(
+        greeting(
+            ledger, environ={"COUNTERPOINT_PROFILE": "judge", "COUNTERPOINT_LEASE_SECONDS": "5"}
+        )
+    )
+    ada = one.call_for(Caller(client="claude"))
+    judge = other.call_for(Caller(client="codex"))
+    assert ada.core.caller.actor == Actor(kind="agent", name="ada", session="ses_" + "7" * 26)
+    assert (ada.core.caller.client, ada.core.caller.item) == ("claude", "harbour-3")
+    assert (judge.core.caller.actor.name, judge.core.caller.actor.profile) == ("codex", "judge")
+    assert ada.core._desk.outside.store is judge.core._desk.outside.store is app.store
+    assert (ada.core._desk.outside.lease_seconds, judge.core._desk.outside.lease_seconds) == (
+        1800,
+        5,
+    )
+    assert ada.secret == judge.secret
+
+
+def test_evidence_is_measured_in_the_tree_of_the_connection(app, ledger, tmp_path):
+    """A linked worktree shares the ledger, and keeps its own tree and its own secrets."""
+    words = ["git", "worktree", "add", "-q", str(tmp_path / "linked")]
+    subprocess.run(words, cwd=ledger, check=True, capture_output=True)
+    (tmp_path / "linked" / ".env").write_text("API_TOKEN=swordfish-swordfish\n")
+    here = Hall(host=app).admit(greeting(ledger)).call_for(Caller())
+    there = Hall(host=app).admit(greeting(tmp_path / "linked")).call_for(Caller())
+    assert there.core.caller.root == tmp_path / "linked"
+    assert here.core.caller.root == ledger
+    assert "swordfish-swordfish" in there.core._desk.outside.secrets
+    assert "swordfish-swordfish" not in here.core._desk.outside.secrets
+
+
+def test_another_database_and_a_wrong_setting_are_refused(app, ledger, tmp_path):
+    """The relay is told before anything is served."""
+    hall = Hall(host=app)
+    with pytest.raises(InvalidInput, match="not of"):
+        hall.admit(greeting(tmp_path))
+    with pytest.raises(InvalidInput, match="LEASE"):
+        hall.admit(greeting(ledger, environ={"COUNTERPOINT_LEASE_SECONDS": "x"}))
+    with pytest.raises(CounterpointError, match="surface"):
+        hall.admit(greeting(ledger, surface="none"))
+
+
+def test_a_server_leaves_when_nobody_came_and_when_nobody_is_left(app, ledger, monkeypatch):
+    """The first client has longer; as long as one is there it stays."""
+    monkeypatch.setattr(serve, "FIRST", 0.05)
+
+    async def nobody() -> None:
+        async with attending(app, workers=Workers(1), idle=0) as sockets:
+            await soon(sockets.over)
+
+    async def somebody() -> None:
+        monkeypatch.setattr(serve, "FIRST", PATIENCE)
+        async with attending(app, workers=Workers(1), idle=0) as sockets:
+            one = await sit(ledger)
+            assert not sockets.over.is_set()
+            one.close()
+            await soon(sockets.over)
+
+    asyncio.run(nobody())
+    asyncio.run(somebody())
+    assert find_meeting(app.database).known() is None
+
+
+def test_there_are_never_two_servers(app, ledger, monkeypatch):
+    """The second one waits a moment, is refused, and takes nothing away from the first."""
+    monkeypatch.setattr(meeting_module, "PATIENCE", 0.05)
+
+    async def both() -> None:
+        async with attending(app, workers=Workers(1)):
+            with pytest.raises(StoreBusy):
+                async with attending(open_app(ledger, {}), workers=Workers(1)):
+                    pass
+            (await sit(ledger)).close()
+
+    asyncio.run(both())
+
+
+def test_a_server_whose_folder_is_gone_leaves_and_touches_no_other(app, ledger, monkeypatch):
+    """What lies at its place then is somebody else's."""
+    monkeypatch.setattr(serve, "GLANCE", 0.02)
+    meeting = find_meeting(app.database)
+
+    async def lose() -> None:
+        async with attending(app, workers=Workers(1)) as sockets:
+            (ledger / ".counterpoint").rename(ledger / "elsewhere")
+            (ledger / ".counterpoint").mkdir()
+            meeting.file("json").write_text("another one's")
+            await soon(sockets.over)
+
+    asyncio.run(lose())
+    assert meeting.file("json").read_text() == "another one's"
+
+
+def test_what_a_dead_server_left_is_replaced(app, ledger):
+    """A socket nobody listens to does not stop the next one."""
+    meeting = find_meeting(app.database)
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(meeting.socket))
+    meeting.file("json").write_text("{}")
+
+    async def live() -> None:
+        async with attending(app, workers=Workers(1)):
+            (await sit(ledger)).close()
+
+    asyncio.run(live())
+
+
+@pytest.mark.e2e
+def test_the_command_serves_until_it_is_told_to_leave(start, call, ledger, monkeypatch):
+    """One byte on the pipe of whoever started it; `down` ends it and waits for its end."""
+    monkeypatch.setenv("COUNTERPOINT_IDLE_MINUTES", "5")
+    ready, listens = os.pipe()
+    server = start("serve", "--ready-fd", str(listens), pass_fds=[listens])
+    os.close(listens)
+    assert os.read(ready, 10) == b"+"
+    os.close(ready)
+    checks = {one["name"]: one for one in call("doctor", "--json").json["checks"]}
+    assert checks["running"]["found"].startswith(f"server {server.pid}, version")
+    assert call("down").out == f"Ended the server {server.pid}.\n"
+    assert server.wait(PATIENCE) == 0
+    assert server.stderr.read() == b""
+    assert call("down", "--json").json == {"ended": None}
+    assert call("down").out == "No server runs.\n"
+
+
+def test_down_tells_what_it_ended(call, ledger):
+    """The command line of the server, in this process, ended by the command for it."""
+    meeting = find_meeting(ledger / ".counterpoint" / "ledger.db")
+    ready, listens = os.pipe()
+    ended: list[object] = []
+
+    def end() -> None:
+        assert os.read(ready, 1) == b"+"
+        ended.append(end_server(meeting.database))
+
+    ending = threading.Thread(target=end)
+    ending.start()
+    assert call("serve", "--db", ".counterpoint/ledger.db", "--ready-fd", str(listens)).code == 0
+    ending.join()
+    os.close(ready)
+    assert ended[0]["pid"] == os.getpid()
+
+
+def test_a_server_of_another_version_is_pointed_out(call, ledger, monkeypatch):
+    """The doctor says how the next one becomes this version's."""
+    monkeypatch.setattr(doctor, "__version__", "99.0")
+
+    async def look() -> None:
+        async with attending(open_app(ledger, {}), workers=Workers(1)):
+            found = await asyncio.to_thread(doctor._running, open_app(ledger, {}))
+            assert (found.verdict, "counterpoint down" in found.advice) == ("warn", True)
+
+    asyncio.run(look())
+
+
+@pytest.mark.e2e
+def test_a_server_whose_starter_is_gone_serves_all_the_same(start, ledger):
+    """Nobody reads the byte; the lock it was given is free when it listens."""
+    meeting = find_meeting(ledger / ".counterpoint" / "ledger.db")
+    ready, listens = os.pipe()
+    os.close(ready)
+    turn = os.open(meeting.file("starting"), os.O_RDWR | os.O_CREAT)
+    words = ("--ready-fd", str(listens), "--turn-fd", str(turn))
+    server = start("serve", *words, pass_fds=[listens, turn])
+    os.close(listens)
+    os.close(turn)
+    waiting = threading.Event()
+    while meeting.ask("status") is None:
+        assert not waiting.wait(0.01)
+        assert server.poll() is None
+    assert end_server(meeting.database)["pid"] == server.pid
+
+
+def test_a_server_that_does_not_leave_is_named(ledger, monkeypatch):
+    """The process is told, for the command ends none by force."""
+    monkeypatch.setattr(meeting_module, "PATIENCE", 0.2)
+    meeting = find_meeting(ledger / ".counterpoint" / "ledger.db")
+    listener = meeting.listen()
+    listener.setblocking(True)
+
+    def answer() -> None:
+        to, _ = listener.accept()
+        to.recv(1000)
+        to.sendall(b'{"ok":true,"pid":77,"version":"0","clients":0}\n')
+        to.close()
+
+    answering = threading.Thread(target=answer)
+    answering.start()
+    with meeting.turn("lock"), pytest.raises(Unavailable, match="77"):
+        end_server(meeting.database)
+    answering.join()
+    listener.close()

@@ -1,0 +1,378 @@
+"""The server's end of the socket: who is let in, what is asked, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from counterpoint.kernel.errors import InvalidInput, StoreBusy, Unavailable
+from counterpoint.protocol import meeting as meeting_module
+from counterpoint.protocol import sockets as sockets_module
+from counterpoint.protocol.meeting import Meeting, find_meeting
+from counterpoint.protocol.sockets import Greeting, Seat, Sockets
+from counterpoint.protocol.workers import Workers
+
+PATIENCE = 20.0
+GREETING = {"counterpoint": 1, "version": "0", "flags": {}, "environ": {}, "folder": "/"}
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    },
+}
+
+
+class Guest:
+    """One connection to the socket that writes lines and reads them."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Take the two ends."""
+        self.reader, self.writer = reader, writer
+
+    async def say(self, *messages: Any) -> None:
+        """Send messages; text goes as it is."""
+        for one in messages:
+            line = one if isinstance(one, bytes) else json.dumps(one).encode() + b"\n"
+            self.writer.write(line)
+        await self.writer.drain()
+
+    async def hear(self) -> dict[str, Any]:
+        """Answer the next message."""
+        return json.loads(await asyncio.wait_for(self.reader.readline(), PATIENCE))
+
+    async def at_end(self) -> bool:
+        """Wait for the end, and tell whether nothing came before it."""
+        return await asyncio.wait_for(self.reader.read(), PATIENCE) == b""
+
+
+class House:
+    """A listening socket with the small surface behind it."""
+
+    def __init__(self, meeting: Meeting, small: ModuleType) -> None:
+        """Open nothing yet."""
+        self.meeting, self.small = meeting, small
+        self.greeted: list[Greeting] = []
+        self.refusal: Exception | None = None
+        self.guests: list[Guest] = []
+
+    def admit(self, greeting: Greeting) -> Seat[Any]:
+        """Let everybody in, or nobody."""
+        self.greeted.append(greeting)
+        if self.refusal is not None:
+            raise self.refusal
+        return Seat(
+            surface=self.small.build(), call_for=lambda caller: self.small.Call(caller=caller)
+        )
+
+    @asynccontextmanager
+    async def open(self):
+        """Accept during the block."""
+        sockets = Sockets(self.meeting.listen(), self.admit, workers=Workers(4), started_at="now")
+        sockets.start()
+        try:
+            yield sockets
+        finally:
+            for guest in self.guests:
+                guest.writer.close()
+            await sockets.close()
+
+    async def guest(self) -> Guest:
+        """Connect."""
+        made = Guest(*await asyncio.open_unix_connection(str(self.meeting.socket)))
+        self.guests.append(made)
+        return made
+
+    async def seated(self) -> Guest:
+        """Connect and shake hands, as relays do."""
+        guest = await self.guest()
+        await guest.say(GREETING, HELLO)
+        assert (await guest.hear())["ok"] is True
+        assert (await guest.hear())["result"]["protocolVersion"] == "2025-06-18"
+        return guest
+
+
+@pytest.fixture
+def house(tmp_path, small) -> House:
+    """Give a house that is still closed."""
+    return House(find_meeting(tmp_path / "x.db"), small)
+
+
+def living(house: House, course: Callable[[Sockets[Any]], Awaitable[None]]) -> None:
+    """Run a course of events in an open house."""
+
+    async def run() -> None:
+        async with house.open() as sockets:
+            await course(sockets)
+
+    asyncio.run(run())
+
+
+def test_a_guest_is_greeted_seated_and_counted(house):
+    """The flags and variables arrive; when the guest leaves it is counted no more."""
+
+    async def course(sockets):
+        guest = await house.seated()
+        assert sockets.clients == 1
+        assert house.greeted == [Greeting(flags={}, environ={}, folder="/", version="0")]
+        guest.writer.close()
+        while sockets.clients:
+            sockets.changed.clear()
+            await asyncio.wait_for(sockets.changed.wait(), PATIENCE)
+
+    living(house, course)
+
+
+def test_guests_are_served_at_once_over_one_pool(house):
+    """Each gets its own answers, however many there are."""
+
+    async def course(sockets):
+        guests = [await house.seated() for _ in range(5)]
+        assert sockets.clients == 5
+        for number, guest in enumerate(guests):
+            await guest.say({"jsonrpc": "2.0", "id": number, "method": "tools/list"})
+        for number, guest in enumerate(guests):
+            assert (await guest.hear())["id"] == number
+
+    living(house, course)
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ({**GREETING, "counterpoint": 2}, "version 1"),
+        (b"GET / HTTP/1.1\r\n", "version 1"),
+        (b"[]\n", "version 1"),
+        ({**GREETING, "flags": None}, "flags"),
+        ({**GREETING, "environ": {"A": 1}}, "flags"),
+        ({"counterpoint": 1, "ask": "nonsense"}, "status"),
+        ({"counterpoint": 1, "ask": []}, "status"),
+    ],
+)
+def test_another_conversation_is_refused_in_words(house, line, word):
+    """The answer names what is spoken here; then the connection ends, and the server lives."""
+
+    async def course(_sockets):
+        guest = await house.guest()
+        await guest.say(line)
+        said = await guest.hear()
+        assert said["ok"] is False
+        assert word in said["error"]["message"]
+        assert said["error"]["hint"]
+        assert await guest.at_end()
+        assert await house.seated()
+
+    living(house, course)
+
+
+def test_who_is_not_admitted_is_told_why(house):
+    """The refusal of the product goes to the relay as it is."""
+    house.refusal = InvalidInput("not here", hint="Go there.")
+
+    async def course(sockets):
+        guest = await house.guest()
+        await guest.say(GREETING)
+        error = (await guest.hear())["error"]
+        assert error == {"code": "invalid_input", "message": "not here", "hint": "Go there."}
+        assert sockets.clients == 0
+
+    living(house, course)
+
+
+def test_a_fault_inside_is_told_without_its_inside(house, caplog):
+    """It is logged; the words to the relay leak nothing."""
+    house.refusal = RuntimeError("the inside")
+
+    async def course(_sockets):
+        guest = await house.guest()
+        await guest.say(GREETING)
+        assert "inside server" not in json.dumps(await guest.hear())
+
+    living(house, course)
+    assert "the inside" in caplog.text
+
+
+def test_somebody_of_another_user_is_not_let_in(house, monkeypatch):
+    """The system says who is at the other end; nothing that it sends is read."""
+    mine = os.getuid()
+    monkeypatch.setattr(sockets_module.os, "getuid", lambda: mine + 1)
+
+    async def course(_sockets):
+        guest = await house.guest()
+        assert (await guest.hear())["error"]["code"] == "forbidden"
+        assert house.greeted == []
+
+    living(house, course)
+
+
+def test_a_guest_that_says_nothing_is_let_go(house, monkeypatch):
+    """So is one that leaves at once, and one that never ends its first line."""
+    monkeypatch.setattr(sockets_module, "PATIENCE", 0.05)
+    monkeypatch.setattr(sockets_module, "GREETING", 1000)
+
+    async def course(sockets):
+        silent = await house.guest()
+        assert await silent.at_end()
+        (await house.guest()).writer.close()
+        endless = await house.guest()
+        await endless.say(b"x" * 100_000)
+        assert "at most" in (await endless.hear())["error"]["message"]
+        assert sockets.clients == 0
+
+    living(house, course)
+
+
+def test_the_status_is_told_and_a_stop_is_heard(house):
+    """The one who asks for the end is held until it is there."""
+
+    async def course(sockets):
+        await house.seated()
+        asking = await house.guest()
+        await asking.say({"counterpoint": 1, "ask": "status"})
+        said = await asking.hear()
+        assert (said["pid"], said["clients"], said["started_at"]) == (os.getpid(), 1, "now")
+        assert not sockets.over.is_set()
+        telling = await house.guest()
+        await telling.say({"counterpoint": 1, "ask": "stop"})
+        assert (await telling.hear())["ok"]
+        await asyncio.wait_for(sockets.over.wait(), PATIENCE)
+
+    living(house, course)
+
+
+def test_what_is_under_way_is_answered_before_the_end_if_it_is_quick(house):
+    """Closing waits a moment; what came in before is answered, and the end follows."""
+
+    async def course(sockets):
+        guest = await house.seated()
+        await guest.say({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+        heard = await guest.hear()
+        assert await sockets.close()
+        assert heard["id"] == 1
+        assert await guest.at_end()
+
+    living(house, course)
+
+
+def test_who_does_not_read_is_let_go(house, monkeypatch):
+    """Others are served meanwhile, and what waited is forgotten."""
+    monkeypatch.setattr(sockets_module, "UNREAD", 50_000)
+
+    async def course(sockets):
+        silent, other = await house.seated(), await house.seated()
+        silent.reader._transport.pause_reading()
+        asked = [{"jsonrpc": "2.0", "id": n, "method": "tools/list"} for n in range(20_000)]
+        with pytest.raises(ConnectionError):
+            await silent.say(*asked)
+        await other.say({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+        assert (await other.hear())["id"] == 1
+        assert sockets.clients == 1
+
+    living(house, course)
+
+
+def test_one_turn_is_held_by_one(tmp_path, monkeypatch):
+    """Another waits a moment for it, and is then told who has it."""
+    monkeypatch.setattr(meeting_module, "PATIENCE", 0.05)
+    meeting = find_meeting(tmp_path / "x.db")
+    with (
+        meeting.turn("lock"),
+        pytest.raises(StoreBusy, match="another server"),
+        meeting.turn("lock"),
+    ):
+        pass
+    with meeting.turn("lock"):
+        pass
+
+
+def test_a_turn_that_is_given_back_in_time_is_had(tmp_path):
+    """Whoever waits goes on when the other one leaves."""
+    meeting = find_meeting(tmp_path / "x.db")
+    had = threading.Event()
+
+    def wait() -> None:
+        with meeting.turn("lock"):
+            had.set()
+
+    with meeting.turn("lock"):
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        assert not had.wait(0.05)
+    assert had.wait(PATIENCE)
+    waiting.join()
+
+
+def test_a_long_path_has_its_socket_elsewhere(tmp_path, monkeypatch):
+    """Systems take about a hundred bytes; the rest stays beside the database."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    deep = tmp_path / ("d" * 120)
+    deep.mkdir()
+    meeting = find_meeting(deep / "x.db")
+    if len(str(tmp_path)) < 50:
+        assert meeting.socket.parent == tmp_path / "counterpoint"
+    assert len(os.fsencode(meeting.socket)) <= meeting_module.LONGEST_PATH
+    listener = meeting.listen()
+    listener.close()
+    assert meeting.file("json").parent == deep
+    meeting.clear()
+    assert not meeting.socket.exists()
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", "[]", "{}", '{"socket": "/x"}'])
+def test_a_file_that_says_nothing_names_no_server(tmp_path, text):
+    """Neither does one that is not there."""
+    meeting = find_meeting(tmp_path / "x.db")
+    assert meeting.known() is None
+    meeting.file("json").write_text(text)
+    assert meeting.ask("status") is None
+
+
+def test_a_server_that_does_not_answer_is_told_apart_from_none(tmp_path, monkeypatch):
+    """It listens and says nothing: one does not wait for ever."""
+    monkeypatch.setattr(meeting_module, "PATIENCE", 0.05)
+    meeting = find_meeting(tmp_path / "x.db")
+    listener = meeting.listen()
+    with pytest.raises(Unavailable, match="does not answer"):
+        meeting.ask("status")
+    listener.close()
+    assert meeting.ask("status") is None
+
+
+def test_the_files_are_for_their_owner_only(tmp_path):
+    """The socket and what names it have mode 0600."""
+    meeting = find_meeting(tmp_path / "x.db")
+    listener = meeting.listen()
+    for path in (meeting.socket, meeting.file("json")):
+        assert path.stat().st_mode & 0o777 == 0o600
+    assert meeting.known()["pid"] == os.getpid()
+    assert isinstance(listener, socket.socket)
+    listener.close()
+    assert isinstance(meeting.database, Path)
+
+
+def test_the_folder_of_its_own_must_be_the_users(tmp_path, monkeypatch):
+    """A database whose folder cannot be written meets there, or is refused."""
+    monkeypatch.setattr(meeting_module.os, "access", lambda path, mode: False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert find_meeting(tmp_path / "deep" / "x.db").prefix.parent == tmp_path / "counterpoint"
+    (tmp_path / "counterpoint").rmdir()
+    (tmp_path / "counterpoint").symlink_to("/")
+    with pytest.raises(Unavailable, match="somebody else"):
+        find_meeting(tmp_path / "x.db")
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    found = find_meeting(tmp_path / "x.db").prefix.parent
+    assert found == tmp_path / f"counterpoint-{os.getuid()}"

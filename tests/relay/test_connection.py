@@ -1,0 +1,496 @@
+"""One relay between a client and a server that both follow a script."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import counterpoint
+from counterpoint.relay import connection, server, start
+from counterpoint.relay.connection import Relay
+from counterpoint.relay.lists import Lists
+from counterpoint.relay.place import Refused, find_prefix
+
+HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "t", "version": "1"},
+}
+ENVELOPE = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+PATIENCE = 20.0
+
+
+class Peer:
+    """The other end of a wire: lines out, messages in."""
+
+    def __init__(self, reads: Any, writes: Any) -> None:
+        """Take two files."""
+        self._reads, self._writes = reads, writes
+
+    def say(self, *messages: Any) -> None:
+        """Send messages; bytes go as they are."""
+        for one in messages:
+            self._writes.write(one if isinstance(one, bytes) else json.dumps(one).encode() + b"\n")
+        self._writes.flush()
+
+    def hear(self) -> dict[str, Any]:
+        """Answer the next message."""
+        return json.loads(self._reads.readline())
+
+    def ask(self, number: Any, method: str, **params: Any) -> None:
+        """Send a request."""
+        self.say({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+
+    def answer(self, request: dict[str, Any], **result: Any) -> None:
+        """Answer a request as the server writes answers."""
+        body = {"jsonrpc": "2.0", "id": request["id"], "result": result}
+        self.say(json.dumps(body, separators=(",", ":")).encode() + b"\n")
+
+    def leave(self) -> None:
+        """Say nothing more."""
+        with suppress(BrokenPipeError):
+            self._writes.close()
+
+    def close(self) -> None:
+        """Be gone."""
+        self.leave()
+        self._reads.close()
+
+
+class Scene:
+    """A database with a scripted server, and a relay that is run in this thread."""
+
+    def __init__(self, folder: Path) -> None:
+        """Make the database and the meeting point, and no server yet."""
+        self.database = folder / "x.db"
+        self.database.touch()
+        self.prefix = find_prefix(str(self.database))
+        self.listener: socket.socket | None = None
+        self.faults: list[BaseException] = []
+        self.greeted: list[dict[str, Any]] = []
+        self.peers: list[Peer] = []
+
+    def listen(self, protocol: int = 1) -> None:
+        """Make a server known."""
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(f"{self.prefix}.sock")
+        self.listener.listen()
+        known = {"protocol": protocol, "version": "9.9", "socket": f"{self.prefix}.sock"}
+        Path(f"{self.prefix}.json").write_text(json.dumps(known))
+
+    def close(self) -> None:
+        """Let nobody in any more, and close what is open."""
+        for peer in self.peers:
+            peer.close()
+        if self.listener is not None:
+            self.listener.close()
+            Path(f"{self.prefix}.sock").unlink()
+
+    def accept(self, *, answer: bytes = b'{"ok":true}\n') -> Peer:
+        """Let a relay in, or answer its greeting otherwise."""
+        assert self.listener is not None
+        to, _ = self.listener.accept()
+        peer = Peer(to.makefile("rb"), to.makefile("wb"))
+        to.close()
+        self.peers.append(peer)
+        self.greeted.append(peer.hear())
+        peer.say(answer)
+        return peer
+
+    def play(self, course: Callable[[Peer], None]) -> int:
+        """Run a relay while a client follows its course; answer the relay's exit code."""
+        listing = Path(counterpoint.__file__).with_name("listings") / "native.json"
+        source, to_relay = os.pipe()
+        from_relay, sink = os.pipe()
+        client = Peer(os.fdopen(from_relay, "rb"), os.fdopen(to_relay, "wb"))
+        self.peers.append(client)
+
+        def follow() -> None:
+            try:
+                course(client)
+            except (AssertionError, OSError, ValueError, KeyError, TypeError) as fault:
+                self.faults.append(fault)
+            finally:
+                client.leave()
+
+        lists = Lists(json.loads(listing.read_text("utf-8")))
+        relay = Relay(lists, str(self.database), b'{"hi":1}\n', source=source, sink=sink)
+        following = threading.Thread(target=follow)
+        following.start()
+        code = relay.run()
+        os.close(sink)
+        following.join(PATIENCE)
+        for descriptor in (source, relay._wake, relay._bell):
+            os.close(descriptor)
+        if self.faults:
+            raise self.faults[0]
+        return code
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    """Give a scene, and the signals back afterwards."""
+    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    made = Scene(tmp_path)
+    yield made
+    made.close()
+    signal.set_wakeup_fd(-1)
+    for number, action in kept.items():
+        signal.signal(number, action)
+
+
+def shake(client: Peer) -> None:
+    """Shake hands as a client of the era before 2026."""
+    client.ask(1, "initialize", **HELLO)
+    assert client.hear()["result"]["protocolVersion"] == "2025-06-18"
+    client.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+
+def test_lists_are_answered_before_any_server_is_there(scene):
+    """Every list of both eras; the handshake too."""
+
+    def course(client):
+        shake(client)
+        for number, method in enumerate(("tools/list", "resources/list", "prompts/list", "ping")):
+            client.ask(number, method)
+            assert client.hear()["id"] == number
+
+    scene.database.unlink()
+    assert scene.play(course) == 0
+
+
+def test_a_call_is_passed_on_behind_the_handshake(scene):
+    """The server hears the client's own handshake; its answer to it goes no further."""
+    scene.listen()
+
+    def course(client):
+        shake(client)
+        client.ask("a", "tools/call", name="brief")
+        there = scene.accept()
+        hello, told, call = there.hear(), there.hear(), there.hear()
+        assert (hello["method"], hello["params"]) == ("initialize", HELLO)
+        assert told["method"] == "notifications/initialized"
+        there.answer(hello, protocolVersion="2025-06-18")
+        there.say({"jsonrpc": "2.0", "method": "notifications/progress", "params": {}})
+        there.answer(call, done=True)
+        assert client.hear()["method"] == "notifications/progress"
+        assert client.hear() == {"jsonrpc": "2.0", "id": "a", "result": {"done": True}}
+
+    assert scene.play(course) == 0
+    assert scene.greeted == [{"hi": 1}]
+
+
+def test_an_enveloped_call_needs_no_handshake(scene, monkeypatch):
+    """A client of the era from 2026 is served with what each of its requests carries."""
+    monkeypatch.setattr(connection, "GRACE", 0.05)
+    scene.listen()
+
+    def course(client):
+        client.ask(1, "server/discover", _meta=ENVELOPE)
+        assert client.hear()["result"]["supportedVersions"] == ["2026-07-28"]
+        client.ask(2, "tools/list", _meta=ENVELOPE)
+        assert client.hear()["id"] == 2
+        client.ask(3, "tools/call", name="brief", _meta=ENVELOPE)
+        there = scene.accept()
+        call = there.hear()
+        assert call["id"] == 3
+        there.answer(call)
+        assert client.hear()["id"] == 3
+        client.ask(4, "initialize", **HELLO)
+        assert there.hear()["method"] == "initialize"
+
+    assert scene.play(course) == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"jsonrpc": "2.0", "id": 5, "method": "tools/list", "params": {"cursor": "x"}},
+        {"jsonrpc": "2.0", "id": None, "method": "tools/list"},
+        {"jsonrpc": "1.0", "id": 5, "method": "tools/list"},
+        {"jsonrpc": "2.0", "id": 5, "method": "tools/list", "params": []},
+        {"jsonrpc": "2.0", "id": 5, "method": 7},
+        [{"jsonrpc": "2.0"}],
+    ],
+)
+def test_what_is_not_plain_is_left_to_the_server(scene, monkeypatch, line):
+    """It has the words for it, and gets it as it is."""
+    monkeypatch.setattr(connection, "GRACE", 0.05)
+    scene.listen()
+
+    def course(client):
+        shake(client)
+        there = scene.accept()
+        there.hear(), there.hear()
+        client.say(line)
+        assert there.hear() == line
+
+    assert scene.play(course) == 0
+
+
+def test_what_is_no_json_is_refused_at_once(scene, monkeypatch):
+    """So is a line that is too long; the connection lives."""
+    monkeypatch.setattr("counterpoint.relay.lists.LINE_LIMIT", 1000)
+    scene.database.unlink()
+
+    def course(client):
+        for line in (b"nonsense\n", b"\xff\xfe\n", b"[" * 900 + b"\n", b"x" * 2000 + b"\n"):
+            client.say(line)
+            heard = client.hear()
+            assert (heard["id"], heard["error"]["code"]) == (None, -32700)
+        client.say(b"\n  \n")
+        shake(client)
+
+    assert scene.play(course) == 0
+
+
+def test_the_death_of_a_server_is_told_to_all_that_wait(scene):
+    """Reads and keyed writes may be repeated; a bare write not; the next call finds another."""
+    scene.listen()
+    calls = {
+        1: ("tools/call", {"name": "brief"}, True),
+        2: ("tools/call", {"name": "finish", "arguments": {"idempotency_key": "k"}}, True),
+        3: ("tools/call", {"name": "finish", "arguments": {}}, False),
+        4: ("tools/call", {"name": "finish"}, False),
+        5: ("resources/read", {"uri": "x"}, True),
+    }
+
+    def course(client):
+        shake(client)
+        there = scene.accept()
+        there.hear(), there.hear()
+        for number, (method, params, _) in calls.items():
+            client.ask(number, method, **params)
+            there.hear()
+        client.ask(6, "tools/call", name="finish")
+        client.say(
+            {
+                "jsonrpc": "2.0",
+                "method": "notifications/cancelled",
+                "params": {"requestId": 6},
+            }
+        )
+        there.hear(), there.hear()
+        there.close()
+        told = {heard["id"]: heard["error"]["data"] for heard in (client.hear() for _ in calls)}
+        assert {number: data["safe_to_retry"] for number, data in told.items()} == {
+            number: safe for number, (_, _, safe) in calls.items()
+        }
+        assert all(data["hint"] for data in told.values())
+        client.ask(7, "tools/call", name="brief")
+        other = scene.accept()
+        assert other.hear()["params"] == HELLO
+        other.hear()
+        other.answer(other.hear(), again=True)
+        assert client.hear()["result"] == {"again": True}
+
+    assert scene.play(course) == 0
+
+
+def test_a_call_that_found_the_server_gone_goes_to_the_next(scene, monkeypatch):
+    """Nothing of it reached the dead one, so nobody is asked to repeat it."""
+    scene.listen()
+    read = Relay._exchange
+    monkeypatch.setattr(Relay, "_exchange", lambda self, to, events: None)
+
+    def course(client):
+        shake(client)
+        there = scene.accept()
+        there.hear(), there.hear()
+        there.close()
+        client.ask(7, "tools/call", name="finish")
+        other = scene.accept()
+        monkeypatch.setattr(Relay, "_exchange", read)
+        other.hear(), other.hear()
+        other.answer(other.hear())
+        assert client.hear()["id"] == 7
+
+    assert scene.play(course) == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "word"),
+    [
+        (b'{"ok":false,"error":{"message":"not you","hint":"Go."}}\n', "not you"),
+        (b"nonsense\n", "no server of this product"),
+        (b"{}\n", "no server of this product"),
+    ],
+)
+def test_a_server_that_refuses_is_told_to_each_request(scene, answer, word):
+    """Nothing was done; the next request asks again."""
+    scene.listen()
+
+    def course(client):
+        for number in (2, 3):
+            client.ask(number, "tools/call", name="finish")
+            scene.accept(answer=answer).close()
+            heard = client.hear()
+            assert heard["id"] == number
+            assert word in heard["error"]["message"]
+            assert heard["error"]["data"]["safe_to_retry"] is True
+
+    scene.database.unlink()
+    assert scene.play(course) == 0
+
+
+@pytest.mark.parametrize(
+    "answer", [b'{"ok":true}\n', b'{"ok":false,"error":{"message":"no","hint":"x"}}\n', b""]
+)
+def test_a_greeting_is_answered_refused_or_lost(scene, answer):
+    """A connection, the server's words, or none if it has ended before."""
+    scene.listen()
+    greeting = threading.Thread(target=lambda: scene.accept(answer=answer).close())
+    greeting.start()
+    if b"false" in answer:
+        with pytest.raises(Refused, match="no"):
+            server.open_server(str(scene.database), b"{}\n")
+    else:
+        found = server._greeted(scene.prefix, b"{}\n")
+        assert (found is None) is (answer == b"")
+        if found is not None:
+            found.close()
+    greeting.join()
+    scene.close()
+    assert server._greeted(scene.prefix, b"{}\n") is None
+    scene.listener = None
+
+
+def test_a_server_of_another_conversation_is_left_alone(scene):
+    """Its number says that it would not understand."""
+    scene.listen(protocol=2)
+
+    def course(client):
+        client.ask(2, "tools/call", name="brief")
+        assert "9.9" in client.hear()["error"]["message"]
+
+    assert scene.play(course) == 0
+
+
+def test_a_server_that_never_comes_is_given_up(scene, monkeypatch):
+    """After a limit each request is answered; a late server is sent away."""
+    monkeypatch.setattr(connection, "PATIENCE", -0.9)
+    freed = threading.Event()
+
+    mine, other = socket.socketpair()
+
+    def late(database: str, greeting: bytes) -> socket.socket:
+        freed.wait(PATIENCE)
+        return mine
+
+    monkeypatch.setattr(connection, "open_server", late)
+
+    def course(client):
+        client.ask(2, "tools/call", name="brief")
+        assert "20 seconds" in client.hear()["error"]["message"]
+        freed.set()
+        assert other.recv(1) == b""
+        other.close()
+
+    assert scene.play(course) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it(scene, number):
+    """What was answered is still written."""
+
+    def course(client):
+        shake(client)
+        os.kill(os.getpid(), number)
+        assert client._reads.read() == b""
+
+    scene.database.unlink()
+    assert scene.play(course) == 0
+
+
+def test_a_client_that_reads_no_more_ends_it(scene):
+    """There is nobody left to answer."""
+    scene.database.unlink()
+
+    def course(client):
+        client._reads.close()
+        client.ask(1, "initialize", **HELLO)
+        threading.Event().wait(0.05)
+
+    assert scene.play(course) == 0
+
+
+def test_the_last_words_of_a_log_are_its_last_line(tmp_path):
+    """One that is missing or empty said nothing."""
+    log = tmp_path / "log"
+    assert server._last_words(str(log)) == "it said nothing"
+    log.write_text("\n\n")
+    assert server._last_words(str(log)) == "it said nothing"
+    log.write_text("first\n" + "x" * 5000 + "\nlast words \n\n")
+    assert server._last_words(str(log)) == "last words"
+
+
+def test_a_server_that_does_not_start_is_refused(tmp_path, monkeypatch):
+    """Its log is begun anew when it has grown too long."""
+    log = Path(find_prefix(str(tmp_path / "x.db")) + ".log")
+    log.write_text("x" * 2_000_000)
+    monkeypatch.setattr("sys.executable", "/bin/false")
+    with pytest.raises(Refused, match="does not start: it said nothing"):
+        server.open_server(str(tmp_path / "x.db"), b"{}\n")
+    assert log.stat().st_size == 0
+    monkeypatch.setattr("sys.executable", "/not/there")
+    with pytest.raises(Refused, match="No such file"):
+        server.open_server(str(tmp_path / "x.db"), b"{}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "environ"),
+    [
+        (["--help"], {}),
+        (["--in-process"], {}),
+        (["--nonsense", "x"], {}),
+        (["--agent"], {}),
+        (["agent"], {}),
+        (["--db", "postgresql://x/y"], {}),
+        (["--surface", "none"], {}),
+        (["--surface", "../native"], {}),
+        ([], {"COUNTERPOINT_IN_PROCESS": "1"}),
+        ([], {"COUNTERPOINT_ISSUE_ID": "7"}),
+        ([], {"COUNTERPOINT_LEASE_SECONDS": "soon"}),
+    ],
+)
+def test_any_other_call_is_the_command_lines(words, environ):
+    """It has the help and the words for what is wrong."""
+    assert start.main(words, environ) is None
+
+
+def test_flags_go_before_variables(tmp_path, monkeypatch):
+    """Both spellings of a flag; the session is made here; the database is told whole."""
+    greetings: list[dict[str, Any]] = []
+    monkeypatch.chdir(tmp_path)
+
+    class Silent:
+        def __init__(self, lists: Lists, database: str, greeting: bytes) -> None:
+            greetings.append(json.loads(greeting) | {"database": database})
+
+        def run(self) -> int:
+            return 7
+
+    monkeypatch.setattr(start, "Relay", Silent)
+    environ = {"COUNTERPOINT_AGENT": "bob", "COUNTERPOINT_ITEM": "x-1", "HOME": "/home"}
+    assert start.main(["--agent=ada", "--db", "y.db"], environ) == 7
+    said = greetings[0]
+    session = said["flags"].pop("session")
+    assert said["flags"] == {"agent": "ada", "item": "x-1", "db": str(tmp_path / "y.db")}
+    assert said["database"] == str(tmp_path / "y.db")
+    assert (said["folder"], said["environ"]) == (str(tmp_path), environ)
+    assert session[:4] == "ses_"
+    assert len(session) == 30
+    start.main(["--session", session], {})
+    assert greetings[1]["flags"] == {"session": session}
