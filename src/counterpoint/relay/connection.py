@@ -1,4 +1,4 @@
-"""One agent's connection: what it says is answered here or passed on, line by line."""
+"""One agent's connection: each line is answered here or passed on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What needs no server: lines, the lists that never vary, and what an answer is to."""
+"""What needs no server: the lists that never vary, and lines read by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a database and its meeting point are, found with the standard library alone.
+"""Where a database and its meeting point are, found without the package.
 
 The rules are those of evidence/places.py, app.py and protocol/meeting.py; a test holds both sides
 together.

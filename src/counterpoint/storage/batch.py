@@ -1,4 +1,4 @@
-"""Group commit: writers of one process share a transaction, and the cost of its COMMIT.
+"""Group commit: writers of one process share a transaction and its COMMIT.
 
     batch   = turn (queue.py), BEGIN IMMEDIATE, member, member, …, COMMIT or ROLLBACK, turn given up
     member  = SAVEPOINT, the block of one writing, RELEASE; or ROLLBACK TO if the block raised

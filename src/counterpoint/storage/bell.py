@@ -1,4 +1,4 @@
-"""Waking those who wait for entries: at once in this process, by looking for the others.
+"""Waking those who wait for entries, of this process and of others.
 
 A commit of this process rings. A commit of another process is noticed by the lookout: one of those
 who wait asks SQLite's `data_version`, on a connection of its own, at intervals that grow while

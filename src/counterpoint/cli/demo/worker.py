@@ -1,4 +1,4 @@
-"""One agent of the demonstration as a process of its own, with its own MCP connection."""
+"""One agent of the demonstration, as a process with its own MCP connection."""
 
 from __future__ import annotations
 
