@@ -39,7 +39,7 @@ PROTOCOL: Final = 1
 """The number of the conversation between relay and server; another one is refused."""
 LONGEST_PATH: Final = 100
 """Bytes that a socket's path may have: systems allow 104 or 108 with the final zero."""
-_SHORT: Final = Path(tempfile.gettempdir()) / f"counterpoint-{os.getuid()}"
+_SHORT: Final = Path(os.sep, "tmp", f"counterpoint-{os.getuid()}")
 PATIENCE: Final = 10.0
 """Seconds that one waits for another server to leave, and for an answer to a question."""
 
