@@ -97,7 +97,9 @@ def test_a_line_that_is_too_long_is_none_and_keeps_nothing(monkeypatch):
     monkeypatch.setattr(lists, "LINE_LIMIT", 4)
     lines = Lines()
     assert lines.take(b"123") == []
-    assert lines.take(b"45678\nab") == [None]
+    assert lines.take(b"45678") == []
+    assert lines._parts == []
+    assert lines.take(b"9\nab") == [None]
     assert lines._parts == [b"ab"]
     assert lines.take(b"\n") == [b"ab"]
 

@@ -74,7 +74,7 @@ def _take(descriptor: int, path: Path) -> None:
     except (BlockingIOError, PermissionError):
         raise StoreBusy(
             f"another process has {path} open",
-            hint="Close the agents, servers and boards that use it, and repeat the call.",
+            hint="Run `counterpoint down`, close what else uses it, and repeat the call.",
         ) from None
 
 
