@@ -86,33 +86,3 @@ def node(connection: apsw.Connection, project: str, level: int, position: int) -
     if row is None:
         raise LedgerBroken(f"the ledger of {project!r} has no hash {position} at level {level}")
     return row[0]
-
-
-def sequences(
-    connection: apsw.Connection,
-    project: str,
-    *,
-    subject: str,
-    action: str,
-    before: int | None,
-    after: int | None,
-    limit: int,
-) -> list[int]:
-    """Answer the numbers of matching entries: latest first, or upward when `after` is given."""
-    where = ["project = ?"]
-    values: list[str | int] = [project]
-    for condition, value in (
-        ("subject = ?", subject or None),
-        ("action = ?", action or None),
-        ("sequence < ?", before),
-        ("sequence > ?", after),
-    ):
-        if value is not None:
-            where.append(condition)
-            values.append(value)
-    way = "DESC" if after is None else "ASC"
-    found = connection.execute(
-        f"SELECT sequence FROM entries WHERE {' AND '.join(where)} ORDER BY sequence {way} LIMIT ?",
-        (*values, limit),
-    )
-    return [row[0] for row in found]

@@ -201,3 +201,26 @@ def prose(name: str) -> str:
         f"""CASE t."{name}" WHEN '' THEN '' ELSE (SELECT x.body FROM texts AS x"""
         f""" WHERE x.project = t.project AND x.sha256 = t."{name}") END"""
     )
+
+
+def sequences(
+    project: str, *, subject: str, action: str, before: int | None, after: int | None, limit: int
+) -> tuple[str, tuple[str | int, ...]]:
+    """Answer the statement for the numbers of matching entries, and its values.
+
+    The latest come first, or with `after` they come upward from there.
+    """
+    where = ["project = ?"]
+    values: list[str | int] = [project]
+    for condition, value in (
+        ("subject = ?", subject or None),
+        ("action = ?", action or None),
+        ("sequence < ?", before),
+        ("sequence > ?", after),
+    ):
+        if value is not None:
+            where.append(condition)
+            values.append(value)
+    way = "DESC" if after is None else "ASC"
+    asked = f"SELECT sequence FROM entries WHERE {' AND '.join(where)} ORDER BY sequence {way}"
+    return f"{asked} LIMIT ?", (*values, limit)

@@ -110,31 +110,3 @@ def node(link: Link, project: str, level: int, position: int) -> bytes:
     if row is None:
         raise LedgerBroken(f"the ledger of {project!r} has no hash {position} at level {level}")
     return row[0]
-
-
-def sequences(
-    link: Link,
-    project: str,
-    *,
-    subject: str,
-    action: str,
-    before: int | None,
-    after: int | None,
-    limit: int,
-) -> list[int]:
-    """Answer the numbers of matching entries: latest first, or upward when `after` is given."""
-    where = ["project = %s"]
-    values: list[str | int] = [project]
-    for condition, value in (
-        ("subject = %s", subject or None),
-        ("action = %s", action or None),
-        ("sequence < %s", before),
-        ("sequence > %s", after),
-    ):
-        if value is not None:
-            where.append(condition)
-            values.append(value)
-    way = "DESC" if after is None else "ASC"
-    asked = f"SELECT sequence FROM entries WHERE {' AND '.join(where)} ORDER BY sequence {way}"
-    found = link.execute(f"{asked} LIMIT %s".encode(), (*values, limit))
-    return [row[0] for row in found]

@@ -140,15 +140,10 @@ class PostgresReading:
         limit: int = 50,
     ) -> list[int]:
         """Answer the sequence numbers of matching entries: latest first, or with `after` onward."""
-        return ledger.sequences(
-            self._link,
-            self._project,
-            subject=subject,
-            action=action,
-            before=before,
-            after=after,
-            limit=limit,
+        text, values = statements.sequences(
+            self._project, subject=subject, action=action, before=before, after=after, limit=limit
         )
+        return [row[0] for row in self._link.execute(spoken(text), values)]
 
     def node(self, level: int, index: int) -> bytes:
         """Answer the hash of a complete subtree; LedgerBroken if it is not there."""
