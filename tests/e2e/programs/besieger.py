@@ -142,7 +142,7 @@ def work(stem: str) -> Generator[list[Asked], Answers, None]:
     ]
     task = heard[f"{stem}-plan"]["items"][1]["id"]
     heard = yield [asked_of(stem, "start", id=task)]
-    token = heard[f"{stem}-start"]["token"]
+    token = heard[f"{stem}-start"]["claim"]["token"]
     yield [asked_of(stem, "finish", id=task, token=token, outcome="done", summary=stem)]
 
 
