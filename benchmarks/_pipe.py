@@ -20,10 +20,23 @@ _META = {
 ECHO = (sys.executable, str(Path(__file__).with_name("_floors.py")))
 
 
+_PROGRAM = (sys.executable, "-m", "counterpoint")
+
+
 def ours(database: Path) -> tuple[str, ...]:
-    """Answer the command that serves a database."""
-    start = (sys.executable, "-m", "counterpoint", "mcp", "--agent", "bench", "--project", "bench")
-    return (*start, "--db", str(database))
+    """Answer the command that serves a database in the process that it starts."""
+    return (*relayed(database), "--in-process")
+
+
+def relayed(database: Path, agent: str = "bench") -> tuple[str, ...]:
+    """Answer what a client's configuration starts: a relay to the one server of a database."""
+    return (*_PROGRAM, "mcp", "--agent", agent, "--project", "bench", "--db", str(database))
+
+
+def end_server(database: Path) -> None:
+    """End the server that relays have started, and wait until it is gone."""
+    ending = (*_PROGRAM, "down", "--json", "--db", str(database))
+    subprocess.run(ending, cwd=database.parent, stdout=subprocess.DEVNULL, check=False)
 
 
 class Pipe:
@@ -55,6 +68,23 @@ class Pipe:
             self._kept += chunk
         line, _, self._kept = self._kept.partition(b"\n")
         return line
+
+    def fileno(self) -> int:
+        """Answer the descriptor that can be read when there is something to take."""
+        return self._output.fileno()
+
+    def take(self) -> list[bytes]:
+        """Answer the lines that one read completes."""
+        chunk = os.read(self._output.fileno(), 1 << 20)
+        assert chunk, "the server has ended"
+        *lines, self._kept = (self._kept + chunk).split(b"\n")
+        return lines
+
+    def status(self) -> dict[str, float]:
+        """Answer the memory of the process in MB, by what it holds (Linux)."""
+        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        parts = (line.split() for line in lines)
+        return {part[0][:-1]: int(part[1]) / 1000 for part in parts if part[-1] == "kB"}
 
     def ask(self, method: str, **params: Any) -> bytes:
         """Send a request and answer its line."""

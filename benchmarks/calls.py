@@ -1,13 +1,20 @@
-"""One call over stdio, reading or writing, beside an echo of the SDK and a durable append."""
+"""One call over stdio, reading or writing, beside an echo of the SDK and a durable append.
+
+Through a relay, as clients connect every day, and to a server in one process, each with a database
+of its own.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from itertools import count
 
 from _floors import appending, open_bare
-from _measure import Row, alternate, asked, folder, median, publish, row
-from _pipe import ECHO, Pipe, ours
+from _measure import Row, Series, alternate, asked, folder, median, publish, row
+from _pipe import ECHO, Pipe, end_server, ours, relayed
+
+_WAYS = {"relay": relayed, "in process": ours}
 
 
 def main() -> None:
@@ -16,31 +23,49 @@ def main() -> None:
     with folder() as place, ExitStack() as held:
         (place / "tree").mkdir()
         echo = held.enter_context(Pipe(ECHO, place / "tree"))
-        server = held.enter_context(Pipe(ours(place / "ledger.db"), place / "tree"))
-        server.call("remember", action="set", key="k", value={"text": "x" * 80})
-        server.call("plan", markdown="# Plan\n- [ ] One {#one}\n")
-        number = count()
-        cases = {
+        cases: dict[str, Callable[[], object]] = {
             "echo": lambda: echo.call("echo", text="x" * 80),
-            "remember": lambda: server.call("remember", action="get", key="k"),
-            "show": lambda: server.call("show", id="bench-1"),
             "append": appending(open_bare(place / "bare.db"), 500),
-            "note": lambda: server.call("note", kind="finding", text=f"found {next(number)}"),
-            "set": lambda: server.call("remember", action="set", key="k", value=next(number)),
         }
+        for way, command in _WAYS.items():
+            database = place / way / "ledger.db"
+            database.parent.mkdir()
+            held.callback(end_server, database)
+            server = held.enter_context(Pipe(command(database), place / "tree"))
+            cases |= {f"{name}, {way}": run for name, run in _cases(server).items()}
         found = alternate(cases, wanted.rounds, warmup=50)
+    publish("calls", _rows(found))
+
+
+def _cases(server: Pipe) -> dict[str, Callable[[], object]]:
+    server.call("remember", action="set", key="k", value={"text": "x" * 80})
+    server.call("plan", markdown="# Plan\n- [ ] One {#one}\n")
+    number = count()
+    return {
+        "get": lambda: server.call("remember", action="get", key="k"),
+        "show": lambda: server.call("show", id="bench-1"),
+        "note": lambda: server.call("note", kind="finding", text=f"found {next(number)}"),
+        "set": lambda: server.call("remember", action="set", key="k", value=next(number)),
+    }
+
+
+def _rows(found: Series) -> list[Row]:
     echoed, appended = median(found["echo"]), median(found["append"])
-    reads = {"floor": echoed, "beside": "echo", "most": 1.5}
-    writes = {"floor": echoed + appended, "beside": "echo + append", "most": 1.5}
-    rows: list[Row] = [
+    both = echoed + appended
+    rows = [
         row("echo on the SDK's low-level server", found["echo"]),
         row("durable append with a chain and a row", found["append"]),
-        row("read: remember get", found["remember"], **reads),
-        row("read: show", found["show"], **reads),
-        row("write: remember set", found["set"], **writes),
-        row("write: note", found["note"], **writes),
     ]
-    publish("calls", rows)
+    for way in _WAYS:
+        for what, name in (("remember get", "get"), ("show", "show")):
+            took = found[f"{name}, {way}"]
+            rows.append(row(f"{way}, read: {what}", took, floor=echoed, beside="echo", most=1.5))
+        for what, name in (("remember set", "set"), ("note", "note")):
+            took = found[f"{name}, {way}"]
+            rows.append(
+                row(f"{way}, write: {what}", took, floor=both, beside="echo + append", most=1.5)
+            )
+    return rows
 
 
 if __name__ == "__main__":
