@@ -66,7 +66,7 @@ class Play:
 
     def perform(self) -> None:
         """Play from the first plan to the last handoff; Unavailable if it comes to a halt."""
-        self.app.outside  # noqa: B018 - makes the ledger before everybody wants to
+        self.core.projects.find()  # makes the ledger before everybody wants to
         for name, role in CAST.items():
             desk = create_linked_tree(self.main, self.desks / name).folder
             lease = {"COUNTERPOINT_LEASE_SECONDS": str(DOOMED_LEASE)} if name == DOOMED else {}

@@ -32,7 +32,6 @@ class Profiles:
         """Make a profile, or put it in the place of the one with its name."""
         with recording(self._desk, "profile.put") as change:
             change.open_session()
-            change.find(Profile, name)
             profile = Profile(
                 project=self._desk.project,
                 name=name,
