@@ -25,7 +25,8 @@ from counterpoint.protocol.listing import render_listing
 from counterpoint.protocol.server import create_server
 from counterpoint.protocol.surface import Surface
 from counterpoint.protocol.tools import Tool
-from counterpoint.protocol.wire import Inbox, Outbox
+from counterpoint.protocol.wire.inbox import Inbox
+from counterpoint.protocol.wire.outbox import Outbox
 from counterpoint.surfaces import catalogue
 
 ROOT = Path(__file__).parents[1]

@@ -103,6 +103,7 @@ class Agent:
     era: str
     portal: BlockingPortal
     stack: ExitStack
+    settings: Settings = field(default_factory=Settings)
     _client: Client | None = field(default=None, repr=False)
 
     @property
@@ -120,7 +121,8 @@ class Agent:
         """The connected client, opened by its first use."""
         if self._client is None:
             server = create_server(
-                surface(self.surface), lambda _caller: Call(core=self.core, secret=SECRET)
+                surface(self.surface, self.settings),
+                lambda _caller: Call(core=self.core, secret=SECRET, settings=self.settings),
             )
             client = Client(server, mode=self.era)
             self._client = self.stack.enter_context(self.portal.wrap_async_context_manager(client))
@@ -208,6 +210,7 @@ class Workshop:
         item: str = "",
         surface: str = "native",
         app: App | None = None,
+        settings: Settings | None = None,
     ) -> Agent:
         """Answer an agent with a fresh session."""
         session = (app or self.app).outside.mint.mint("ses")
@@ -219,6 +222,7 @@ class Workshop:
             era=self.era,
             portal=self._portal,
             stack=self._stack,
+            settings=settings or Settings(),
         )
 
     @property

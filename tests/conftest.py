@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 
-def _load(name: str) -> ModuleType:
+def _load(name: str, file: str = "") -> ModuleType:
     """Load a module that stands beside this one under its own name, so that tests can import it."""
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    place = Path(__file__).parent / (file or f"{name}.py")
+    spec = importlib.util.spec_from_file_location(name, place)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -25,6 +26,7 @@ def _load(name: str) -> ModuleType:
 
 
 builders = _load("builders")
+_load("fakes", "fakes/__init__.py")
 
 
 @pytest.fixture(scope="session")

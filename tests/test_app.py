@@ -1,10 +1,16 @@
-"""The joined product: which project a folder goes on with."""
+"""The joined product: which project a folder goes on with, and who is guarded."""
 
 from __future__ import annotations
 
+import resource
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from counterpoint.app import App, open_app
+from counterpoint.kernel.errors import CircuitOpen, StoreFull, Unavailable
+from counterpoint.storage.breaker import REST, Breaker
 
 
 def project_of(folder: Path, **flags: str) -> str:
@@ -30,3 +36,107 @@ def test_among_several_projects_the_folder_names_the_one(tmp_path: Path) -> None
     assert project_of(tmp_path / "harbour") == "harbour"
     assert project_of(tmp_path / "harbour", project="quay") == "quay"
     assert project_of(tmp_path / "harbour") == "harbour"
+
+
+def test_skills_and_contracts_are_those_of_the_folder(tmp_path: Path) -> None:
+    """Roots of the project and of the settings; a contract of the project before what ships."""
+    for place in (".agents/skills/first", "shared/second", "prompts/phases"):
+        (tmp_path / place).mkdir(parents=True)
+    for path, text in {
+        ".agents/skills/first/SKILL.md": "---\nname: first\ndescription: x\n---\n",
+        "shared/second/SKILL.md": "---\nname: second\ndescription: x\n---\n",
+        "prompts/phases/ready.md": "---\nversion: 4\ndispatch_profile: a\nvalidation: none\n---\nGo.",
+    }.items():
+        (tmp_path / path).write_text(text)
+    app = open_app(tmp_path, {"COUNTERPOINT_SKILLS": " shared,"})
+    try:
+        report = app.person().skills.report()
+        assert [skill.name for skill in report.skills] == ["first", "second"]
+        assert report.roots == (".agents/skills", ".claude/skills", "shared")
+        assert app.outside.contracts.contract("ready").version == 4
+    finally:
+        app.close()
+
+
+@pytest.fixture
+def seconds() -> list[float]:
+    """Give the time of the breaker, to be moved by hand."""
+    return [0.0]
+
+
+@pytest.fixture
+def app(tmp_path: Path, seconds: list[float]) -> App:
+    """Give the product in a folder, with a breaker whose time stands still."""
+    (tmp_path / "harbour").mkdir()
+    opened = open_app(tmp_path / "harbour", {})
+    opened.breaker = Breaker(seconds=lambda: seconds[0])
+    return opened
+
+
+def remember(app: App, *, guarded: bool) -> Callable[[str], object]:
+    """Answer what writes a value as an agent."""
+    core = app.core(app.agent(), guarded=guarded)
+    return lambda value: core.memory.put("project", "k", value)
+
+
+def fill(write: Callable[[str], object]) -> None:
+    """Write until there is no room."""
+    for turn in range(100):
+        try:
+            write(f"{turn} " * 10_000)
+        except StoreFull:
+            return
+    raise AssertionError("there is always room")
+
+
+def test_on_a_full_disk_guarded_callers_are_refused_and_the_others_are_not(
+    app: App, seconds: list[float]
+) -> None:
+    """Five writes find the disk full; then only those without the breaker still ask it."""
+    guarded, plain = remember(app, guarded=True), remember(app, guarded=False)
+    guarded("there is room")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, hard))
+    try:
+        fill(plain)
+        for turn in range(5):
+            with pytest.raises(StoreFull):
+                guarded(f"{turn}" * 50_000)
+        with pytest.raises(CircuitOpen):
+            guarded("short")
+        with pytest.raises(StoreFull):
+            plain("x" * 50_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    plain("there is room again")
+    with pytest.raises(CircuitOpen):
+        guarded("but it is still left alone")
+    seconds[0] += REST
+    guarded("one tries")
+    guarded("and all go on")
+    assert app.breaker.circuit().state == "closed"
+    app.close()
+
+
+def test_a_database_that_cannot_be_opened_is_not_tried_for_ever(
+    app: App, seconds: list[float]
+) -> None:
+    """The breaker stands before the opening too, also when the store is that of another app."""
+    app.database.mkdir(parents=True)
+    other = open_app(app.places.home, {})
+    for guest in (app, app, app, other, other):
+        with pytest.raises(Unavailable) as refused:
+            other.share(app, guarded=True) if guest is other else remember(app, guarded=True)
+        assert not isinstance(refused.value, CircuitOpen)
+    for _ in range(2):
+        with pytest.raises(CircuitOpen):
+            remember(app, guarded=True)
+        with pytest.raises(CircuitOpen):
+            other.share(app, guarded=True)
+    app.database.rmdir()
+    seconds[0] += REST
+    remember(app, guarded=True)("there it is")
+    other.share(app, guarded=True)
+    assert other.breaker is app.breaker
+    assert other.store is app.store
+    app.close()

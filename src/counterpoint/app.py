@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -13,17 +13,22 @@ from types import ModuleType
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.actors import Actor, ActorKind
+from counterpoint.core.model.precedence import Table
 from counterpoint.core.operations.recording.desk import Caller, Outside
 from counterpoint.core.ports.store import Store
+from counterpoint.core.rules.precedence import read_table
 from counterpoint.evidence.dotenv import secret_values
 from counterpoint.evidence.keys import ProjectKey, open_key
 from counterpoint.evidence.local import LocalEvidence
 from counterpoint.evidence.places import Places, find_places, open_folder
 from counterpoint.evidence.shelf import FileAnchors, TemplateShelf
+from counterpoint.evidence.texts.contracts import ContractShelf
+from counterpoint.evidence.texts.skills import SkillShelf
 from counterpoint.kernel.clock import Clock, SystemClock
-from counterpoint.kernel.errors import NotFound, Unavailable
+from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
 from counterpoint.kernel.ids import RandomMint
 from counterpoint.settings import Settings, load_settings
+from counterpoint.storage.breaker import Breaker, GuardedStore
 from counterpoint.storage.postgres.address import is_address, masked
 from counterpoint.storage.sqlite import MEMORY, open_sqlite
 
@@ -66,12 +71,16 @@ class LazyKey:
 
 @dataclass(kw_only=True)
 class App:
-    """The product in one folder: opened lazily, closed once."""
+    """The product in one folder: opened lazily, closed once.
+
+    breaker: counts the faults of the database; only guarded callers ask it.
+    """
 
     settings: Settings
     places: Places
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     clock: Clock = field(default_factory=SystemClock)
+    breaker: Breaker = field(default_factory=Breaker, repr=False)
 
     @property
     def database(self) -> Path:
@@ -135,22 +144,43 @@ class App:
     def outside(self) -> Outside:
         """Every port, joined; the project is opened on first use."""
         passed = tuple(name for name in self.settings.pass_env.split(",") if name)
+        folders = tuple(name.strip() for name in self.settings.skills.split(",") if name.strip())
         outside = Outside(
             store=self.store,
             evidence=LocalEvidence(clock=self.clock, passed=passed, environ=self.environ),
             signer=self.signer,
             library=TemplateShelf(folder=self.folder / "templates"),
             anchors=FileAnchors(folder=self.checkpoints),
+            skills=SkillShelf(self.places.tree, self.clock, folders),
+            contracts=ContractShelf(home=self.places.home),
             scratch=lambda: open_sqlite(MEMORY),
             clock=self.clock,
             mint=RandomMint(),
             project=self.project,
             secrets=secret_values(self.places.tree, self.environ),
             lease_seconds=self.settings.lease_seconds,
+            precedence=self._precedence,
         )
         system = Caller(actor=Actor(kind="system", name="counterpoint"), root=self.places.tree)
         Core(outside, system).projects.open(self.places.home.name)
         return outside
+
+    @property
+    def _precedence(self) -> Table:
+        """Which tools need something else first; InvalidInput, MalformedDocument."""
+        if not self.settings.tool_dependencies:
+            return {}
+        from counterpoint.surfaces import catalogue
+
+        file = self.places.tree / Path(self.settings.tool_dependencies).expanduser()
+        tools = {tool.name for name in catalogue.names() for tool in catalogue.surface(name).tools}
+        try:
+            return read_table(file.read_text(encoding="utf-8"), tools)
+        except (OSError, UnicodeDecodeError) as fault:
+            raise InvalidInput(
+                f"the order of the tools cannot be read from {file}",
+                hint="Give --tool-dependencies a file that is there, or leave it out.",
+            ) from fault
 
     @property
     def exists(self) -> bool:
@@ -168,13 +198,27 @@ class App:
             )
         return self
 
-    def share(self, host: App) -> None:
-        """Use the store and the key that another app of the same database has opened."""
-        self.store = host.store
+    def share(self, host: App, *, guarded: bool = False) -> None:
+        """Use the store, the breaker and the key of another app of the same database.
+
+        guarded: if the store is not open yet, it is opened through the breaker; CircuitOpen.
+        """
+        self.breaker = host.breaker
+        is_first = guarded and "store" not in host.__dict__
+        self.store = self.breaker.opening(lambda: host.store) if is_first else host.store
         self.signer = host.signer
 
-    def core(self, identity: Identity) -> Core:
-        """Answer the core as one caller may use it."""
+    @cached_property
+    def _guarded(self) -> Outside:
+        """Every port, the store behind the breaker."""
+        outside = self.breaker.opening(lambda: self.outside)
+        return replace(outside, store=GuardedStore(outside.store, self.breaker))
+
+    def core(self, identity: Identity, *, guarded: bool = False) -> Core:
+        """Answer the core as one caller may use it.
+
+        guarded: its store is behind the breaker, and so is the opening of it; CircuitOpen.
+        """
         actor = Actor(
             kind=identity.kind,
             name=identity.name,
@@ -184,7 +228,7 @@ class App:
         caller = Caller(
             actor=actor, root=self.places.tree, client=identity.client, item=identity.item
         )
-        return Core(self.outside, caller)
+        return Core(self._guarded if guarded else self.outside, caller)
 
     def person(self) -> Core:
         """Answer the core for whoever sits at the command line."""

@@ -25,6 +25,13 @@ class Settings:
     project: the project's id; empty: made from the name of the git root's folder.
     surface: the dialect an agent speaks. item: the item a connection is for.
     agent, profile: who is calling. session: the sitting to speak in; empty: a fresh one.
+    tool_scope: a file with a JSON list of the tools that are offered; empty: as the profile says.
+    run: the run of an agent that what is written belongs to.
+    project_slug, symphony_dir: where older systems kept an agent's memory; see `docs/symphony.md`.
+    mode: what may be done: `FULL`, `READONLY`, `TEST`, `MINIMAL`. proofs: `1`: offer the tools for
+    proofs too.
+    tool_dependencies: a file that says which tools need something else first; empty: none does.
+    skills: folders of skills beside those of the project, by commas.
     pass_env: names of variables that commands may see besides the usual ones, by commas.
     lease_seconds: how long a claim holds if the caller does not say; from a second to a day.
     idle_minutes: how long a server that an agent's connection started stays when nobody is
@@ -38,6 +45,14 @@ class Settings:
     agent: str = ""
     profile: str = ""
     session: str = ""
+    tool_scope: str = ""
+    run: str = ""
+    project_slug: str = ""
+    symphony_dir: str = ""
+    mode: str = "FULL"
+    proofs: str = ""
+    tool_dependencies: str = ""
+    skills: str = ""
     pass_env: str = ""
     lease_seconds: int = 1800
     idle_minutes: int = 10

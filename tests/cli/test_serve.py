@@ -8,20 +8,29 @@ import os
 import socket
 import subprocess
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from counterpoint.app import open_app
+from counterpoint.app import App, open_app
 from counterpoint.cli import doctor, serve
 from counterpoint.cli.serve import Hall, attending, end_server
 from counterpoint.core.model.actors import Actor
-from counterpoint.kernel.errors import CounterpointError, InvalidInput, StoreBusy, Unavailable
+from counterpoint.kernel.errors import (
+    CircuitOpen,
+    CounterpointError,
+    InvalidInput,
+    StoreBusy,
+    StoreFull,
+    Unavailable,
+)
 from counterpoint.protocol import meeting as meeting_module
 from counterpoint.protocol.meeting import find_meeting
 from counterpoint.protocol.server import Caller
 from counterpoint.protocol.sockets import Greeting
 from counterpoint.protocol.workers import Workers
+from counterpoint.surfaces import catalogue
 
 PATIENCE = 20.0
 
@@ -199,10 +208,59 @@ def test_a_server_of_another_version_is_pointed_out(call, ledger, monkeypatch):
 
     async def look() -> None:
         async with attending(open_app(ledger, {}), workers=Workers(1)):
-            found = await asyncio.to_thread(doctor._running, open_app(ledger, {}))
+            found, _ = await asyncio.to_thread(examined, open_app(ledger, {}))
             assert (found.verdict, "counterpoint down" in found.advice) == ("warn", True)
 
     asyncio.run(look())
+
+
+def examined(app: App) -> list[doctor.Finding]:
+    """Answer what the doctor finds of the server that runs."""
+    return list(doctor._running(app))
+
+
+def test_the_breaker_of_the_server_that_runs_is_seen_by_the_doctor(app, ledger):
+    """It is that of the server's own process: the doctor asks for it."""
+
+    def down() -> None:
+        raise StoreFull
+
+    async def look() -> None:
+        async with attending(app, workers=Workers(1)):
+            sound = (await asyncio.to_thread(examined, open_app(ledger, {})))[1]
+            assert (sound.name, sound.verdict) == ("breaker", "ok")
+            for _ in range(5):
+                with pytest.raises(StoreFull):
+                    app.breaker.opening(down)
+            found = (await asyncio.to_thread(examined, open_app(ledger, {})))[1]
+            assert (found.name, found.verdict) == ("breaker", "warn")
+            assert found.found == "open, 5 faults, the last was store_full; 0 calls were refused"
+            assert "in 60 s tries the database again" in found.advice
+
+    asyncio.run(look())
+
+
+@pytest.mark.parametrize("is_guarded", [True, False])
+def test_only_a_guarded_surface_is_refused_by_the_breaker(app, ledger, monkeypatch, is_guarded):
+    """Its connections share the breaker of the database; those of others ask the store as ever."""
+    native = catalogue.surface("native")
+    monkeypatch.setattr(catalogue, "surface", lambda *_: replace(native, guarded=is_guarded))
+    seats = [Hall(host=app).admit(greeting(ledger)) for _ in range(2)]
+    for seat in seats:
+        seat.call_for(Caller()).core.items.project()
+
+    def down() -> None:
+        raise StoreFull
+
+    for _ in range(5):
+        with pytest.raises(StoreFull):
+            app.breaker.opening(down)
+    for seat in [*seats, Hall(host=app).admit(greeting(ledger))]:
+        if is_guarded:
+            with pytest.raises(CircuitOpen):
+                seat.call_for(Caller()).core.items.project()
+        else:
+            seat.call_for(Caller()).core.items.project()
 
 
 @pytest.mark.e2e

@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-
-def _load_fakes() -> None:
-    """Make the fakes importable under their own name."""
-    folder = Path(__file__).parents[1] / "fakes"
-    spec = importlib.util.spec_from_file_location(
-        "fakes", folder / "__init__.py", submodule_search_locations=[str(folder)]
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["fakes"] = module
-    spec.loader.exec_module(module)
-
-
-_load_fakes()
-
-from fakes.studio import Studio  # noqa: E402 -- the line above makes it importable
+from fakes.studio import Studio
 
 
 @pytest.fixture

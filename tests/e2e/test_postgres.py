@@ -15,7 +15,8 @@ import pytest
 
 from counterpoint.core.model.journal import Record, StateEntry
 from counterpoint.core.model.sessions import Claim
-from counterpoint.kernel.errors import CounterpointError, StoreUnreachable
+from counterpoint.kernel.errors import CircuitOpen, CounterpointError, StoreUnreachable
+from counterpoint.storage.breaker import REST, Breaker
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -158,11 +159,16 @@ def test_what_was_answered_survives_the_death_of_its_writer(agent, wire, siege, 
 
 
 def test_a_server_that_stops_and_starts_is_found_again(databases, acts, folder, assert_whole):
-    """Calls meanwhile are refused with what to do; then the same program goes on by itself."""
+    """Calls meanwhile are refused with what to do; then the same program goes on by itself.
+
+    Who is guarded asks five times in vain, and then once when it is time.
+    """
     with tempfile.TemporaryDirectory(prefix="counterpoint-pg-") as place:
         other = type(databases)(Path(place))
         app = acts.open_shifted(str(folder), other.empty())
-        core = app.core(acts.identity("ada"))
+        seconds = [0.0]
+        app.breaker = Breaker(seconds=lambda: seconds[0])
+        core, guarded = (app.core(acts.identity("ada"), guarded=one) for one in (False, True))
         core.memory.put("project", "before", "1")
         heard: list[Any] = []
         waiting = threading.Thread(target=_hear, args=(app, heard))
@@ -175,10 +181,18 @@ def test_a_server_that_stops_and_starts_is_found_again(databases, acts, folder, 
             core.projects.find()
         waiting.join(PATIENCE)
         assert isinstance(heard[0], StoreUnreachable)
+        for _ in range(5):
+            with pytest.raises(StoreUnreachable):
+                guarded.projects.find()
         other.server.start()
+        with pytest.raises(CircuitOpen):
+            guarded.projects.find()
+        seconds[0] += REST
+        assert guarded.projects.find()
+        guarded.memory.put("project", "meanwhile", "1")
         core.memory.put("project", "after", "1")
         with app.store.reading(app.project) as view:
-            assert {one.name for one in view.select(StateEntry)} == {"before", "after"}
+            assert {one.name for one in view.select(StateEntry)} == {"before", "meanwhile", "after"}
         assert app.store.wait(app.project, -1, 0)
         assert_whole(app)
         app.close()

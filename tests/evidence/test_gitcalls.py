@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from counterpoint.evidence import gitdiff
 from counterpoint.evidence.gitcall import GitCall
 from counterpoint.evidence.local import LocalEvidence
 from counterpoint.kernel.clock import SystemClock
@@ -39,10 +40,35 @@ def test_a_tree_where_nothing_changed_costs_one_run_a_look(repo: Any, counted: A
     """What git says of the repository itself is remembered, and a clean status says it all."""
     evidence, runs = counted
     start = evidence.snapshot(repo.root)
-    assert _times(runs) == 2
+    assert _times(runs) == 3
     assert evidence.compare(repo.root, start).changes == ()
     assert evidence.snapshot(repo.root) == start
     assert _times(runs) == 2
+
+
+def test_a_linked_worktree_costs_as_little(repo: Any, counted: Any) -> None:
+    """Where agents work side by side, each in a tree of its own, the same is remembered."""
+    evidence, runs = counted
+    repo.sh("git worktree add -q -b side ../linked")
+    linked = repo.root.parent / "linked"
+    start = evidence.snapshot(linked)
+    _times(runs)
+    assert evidence.compare(linked, start).changes == ()
+    assert _times(runs) == 1
+    repo.sh("git -C ../linked config extensions.worktreeConfig true")
+    assert evidence.compare(linked, start).changes == ()
+    assert _times(runs) == 2
+
+
+def test_a_folder_below_the_top_is_asked_of_each_time_but_not_its_whole_index(
+    repo: Any, counted: Any
+) -> None:
+    """Whether it is ignored may change; what the index hides is remembered all the same."""
+    evidence, runs = counted
+    start = evidence.snapshot(repo.root / "dir")
+    assert _times(runs) == 4
+    assert evidence.compare(repo.root / "dir", start).changes == ()
+    assert _times(runs) == 3
 
 
 def test_a_file_that_was_untracked_all_along_costs_no_further_run(repo: Any, counted: Any) -> None:
@@ -55,6 +81,54 @@ def test_a_file_that_was_untracked_all_along_costs_no_further_run(repo: Any, cou
     assert _times(runs) == 1
     repo.sh("echo 2 > stray")
     assert [change.path for change in evidence.compare(repo.root, start).changes] == ["stray"]
+
+
+def test_what_the_index_hides_is_asked_again_only_when_it_was_written(
+    repo: Any, counted: Any
+) -> None:
+    """One more run after the index is another; none while it stays."""
+    evidence, runs = counted
+    evidence.snapshot(repo.root)
+    repo.sh("git update-index --assume-unchanged a.txt")
+    _times(runs)
+    start = evidence.snapshot(repo.root)
+    assert _times(runs) == 2
+    assert set(start.files) == {"a.txt"}
+    assert evidence.compare(repo.root, start).changes == ()
+    assert _times(runs) == 1
+
+
+@pytest.mark.parametrize(
+    ("script", "most"),
+    [
+        ("echo 1 >> a.txt", 2),
+        ("echo 1 >> a.txt; echo 2 > fresh", 3),
+        ("git mv a.txt moved", 4),
+        ("echo 1 >> a.txt; git commit -qam w", 5),
+    ],
+)
+def test_a_comparison_of_work_costs_few_runs(
+    repo: Any, counted: Any, script: str, most: int
+) -> None:
+    """A status; a diff, and one more for renames; three that tell of commits."""
+    evidence, runs = counted
+    start = evidence.snapshot(repo.root)
+    repo.sh(script)
+    _times(runs)
+    assert evidence.compare(repo.root, start).changes
+    assert _times(runs) == most
+
+
+def test_with_very_many_changes_git_looks_at_all_with_the_same_answer(
+    repo: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names are passed on only as long as they are few."""
+    start = repo.evidence.snapshot(repo.root)
+    repo.sh("echo 1 >> a.txt; git commit -qam w; git mv b.txt '[b]*'; echo 2 > :x; rm -r dir")
+    found = repo.evidence.compare(repo.root, start)
+    monkeypatch.setattr(gitdiff, "_MOST_NAMED", 0)
+    assert repo.evidence.compare(repo.root, start) == found
+    assert len(found.changes) == 5
 
 
 def test_a_folder_outside_of_any_repository_asks_git_nothing(

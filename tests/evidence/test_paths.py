@@ -128,6 +128,17 @@ def test_a_digest_is_that_of_the_content(root: Path) -> None:
     assert paths.digest(root, "inner/file") == wanted
 
 
+def test_a_file_is_loaded_up_to_its_limit(root: Path) -> None:
+    """As long as the limit is read whole, one byte longer is refused."""
+    assert paths.load(root, "inner/file", 6) == b"inside"
+    with pytest.raises(InvalidInput, match="more than 5 bytes"):
+        paths.load(root, "dir/file", 5)
+    with pytest.raises(PathOutside):
+        paths.load(root, "out-file", 100)
+    with pytest.raises(NotFound):
+        paths.load(root, "nothing", 100)
+
+
 def test_a_digest_of_no_plain_file_is_refused(root: Path) -> None:
     """Nothing there, a folder, a pipe that would make us wait."""
     os.mkfifo(root / "pipe")

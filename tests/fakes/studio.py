@@ -16,6 +16,9 @@ from builders import HandClock
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.actors import Actor, ActorKind
 from counterpoint.core.model.catalogue import NOUNS
+from counterpoint.core.model.templates import Sheet
+from counterpoint.core.model.texts.contracts import Contract
+from counterpoint.core.model.texts.skills import SkillReport
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.desk import Caller, Desk, Outside
 from counterpoint.core.operations.recording.links import recount
@@ -62,19 +65,21 @@ class FixedKey:
 
 @dataclass
 class Shelf:
-    """Templates in a dictionary."""
+    """Templates in a dictionary: those of a name that ends in `.yaml` are YAML."""
 
     texts: dict[str, str] = field(default_factory=dict)
 
-    def template(self, name: str) -> str:
+    def template(self, name: str) -> Sheet:
         """Answer a template."""
-        if name not in self.texts:
-            raise NotFound(f"there is no template {name!r}")
-        return self.texts[name]
+        for file, text in self.texts.items():
+            if file.removesuffix(".yaml") == name:
+                form = "yaml" if file.endswith(".yaml") else "markdown"
+                return Sheet(slug=name, text=text, form=form, source="project")
+        raise NotFound(f"there is no template {name!r}")
 
     def names(self) -> list[str]:
         """Answer the names."""
-        return sorted(self.texts)
+        return sorted(file.removesuffix(".yaml") for file in self.texts)
 
 
 @dataclass
@@ -90,6 +95,30 @@ class Drawer:
     def keep(self, project: str, note: str) -> None:
         """Keep a checkpoint."""
         self.notes[project] = note
+
+
+@dataclass
+class Cabinet:
+    """Skills and contracts of phases that a test puts there."""
+
+    report: SkillReport = field(
+        default_factory=lambda: SkillReport(skills=(), skipped=(), roots=())
+    )
+    contracts: dict[str, Contract] = field(default_factory=dict)
+
+    def look(self) -> SkillReport:
+        """Answer the skills."""
+        return self.report
+
+    def contract(self, phase: str) -> Contract:
+        """Answer the contract of a phase."""
+        if phase not in self.contracts:
+            raise NotFound(f"phase {phase!r} has no contract")
+        return self.contracts[phase]
+
+    def phases(self) -> list[str]:
+        """Answer the phases that have a contract."""
+        return sorted(self.contracts)
 
 
 @dataclass(frozen=True)
@@ -110,6 +139,7 @@ class Studio:
         self.tree = ScriptedTree(clock=self.clock)
         self.drawer = Drawer()
         self.shelf = Shelf()
+        self.cabinet = Cabinet()
         self.database = database
         self.mint = CountingMint()
         self.store: Store = open_sqlite(database)
@@ -121,6 +151,8 @@ class Studio:
                     "signer": FixedKey(),
                     "library": self.shelf,
                     "anchors": self.drawer,
+                    "skills": self.cabinet,
+                    "contracts": self.cabinet,
                     "scratch": lambda: open_sqlite(":memory:"),
                     "clock": self.clock,
                     "mint": self.mint,

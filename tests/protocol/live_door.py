@@ -67,6 +67,7 @@ class Live:
     ended: threading.Event = field(default_factory=threading.Event)
     _told: threading.Condition = field(default_factory=threading.Condition)
     stop: Callable[[], None] = lambda: None
+    connections: Callable[[], int] = lambda: 0
 
     @property
     def url(self) -> str:
@@ -134,8 +135,8 @@ def rpc(method: str, number: Any = 1, **params: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def running(small, issuer=None, **pages):
-    """Serve the small surface during the block."""
+def running(small, issuer=None, tell=None, **pages):
+    """Serve the small surface during the block; the first of its two may tell events."""
     live = Live()
     live.gate.set()
 
@@ -149,7 +150,7 @@ def running(small, issuer=None, **pages):
         return Response(f"about {grant.name}")
 
     door = Door(house=House(
-        surfaces=("small", "other"), build=lambda _name: small.build(), call_for=call_for,
+        surfaces=("small", "other"), build=lambda name: small.build(tell=tell if name == "small" else None), call_for=call_for,
         find=live.find, anyone=lambda: live.anyone, troubles=live.ready,
         gauges=lambda: {"counterpoint_ledger_entries": ("Entries.", 7)}, tell=live.tell,
         hosts=Hosts(names=LOOPBACK), issuer=issuer, pages={"/about": about, **{f"/{name}": page for name, page in pages.items()}},
@@ -163,8 +164,10 @@ def running(small, issuer=None, **pages):
         sockets = listen("127.0.0.1", 0)
         live.port = sockets[0].getsockname()[1]
         async with door.opened():
+            listener = Listener(door, sockets)
+            live.connections = lambda: listener.connections
             ready.set()
-            await Listener(door, sockets).serve(told)
+            await listener.serve(told)
         live.ended.set()
 
     thread = threading.Thread(target=asyncio.run, args=(serve(),))

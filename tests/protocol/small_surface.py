@@ -15,12 +15,12 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import AlreadyClaimed, CounterpointError, NotFound
+from counterpoint.kernel.errors import AlreadyClaimed, CounterpointError, InvalidInput, NotFound
 from counterpoint.protocol.prompts import Said, prompt
 from counterpoint.protocol.resources import resource
 from counterpoint.protocol.server import Caller
 from counterpoint.protocol.stdio import serve_stdio
-from counterpoint.protocol.surface import Surface
+from counterpoint.protocol.surface import Event, Surface
 from counterpoint.protocol.tools import Progress, Tool, tool
 
 SECRET = "the-password-is-swordfish"  # noqa: S105 -- a word to look for in answers, not a password
@@ -162,6 +162,52 @@ def refuse(refusal: CounterpointError) -> Json:
     """Answer a refusal in this surface's envelope."""
     shown = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint}
     return {"error": {**shown, "facts": dict(refusal.facts)}}
+
+
+@dataclass
+class Story:
+    """Entries in memory, each of which gives some events, and who waits for more of them."""
+
+    entries: list[list[tuple[str, str]]] = field(default_factory=list[list[tuple[str, str]]])
+    width: int = 0
+    fault: Exception | None = None
+    looks: list[int] = field(default_factory=list[int])
+    grown: threading.Condition = field(default_factory=threading.Condition)
+
+    def grow(self, *events: tuple[str, str]) -> int:
+        """Append an entry of some events, each a name and an id; answer its sequence."""
+        with self.grown:
+            self.entries.append(list(events))
+            self.grown.notify_all()
+            return len(self.entries) - 1
+
+    def tell(
+        self, _call: Call, position: int | None, limit: int, seconds: float
+    ) -> tuple[int, list[Event]]:
+        """Answer the events of some entries."""
+        with self.grown:
+            if self.fault is not None:
+                raise self.fault
+            last = len(self.entries) - 1
+            if position is None:
+                return last, []
+            self.looks.append(position)
+            if position > last:
+                raise InvalidInput(f"there is no entry {position}")
+            self.grown.wait_for(lambda: self.fault or len(self.entries) - 1 > position, seconds)
+            upto = min(len(self.entries) - 1, position + limit)
+            return upto, [event for n in range(position + 1, upto + 1) for event in self._of(n)]
+
+    def _of(self, sequence: int) -> list[Event]:
+        return [
+            Event(
+                sequence=sequence,
+                name=name,
+                data={"about": about, "x": "y" * self.width},
+                subjects=(about, "all"),
+            )
+            for name, about in self.entries[sequence]
+        ]
 
 
 TOOLS: tuple[Tool[Call], ...] = (

@@ -171,7 +171,11 @@ def test_metrics_are_written_as_openmetrics():
     metrics.tell(method="tools/call", tool="brief", outcome="ok", seconds=0.002)
     metrics.tell(method="tools/call", tool="brief", outcome="ok", seconds=0.0025)
     metrics.tell(method="GET", tool="", outcome='a"b\\c\n', seconds=99)
-    lines = metrics.render({"counterpoint_ledger_entries": ("Entries.", 7)}).split("\n")
+    measured = {
+        "counterpoint_ledger_entries": ("Entries.", 7),
+        "counterpoint_circuit_refusals_total": ("Refusals.", 3),
+    }
+    lines = metrics.render(measured).split("\n")
     for line in (
         "# TYPE counterpoint_requests counter",
         'counterpoint_requests_total{method="tools/call",tool="brief",outcome="ok"} 2',
@@ -182,7 +186,11 @@ def test_metrics_are_written_as_openmetrics():
         'counterpoint_request_duration_seconds_bucket{le="+Inf"} 3',
         "counterpoint_request_duration_seconds_count 3",
         "# UNIT counterpoint_request_duration_seconds seconds",
+        "# TYPE counterpoint_ledger_entries gauge",
         "counterpoint_ledger_entries 7",
+        "# TYPE counterpoint_circuit_refusals counter",
+        "# HELP counterpoint_circuit_refusals Refusals.",
+        "counterpoint_circuit_refusals_total 3",
     ):
         assert line in lines
     assert lines[-2:] == ["# EOF", ""]

@@ -14,8 +14,9 @@ import click
 from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.seat import Seat, places, reads, seated
 from counterpoint.cli.show import noun_named
-from counterpoint.core.ledger.bundle import BundleReport, verify_bundle
+from counterpoint.core.ledger.lines import BundleReport
 from counterpoint.core.ledger.note import VerifierKey
+from counterpoint.core.ledger.offline import verify_any
 from counterpoint.core.model.answers import Audit, Proof
 from counterpoint.core.model.work import Item
 from counterpoint.kernel.canonical import Json
@@ -27,6 +28,18 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.group("audit")
 def audit_command() -> None:
     """Verify the ledger, prove what is in it, take it along."""
+
+
+@click.command("verify")
+@click.argument("bundle", type=_FILE)
+@click.option("--key", metavar="TEXT", help="The public key that must have signed it.")
+@click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+def verify_command(bundle: Path, key: str | None, *, as_json: bool) -> int:
+    """Check an exported project or session; needs no ledger. Exit code 1 if anything is wrong.
+
+    Chain, tree, thoughts, seals, signatures and texts. Without --key it only agrees with itself.
+    """
+    return _verify_bundle(output_for(json=as_json), bundle, key)
 
 
 @audit_command.command("verify")
@@ -97,20 +110,26 @@ def faults(found: Iterable[CounterpointError]) -> list[Json]:
 def _verify_bundle(out: Output, bundle: Path, key: str | None) -> int:
     trusted = VerifierKey.from_text(key) if key is not None else None
     with bundle.open("rb") as lines:
-        found = verify_bundle(lines, trusted)
+        found = verify_any(lines, trusted)
     if out.json:
         out.answer(_bundle(found))
         return 0 if found.sound else 1
-    _tell_verdict(out, found.faults, f"{found.size:,} entries of {found.project} in {bundle.name}")
+    what = f"thoughts of {found.session}" if found.session else "entries"
+    _tell_verdict(out, found.faults, f"{found.size:,} {what} of {found.project} in {bundle.name}")
     out.line(f"  root      {found.root}")
     out.line(f"  key       {found.key}")
+    if found.thoughts and not found.session:
+        out.line(f"  thoughts  {found.thoughts:,} in chains, {found.seals:,} sessions sealed")
+    if found.redacted:
+        out.line(f"  redacted  {found.redacted:,} texts are gone on purpose")
     if found.sound and not found.trusted:
         out.aside("The key is the one that the bundle brings; name yours with --key to trust it.")
     return 0 if found.sound else 1
 
 
 def _bundle(found: BundleReport) -> Json:
-    fields = ("project", "size", "root", "last", "key", "trusted", "texts", "redacted")
+    fields = ("project", "session", "size", "root", "last", "key", "trusted")
+    fields += ("thoughts", "seals", "texts", "redacted")
     answer = {name: getattr(found, name) for name in fields}
     return {
         "sound": found.sound,
@@ -158,11 +177,13 @@ def _tell_proof(out: Output, sort: str, proof: Proof) -> None:
 
 @audit_command.command("export")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
+@click.option("--session", metavar="ID", help="Only the thoughts of this sealed session.")
 @places
-def export(file: Path | None, db: str | None, project: str | None) -> None:
-    """Write the whole ledger as a bundle that verifies offline; without FILE to the output."""
+def export(file: Path | None, session: str | None, db: str | None, project: str | None) -> None:
+    """Write the ledger as a bundle that verifies offline; without FILE to the output."""
     with seated(as_json=False, db=db, project=project) as seat:
-        lines = seat.core.audit.export()
+        core = seat.core
+        lines = core.audit.export() if session is None else core.seals.export(session)
         if file is None:
             for line in lines:
                 sys.stdout.buffer.write(line)
@@ -178,7 +199,7 @@ def export(file: Path | None, db: str | None, project: str | None) -> None:
             passing.unlink(missing_ok=True)
         seat.out.line(f"Wrote {file}. Verify it anywhere:")
         key = seat.core.audit.key.to_text()
-        seat.out.line(f"  counterpoint audit verify --bundle {file.name} --key '{key}'")
+        seat.out.line(f"  counterpoint verify {file.name} --key '{key}'")
 
 
 def _write(sink: BinaryIO, lines: Iterable[bytes]) -> None:

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from hashlib import sha256
 from typing import Final, TypeVar
 
@@ -57,6 +58,11 @@ class Connection:
         self._opening = threading.Lock()
         self._secret = b""
 
+    @cached_property
+    def _is_guarded(self) -> bool:
+        settings = self._app.settings
+        return catalogue.surface(settings.surface, settings).guarded
+
     def call(self, client: str) -> Call:
         """Answer what a tool gets; CounterpointError while the ledger cannot be opened."""
         name = self._app.settings.agent or client or self._identity.name
@@ -64,12 +70,12 @@ class Connection:
         with self._opening:
             if self._host is not None:
                 with _SHARING:
-                    self._app.share(self._host)
+                    self._app.share(self._host, guarded=self._is_guarded)
                 self._host = None
-            core = self._app.core(identity)
+            core = self._app.core(identity, guarded=self._is_guarded)
             if not self._secret:
                 self._secret = sha256(self._app.signer.sign(_CURSORS)).digest()
-        return Call(core=core, secret=self._secret)
+        return Call(core=core, secret=self._secret, settings=self._app.settings)
 
 
 def _later_flags(command: F) -> F:
@@ -88,6 +94,7 @@ def _later_flags(command: F) -> F:
 @click.option("--agent", metavar="NAME", help="Who calls.  [default: the client's own name]")
 @click.option("--profile", metavar="NAME", help="The role in which it calls.")
 @click.option("--session", metavar="ID", help="The session to speak in.  [default: a fresh one]")
+@click.option("--tool-dependencies", metavar="FILE", help="Which tools need something else first.")
 @click.option(
     "--in-process",
     is_flag=True,

@@ -7,10 +7,10 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import click
 
@@ -82,7 +82,7 @@ def _examine(app: App) -> Iterator[Finding]:
     yield _disk(app)
     yield from _ledger(app)
     yield from _configurations(app)
-    yield _examined(app, _running)
+    yield from _running(app)
     yield from _server(app)
 
 
@@ -224,12 +224,24 @@ def _configuration(app: App, client: Client) -> Finding | None:
     return Finding(name=client.name, verdict="ok", found=client.file)
 
 
-def _running(app: App) -> Finding:
-    """Look at the one server of the database, which need not run."""
-    status = find_meeting(app.database).ask("status")
+def _running(app: App) -> Iterator[Finding]:
+    """Look at the one server of the database, which need not run, and at its breaker."""
+    try:
+        status = find_meeting(app.database).ask("status")
+    except CounterpointError as refusal:
+        advice = refusal.hint
+        yield Finding(name="running", verdict="fail", found=refusal.message, advice=advice)
+        return
     if status is None:
         found = "none; the first call of an agent starts one"
-        return Finding(name="running", verdict="ok", found=found)
+        yield Finding(name="running", verdict="ok", found=found)
+        return
+    yield _server_of(status)
+    if "circuit" in status:
+        yield _breaker(status["circuit"])
+
+
+def _server_of(status: Mapping[str, Any]) -> Finding:
     found = f"server {status['pid']}, version {status['version']}, {status['clients']} connected"
     if status["version"] != __version__:
         advice = (
@@ -237,6 +249,17 @@ def _running(app: App) -> Finding:
         )
         return Finding(name="running", verdict="warn", found=found, advice=advice)
     return Finding(name="running", verdict="ok", found=found)
+
+
+def _breaker(circuit: Mapping[str, Any]) -> Finding:
+    """Look at the breaker before the store, as the server that runs tells of it."""
+    found = f"{circuit['state'].replace('_', ' ')}, {circuit['failures']} faults"
+    if circuit["state"] == "closed":
+        return Finding(name="breaker", verdict="ok", found=found)
+    found = f"{found}, the last was {circuit['last']}; {circuit['refused']} calls were refused"
+    soon = f"in {circuit['retry_after']} s" if circuit["retry_after"] else "now"
+    advice = f"Mend what fails; the first call {soon} tries the database again."
+    return Finding(name="breaker", verdict="warn", found=found, advice=advice)
 
 
 def _server(app: App) -> Iterator[Finding]:

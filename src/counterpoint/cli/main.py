@@ -57,6 +57,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "find": "work",
     "tools": "connect",
     "audit": "audit",
+    "verify": "audit",
     "backup": "keep",
     "restore": "keep",
     "storage": "storage.command",

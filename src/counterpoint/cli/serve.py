@@ -10,7 +10,7 @@ import signal
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -51,7 +51,7 @@ class Hall:
                 hint="Run `counterpoint down` there and connect again.",
             )
         connection = Connection(app, self.host)
-        surface = catalogue.surface(app.settings.surface)
+        surface = catalogue.surface(app.settings.surface, app.settings)
         return Seat(surface=surface, call_for=lambda caller: connection.call(caller.client))
 
 
@@ -77,7 +77,11 @@ async def attending(
             held.enter_context(meeting.turn("lock"))
             listener = meeting.listen(app.clock)
         sockets = Sockets(
-            listener, Hall(host=app).admit, workers=workers, started_at=app.clock.now()
+            listener,
+            Hall(host=app).admit,
+            workers=workers,
+            started_at=app.clock.now(),
+            more=lambda: {"circuit": asdict(app.breaker.circuit())},
         )
         sockets.start()
         mine = _identity(meeting)

@@ -7,7 +7,12 @@ import click
 from counterpoint.cli.output import output_for
 from counterpoint.cli.seat import Seat, places, reads, seated
 from counterpoint.core.model.access import SCOPES, Token, TokenWish
-from counterpoint.core.rules.access import is_in_force, seconds_of
+from counterpoint.core.rules.access import (
+    MOST_CALLS_A_MONTH,
+    is_in_force,
+    seconds_of,
+    tool_limits_of,
+)
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import InvalidInput
@@ -37,6 +42,19 @@ def token_command() -> None:
     "--ip", "networks", metavar="CIDR", multiple=True, help="From this network; repeatable."
 )
 @click.option("--rate", type=click.IntRange(1), metavar="N", help="Calls a minute.")
+@click.option(
+    "--calls-a-month",
+    type=click.IntRange(1, MOST_CALLS_A_MONTH),
+    metavar="N",
+    help="Calls of tools in a calendar month (UTC).",
+)
+@click.option(
+    "--tool-limit",
+    "tool_limits",
+    metavar="NAME=N",
+    multiple=True,
+    help="Calls a minute of this tool; repeatable.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 @places
 def create(
@@ -47,6 +65,8 @@ def create(
     expires: str | None,
     networks: tuple[str, ...],
     rate: int | None,
+    calls_a_month: int | None,
+    tool_limits: tuple[str, ...],
     as_json: bool,
     db: str | None,
     project: str | None,
@@ -55,7 +75,7 @@ def create(
 
     From the first token on, nobody calls `counterpoint up` without one.
     """
-    _check_names(surfaces, tools)
+    _check_names(surfaces, (*tools, *tool_limits_of(tool_limits)))
     wish = TokenWish(
         name=name,
         surfaces=surfaces,
@@ -64,6 +84,8 @@ def create(
         addresses=networks,
         calls_a_minute=rate or 0,
         lasts_seconds=seconds_of(expires) if expires else 0,
+        calls_a_month=calls_a_month or 0,
+        tool_limits=tool_limits,
     )
     with seated(as_json=as_json, db=db, project=project) as seat:
         made = seat.core.tokens.create(wish)
@@ -95,7 +117,8 @@ def list_(seat: Seat) -> None:
     """List every token that was made, without the secrets."""
     tokens = seat.core.tokens.list()
     if seat.out.json:
-        seat.out.answer([_shown(token) for token in tokens])
+        used = {token.id: seat.core.meters.usage(token.id).used for token in tokens}
+        seat.out.answer([{**_shown(one), "calls_this_month": used[one.id]} for one in tokens])
     elif not tokens:
         seat.out.aside("There is no token. Make one with `counterpoint token create NAME`.")
     else:
@@ -125,8 +148,9 @@ def _state(token: Token) -> str:
 
 
 def _row(token: Token) -> tuple[str, ...]:
-    limits = (*token.surfaces, *token.tools, *token.addresses)
-    rate = str(token.calls_a_minute or "")
+    limits = (*token.surfaces, *token.tools, *token.addresses, *token.tool_limits)
+    month = f"{token.calls_a_month} a month" if token.calls_a_month else ""
+    rate = ", ".join(part for part in (str(token.calls_a_minute or ""), month) if part)
     ends = token.revoked_at or token.expires_at
     scopes = " ".join(token.scopes)
     return token.id, token.name, _state(token), scopes, " ".join(limits), rate, ends
@@ -143,6 +167,8 @@ def _shown(token: Token) -> dict[str, Json]:
         "tools": list(token.tools),
         "addresses": list(token.addresses),
         "calls_a_minute": token.calls_a_minute,
+        "calls_a_month": token.calls_a_month,
+        "tool_limits": list(token.tool_limits),
         "session": token.session,
         "created_at": token.created_at,
         "expires_at": token.expires_at,

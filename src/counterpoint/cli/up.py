@@ -14,7 +14,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -29,7 +29,7 @@ from counterpoint.cli.history import shape
 from counterpoint.cli.seat import open_here, places, require
 from counterpoint.cli.serve import WORKERS, attending, end_server
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.access import Token
+from counterpoint.core.model.access import Token, Usage
 from counterpoint.core.rules import access
 from counterpoint.core.rules.secrets import mask
 from counterpoint.kernel.canonical import dump_any
@@ -61,11 +61,15 @@ _ENDING: Final = (signal.SIGINT, signal.SIGTERM)
 
 @dataclass(kw_only=True)
 class Office:
-    """What the door asks of the project: who a caller is, and what a tool gets."""
+    """What the door asks of the project: who a caller is, and what a tool gets.
+
+    calls_a_month: what all callers together may call; 0 for no limit.
+    """
 
     app: App
     issuer: Issuer | None
     connections: Callable[[], int]
+    calls_a_month: int = 0
 
     @cached_property
     def _secret(self) -> bytes:
@@ -104,7 +108,8 @@ class Office:
         named = headers.get("counterpoint-agent", "")
         if not named and not grant.id and access.is_agent(caller.client):
             named = caller.client
-        sitting = self._core.tokens.sit(
+        system = Identity(kind="system", name="counterpoint")
+        sitting = self.app.core(system, guarded=caller.guarded).tokens.sit(
             grant.name,
             grant.session,
             agent=named,
@@ -117,7 +122,15 @@ class Office:
             profile=self.app.settings.profile,
             client=caller.client,
         )
-        return Call(core=self.app.core(identity), secret=self._secret)
+        return Call(core=self.app.core(identity, guarded=caller.guarded), secret=self._secret)
+
+    def draw(self, subject: str, most: int) -> Usage:
+        """Take some calls of this month, for a token or for all."""
+        return self._core.meters.take(subject, most)
+
+    def give_back(self, subject: str, month: str, calls: int) -> None:
+        """Put back calls that were taken and not made."""
+        self._core.meters.give_back(subject, month, calls)
 
     def last(self, grant: Grant) -> int:
         """Answer the sequence of the last entry."""
@@ -148,6 +161,9 @@ class Office:
             _ = self._size()
         except CounterpointError as fault:
             found.append(fault.code)
+        circuit = self.app.breaker.circuit()
+        if circuit.state == "open":
+            found.append(f"circuit_open: {circuit.last}, a trial in {circuit.retry_after} s")
         try:
             if shutil.disk_usage(self.app.folder).free < LEAST_ROOM:
                 found.append("disk_full")
@@ -156,11 +172,30 @@ class Office:
         return found
 
     def gauges(self) -> Gauges:
-        """Answer what is measured beside the requests."""
-        return {
-            "counterpoint_ledger_entries": ("Entries in the ledger.", self._size()),
+        """Answer what is measured beside the requests; of a store that fails, not its entries."""
+        circuit = self.app.breaker.circuit()
+        gauges = {
             "counterpoint_open_connections": ("Open HTTP connections.", self.connections()),
+            "counterpoint_circuit_state": (
+                "The breaker before the store: 0 closed, 1 half open, 2 open.",
+                ("closed", "half_open", "open").index(circuit.state),
+            ),
+            "counterpoint_circuit_failures": (
+                "Faults of the store that the breaker counts now.",
+                circuit.failures,
+            ),
+            "counterpoint_circuit_openings_total": (
+                "How many times the breaker has opened.",
+                circuit.opened,
+            ),
+            "counterpoint_circuit_refusals_total": (
+                "Calls that the open breaker refused.",
+                circuit.refused,
+            ),
         }
+        with suppress(CounterpointError):
+            gauges["counterpoint_ledger_entries"] = ("Entries in the ledger.", self._size())
+        return gauges
 
     def _size(self) -> int:
         with self.app.store.reading(self.app.project) as view:
@@ -176,6 +211,8 @@ def _grant(token: Token) -> Grant:
         surfaces=token.surfaces,
         tools=token.tools,
         calls_a_minute=token.calls_a_minute,
+        calls_a_month=token.calls_a_month,
+        tool_limits=access.tool_limits_of(token.tool_limits),
     )
 
 
@@ -208,6 +245,12 @@ class _Told(logging.Handler):
 @click.option("--oauth-issuer", metavar="URL", help="Takes the tokens of this OAuth server.")
 @click.option("--oauth-audience", metavar="URL", help="This server's address, as tokens name it.")
 @click.option("--jwks", metavar="URL|FILE", help="The OAuth server's public keys.")
+@click.option(
+    "--calls-a-month",
+    type=click.IntRange(1, access.MOST_CALLS_A_MONTH),
+    metavar="N",
+    help="What all callers over HTTP may call in a calendar month.",
+)
 @click.option("--replace", is_flag=True, help="End the server that runs now, and take its place.")
 @places
 def up_command(
@@ -217,6 +260,7 @@ def up_command(
     oauth_issuer: str | None,
     oauth_audience: str | None,
     jwks: str | None,
+    calls_a_month: int | None,
     replace: bool,
     db: str | None,
     project: str | None,
@@ -228,7 +272,7 @@ def up_command(
     issuer = _issuer(oauth_issuer, oauth_audience, jwks)
     app = open_here(db=db, project=project)
     require(app)
-    office = Office(app=app, issuer=issuer, connections=lambda: 0)
+    office = Office(app=app, issuer=issuer, connections=lambda: 0, calls_a_month=calls_a_month or 0)
     office.open()
     with ExitStack() as held:
         held.callback(app.close)
@@ -308,6 +352,7 @@ async def _run(
             tell=_say_request,
             hosts=hosts,
             issuer=office.issuer,
+            till=office,
             pages={"/events": Events(office.told, office.last).page},
         ),
         workers=workers,
@@ -325,6 +370,9 @@ async def _run(
                 asyncio.get_running_loop().add_signal_handler(number, sockets.over.set)
             say("listening", addresses=[_address(one) for one in listening])
             await listener.serve(sockets.over)
+            # Of a store that fails, what was drawn and not spent is lost, and no more.
+            with suppress(CounterpointError):
+                await door.close()
 
 
 def _address(listening: socket.socket) -> str:

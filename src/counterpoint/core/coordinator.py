@@ -7,8 +7,12 @@ idempotency key, so that a retry hears the first answer again and nothing happen
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 
+from counterpoint.core.operations.access.meters import Meters
+from counterpoint.core.operations.access.precedence import Precedence
+from counterpoint.core.operations.access.tokens import Tokens
 from counterpoint.core.operations.audit import Auditing
 from counterpoint.core.operations.claims import Claims
 from counterpoint.core.operations.feed.following import Following
@@ -20,24 +24,38 @@ from counterpoint.core.operations.overview import Overview
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.profiles import Profiles
 from counterpoint.core.operations.projects import Projects
+from counterpoint.core.operations.proofs.seals import Seals
+from counterpoint.core.operations.proofs.thoughts import Thoughts
 from counterpoint.core.operations.readiness import Ready
-from counterpoint.core.operations.recording.desk import Caller, Desk, Outside
+from counterpoint.core.operations.recording.desk import Caller, Desk, OpenUnit, Outside
 from counterpoint.core.operations.recording.unit import once
 from counterpoint.core.operations.redaction import Redaction
 from counterpoint.core.operations.reviews import Reviews
 from counterpoint.core.operations.search import Search
 from counterpoint.core.operations.sessions import Sessions
 from counterpoint.core.operations.tasks import Tasks
-from counterpoint.core.operations.tokens import Tokens
+from counterpoint.core.operations.texts.briefs import Briefs
+from counterpoint.core.operations.texts.skills import Skills
+from counterpoint.core.operations.workflows.context import Context
+from counterpoint.core.operations.workflows.running import Workflows
 from counterpoint.kernel.canonical import Json
 
 
 class Core:
     """Every verb of the core, as one caller may use them."""
 
-    def __init__(self, outside: Outside, caller: Caller) -> None:
-        """Open the door for a caller."""
-        self._desk = Desk(outside=outside, caller=caller)
+    def __init__(self, outside: Outside, caller: Caller, unit: OpenUnit | None = None) -> None:
+        """Open the door for a caller, within the transaction of a call if it has one open."""
+        self._desk = Desk(outside=outside, caller=caller, unit=unit)
+
+    def speaking(self, session: str) -> Core:
+        """Answer the core as the same caller may use it in another session; NotFound.
+
+        What it writes is of that session's agent, in the transaction of this call if it has one.
+        """
+        found, desk = self.sessions.get(session), self._desk
+        actor = replace(desk.caller.actor, session=found.id, name=found.agent)
+        return Core(desk.outside, replace(desk.caller, actor=actor), desk.unit)
 
     @property
     def caller(self) -> Caller:
@@ -104,6 +122,16 @@ class Core:
         return Sessions(self._desk)
 
     @cached_property
+    def workflows(self) -> Workflows:
+        """Verbs for work that is declared as it goes."""
+        return Workflows(self._desk)
+
+    @cached_property
+    def context(self) -> Context:
+        """Verbs for looking at such work."""
+        return Context(self._desk)
+
+    @cached_property
     def profiles(self) -> Profiles:
         """Verbs for roles."""
         return Profiles(self._desk)
@@ -114,6 +142,16 @@ class Core:
         return Memory(self._desk)
 
     @cached_property
+    def briefs(self) -> Briefs:
+        """Verbs for texts that somebody wants to have written."""
+        return Briefs(self._desk)
+
+    @cached_property
+    def skills(self) -> Skills:
+        """Verbs for what the project teaches its agents."""
+        return Skills(self._desk)
+
+    @cached_property
     def search(self) -> Search:
         """Verbs for finding."""
         return Search(self._desk)
@@ -122,6 +160,16 @@ class Core:
     def audit(self) -> Auditing:
         """Verbs for proving."""
         return Auditing(self._desk)
+
+    @cached_property
+    def thoughts(self) -> Thoughts:
+        """Verbs for what was thought, in chains that cannot be changed afterwards."""
+        return Thoughts(self._desk)
+
+    @cached_property
+    def seals(self) -> Seals:
+        """Verbs for sealing sessions and proving what was thought in them."""
+        return Seals(self._desk)
 
     @cached_property
     def redaction(self) -> Redaction:
@@ -142,3 +190,13 @@ class Core:
     def tokens(self) -> Tokens:
         """Verbs for access from other machines."""
         return Tokens(self._desk)
+
+    @cached_property
+    def meters(self) -> Meters:
+        """Verbs for what is counted of use."""
+        return Meters(self._desk)
+
+    @cached_property
+    def precedence(self) -> Precedence:
+        """Verbs for what has to come first."""
+        return Precedence(self._desk)

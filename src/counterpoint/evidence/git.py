@@ -12,54 +12,45 @@
 4. Commits are those that HEAD reaches and the start commit does not, oldest first, at most the last
    1,000. If HEAD does not descend from the start commit (amended, rebased, another branch), or if
    the history is shallow, a warning says so; the diff of the trees is right all the same.
-5. Files hidden from git by its own means (assume-unchanged, skip-worktree, exclude files) are
-   hidden here too.
+5. Files that exclude files ignore do not count. Files that the index hides from git (assume-unchanged,
+   skip-worktree) do, as if they were untracked: while they lie on disk, by their marks.
+6. If git fails, it is asked once more, as a file may have changed while git read it; then once without
+   reading files, with a warning. A file that cannot be read is compared by size and time, with a
+   warning; it fails nothing.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal, TypeVar
 
-from counterpoint.core.model.evidence import Comparison, Snapshot
+from counterpoint.core.model.evidence import ChangeKind, Comparison, Snapshot
 from counterpoint.evidence.gitcall import GitCall, GitRefused
-from counterpoint.evidence.gitdiff import BELOW, EMPTY_TREES, Difference, Line, between, on_disk
+from counterpoint.evidence.gitdiff import EMPTY_TREES, Difference, Entries, Line, between, on_disk
 from counterpoint.evidence.gitrules import Measured, decide, shown_difference, told
+from counterpoint.evidence.gitstatus import Hidden, Status, is_unseen, read_status
 from counterpoint.evidence.marks import Mark, mark, raw, shown
 from counterpoint.kernel.errors import Unavailable
 
 _MOST_COMMITS = 1000
-_STATUS = (
-    "status",
-    "--porcelain=v2",
-    "--branch",
-    "--no-ahead-behind",
-    "-z",
-    "--untracked-files=all",
-    "--ignore-submodules=dirty",
-    "--no-renames",
+_NOT_COUNTED = (
+    "git could not read every changed content (a file is written all the time, or an object is"
+    " missing): lines are not counted, nor renames sought"
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Status:
-    """What `git status` says, by raw path below the root; letters as in its XY field."""
-
-    commit: str = ""
-    branch: str = ""
-    letters: dict[str, str] = field(default_factory=dict[str, str])
-    conflicts: set[str] = field(default_factory=set[str])
-    nested: set[str] = field(default_factory=set[str])
+_Past = Literal["here", "before", "beside", "gone", "lost"]
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Look:
     """One look at the tree: the snapshot and what it was made of."""
 
-    status: _Status
+    status: Status
     marks: dict[str, Mark]
     snapshot: Snapshot
 
@@ -73,36 +64,34 @@ class GitTree:
     prefix: str
     empty_tree: str
     shallow: bool
+    hidden: Hidden = field(repr=False, compare=False)
 
     def snapshot(self) -> Snapshot:
         """Answer the state of the tree at this moment; Unavailable if git cannot read it."""
-        try:
-            return self._look().snapshot
-        except GitRefused as fault:
-            raise _broken(fault) from fault
+        return _patiently(lambda _: self._look().snapshot)
 
     def compare(self, start: Snapshot) -> Comparison:
         """Answer what changed since a snapshot that git made too; Unavailable as above."""
-        try:
-            return self._compare(start)
-        except GitRefused as fault:
-            raise _broken(fault) from fault
+        return _patiently(lambda is_counted: self._compare(start, is_counted=is_counted))
 
-    def _compare(self, start: Snapshot) -> Comparison:
+    def _compare(self, start: Snapshot, *, is_counted: bool) -> Comparison:
         look = self._look()
         end = look.snapshot
-        gone = start.commit not in ("", end.commit) and not self._has(start.commit)
-        older = end.commit if gone else start.commit
-        moved = not gone and end.commit not in ("", start.commit)
+        past = self._past(start.commit, end.commit)
+        older = end.commit if past == "gone" else start.commit
+        moved = past in {"before", "beside"}
         by_commit = (
-            between(self.git, older or self.empty_tree, end.commit, self.prefix)
+            between(
+                self.git, older or self.empty_tree, end.commit, self.prefix, is_counted=is_counted
+            )
             if moved
             else Difference()
         )
+        net = self._on_disk(older, look, start, by_commit, is_counted=is_counted)
         measured = Measured(
             start=start.files,
             mark_now=lambda path: self._mark_now(look, path),
-            on_disk=shown_difference(self._on_disk(older, look, start), shown),
+            on_disk=shown_difference(net, shown),
             by_commit=shown_difference(by_commit, shown),
         )
         changes, warnings = decide(measured)
@@ -114,32 +103,65 @@ class GitTree:
             commits=commits[-_MOST_COMMITS:],
             warnings=(
                 *(line for line in end.warnings if line not in start.warnings),
-                *self._of_history(start, end, gone=gone, many=len(commits) > _MOST_COMMITS),
+                *self._of_history(start, end, past, many=len(commits) > _MOST_COMMITS),
+                *(() if is_counted else (_NOT_COUNTED,)),
                 *warnings,
                 *_of_index(look, {change.path for change in changes}),
             ),
         )
 
-    def _on_disk(self, older: str, look: _Look, start: Snapshot) -> Difference:
-        """Keep from git what would mislead it, files that stayed as they were, and what is huge."""
+    def _past(self, older: str, newer: str) -> _Past:
+        """Answer where the start commit lies, as seen from HEAD."""
+        if older == newer or not newer:
+            return "here" if older == newer else "lost"
+        if not older:
+            return "before"
+        try:
+            self.git.ask("merge-base", "--is-ancestor", older, newer)
+        except GitRefused as fault:
+            return "beside" if fault.code == 1 else "gone"
+        return "before"
+
+    def _on_disk(
+        self,
+        older: str,
+        look: _Look,
+        start: Snapshot,
+        by_commit: Difference,
+        *,
+        is_counted: bool,
+    ) -> Difference:
+        """Keep from git what would mislead or end it, and files that stayed as they were."""
+        status, marks = look.status, look.marks
         fresh = [
             path
-            for path, letters in look.status.letters.items()
-            if letters.endswith("?") and look.marks[path].digest != start.files.get(shown(path))
+            for path, letters in status.letters.items()
+            if (letters == "hh" or letters.endswith("?"))
+            and marks[path].digest != start.files.get(shown(path))
         ]
-        if older == look.status.commit and not fresh and _tells_nothing(look.status):
-            return Difference()
+        if status.commit and not fresh and status.tells_nothing:
+            return by_commit
+        blind = [path for path in status.letters if marks[path].remark]
+        odd = [path for path in status.letters if _is_odd(self.git.folder / path)]
+        apart = {*blind, *odd}
+        entries = Entries(
+            looked_at=[path for path in (*fresh, *status.conflicts) if path not in apart],
+            passed_over=[path for path in blind if not status.letters[path].endswith("?")],
+            no_files=odd,
+        )
+        known = {*by_commit.lines, *fresh, *status.letters} if status.commit else None
         found = on_disk(
             self.git,
             older or self.empty_tree,
             self.prefix,
             self.index,
-            [path for path in fresh if not look.marks[path].remark],
-            look.status.conflicts,
+            entries,
+            known,
+            is_counted=is_counted,
         )
-        for path in fresh:
-            if look.marks[path].remark:
-                found.lines[path] = Line(kind="added")
+        for path in blind:
+            if not status.letters[path].endswith("?") or path in fresh:
+                found.lines[path] = Line(kind=_kind(found.lines.get(path), status.letters[path]))
         return found
 
     def _commits(self, older: str, newer: str) -> tuple[str, ...]:
@@ -149,25 +171,21 @@ class GitTree:
             self.git.line("rev-list", "--topo-order", "--reverse", most, span, "--").split()
         )
 
-    def _has(self, commit: str) -> bool:
-        return self.git.agrees("cat-file", "-e", f"{commit}^{{commit}}")
-
     def _of_history(
-        self, start: Snapshot, end: Snapshot, *, gone: bool, many: bool
+        self, start: Snapshot, end: Snapshot, past: _Past, *, many: bool
     ) -> tuple[str, ...]:
+        short = start.commit[:12]
         found: list[str] = []
-        if gone:
+        if past == "gone":
             found.append(
-                f"the start commit {start.commit[:12]} is no longer in the repository: what was"
+                f"the start commit {short} is no longer in the repository: what was"
                 " committed since is not known, only what differs from HEAD"
             )
-        elif start.commit and not end.commit:
-            found.append(f"HEAD had the commit {start.commit[:12]} at the start and now has none")
-        elif start.commit not in ("", end.commit) and not self.git.agrees(
-            "merge-base", "--is-ancestor", start.commit, end.commit
-        ):
+        elif past == "lost":
+            found.append(f"HEAD had the commit {short} at the start and now has none")
+        elif past == "beside":
             found.append(
-                f"HEAD does not descend from the start commit {start.commit[:12]} (amended,"
+                f"HEAD does not descend from the start commit {short} (amended,"
                 " rebased or another branch): the changes are the difference of both trees"
             )
         if self.shallow and start.commit != end.commit:
@@ -177,9 +195,10 @@ class GitTree:
         return tuple(found)
 
     def _look(self) -> _Look:
-        status = self._status()
+        status = read_status(self.git, self.prefix, self.hidden.paths())
         marks = {path: self._mark(path) for path in status.letters}
-        warnings = [
+        warnings = list(status.warnings)
+        warnings += [
             f"`{shown(path)}` {found.remark}" for path, found in marks.items() if found.remark
         ]
         warnings += told(
@@ -198,12 +217,12 @@ class GitTree:
     def _mark_now(self, look: _Look, path: str) -> str:
         if path in look.snapshot.files:
             return look.snapshot.files[path]
-        return self._mark(raw(self.git.folder, path)).digest
+        return self._mark(raw(path)).digest
 
     def _mark(self, path: str) -> Mark:
         """Answer the mark of a path, for a submodule the commit it is on."""
         folder = self.git.folder / path
-        if (folder / ".git").exists() and not folder.is_symlink():
+        if os.path.lexists(folder / ".git") and not folder.is_symlink():
             inside = GitCall(folder=folder, environ=self.git.environ)
             try:
                 return Mark(digest=inside.line("rev-parse", "--verify", "--quiet", "HEAD"))
@@ -211,41 +230,12 @@ class GitTree:
                 return Mark()
         return mark(self.git.folder, path)
 
-    def _status(self) -> _Status:
-        commit = branch = ""
-        found = _Status()
-        for part in self.git.parts((*_STATUS, "--", *BELOW)):
-            kind, _, rest = part.partition(" ")
-            if kind == "#":
-                name, _, value = rest.partition(" ")
-                if name == "branch.oid":
-                    commit = "" if value == "(initial)" else value
-                elif name == "branch.head":
-                    branch = "" if value == "(detached)" else value
-            elif kind == "?":
-                path = rest.removeprefix(self.prefix)
-                if path.endswith("/"):
-                    found.nested.add(path.removesuffix("/"))
-                else:
-                    found.letters[path] = "D?" if path in found.letters else "??"
-            else:
-                path = rest.split(" ", 9 if kind == "u" else 7)[-1].removeprefix(self.prefix)
-                if kind == "u":
-                    found.conflicts.add(path)
-                found.letters.setdefault(path, rest[:2])
-        return _Status(
-            commit=commit,
-            branch=branch,
-            letters=found.letters,
-            conflicts=found.conflicts,
-            nested=found.nested,
-        )
 
-
-def open_tree(root: Path, environ: Mapping[str, str]) -> GitTree | str:
+def open_tree(root: Path, environ: Mapping[str, str], known: dict[Path, Hidden]) -> GitTree | str:
     """Answer the tree at the root, or in words why git has nothing to say about it.
 
     The words are empty if there simply is no repository. ProgramMissing if git is not installed.
+    known: what was read of each root's index before; grows.
     """
     if not is_marked(root):
         return ""
@@ -261,16 +251,20 @@ def open_tree(root: Path, environ: Mapping[str, str]) -> GitTree | str:
             "--show-prefix",
         )
     except GitRefused as fault:
-        known = "not a git repository" in str(fault)
-        return "" if known else f"git refuses the repository: {fault}"
+        is_none = "not a git repository" in str(fault)
+        return "" if is_none else f"git refuses the repository: {fault}"
     index, inside, shallow, form, prefix = answer.split("\n", 4)
     if inside != "true" or form not in EMPTY_TREES:
         return ""
     if prefix and git.agrees("check-ignore", "--quiet", "--", ".") and not git.ask("ls-files"):
         return ""
+    hidden = known.get(root)
+    if hidden is None or hidden.index != root / index:
+        hidden = known[root] = Hidden(git=git, index=root / index)
     return GitTree(
         git=git,
         index=root / index,
+        hidden=hidden,
         prefix=prefix,
         empty_tree=EMPTY_TREES[form],
         shallow=shallow == "true",
@@ -285,25 +279,32 @@ def is_marked(root: Path) -> bool:
 def standing(root: Path) -> tuple[int, ...] | None:
     """Answer what the facts of a tree hang on: while it is the same, `open_tree` answers the same.
 
-    None where that is not plain to see: unless the root has a `.git` folder without peculiarities.
+    None where that is not plain to see: unless the root has a `.git` that is, or names, a repository.
     """
     mark = root / ".git"
     try:
-        folder, config, _ = mark.lstat(), (mark / "config").stat(), (mark / "HEAD").lstat()
+        state = mark.lstat()
+        own = mark if stat.S_ISDIR(state.st_mode) else root / _after(mark, "gitdir: ")
+        common = own / _after(own / "commondir") if (own / "commondir").exists() else own
+        (own / "HEAD").lstat()
+        config = _trace(common / "config")
     except OSError:
         return None
-    peculiar = any(os.path.lexists(mark / name) for name in ("shallow", "config.worktree"))
-    if peculiar or not stat.S_ISDIR(folder.st_mode):
-        return None
+    more = (own / "config.worktree", common / "shallow")
     return (
-        *(folder.st_dev, folder.st_ino, folder.st_uid, folder.st_mode),
-        *(config.st_ino, config.st_size, config.st_mtime_ns, config.st_ctime_ns),
+        *(state.st_dev, state.st_ino, state.st_uid, state.st_mode),
+        *config,
+        *(fact for path in more for fact in (_trace(path) if path.exists() else (0,))),
     )
 
 
-def _tells_nothing(status: _Status) -> bool:
-    """Answer whether index and disk are as HEAD has them, but for untracked files."""
-    return all(letters == "??" for letters in status.letters.values())
+def _after(file: Path, start: str = "") -> str:
+    return os.fsdecode(file.read_bytes()).strip().removeprefix(start)
+
+
+def _trace(path: Path) -> tuple[int, ...]:
+    state = path.stat()
+    return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
 
 
 def _of_index(look: _Look, changed: set[str]) -> tuple[str, ...]:
@@ -314,11 +315,38 @@ def _of_index(look: _Look, changed: set[str]) -> tuple[str, ...]:
             shown(path)
             for path, letters in look.status.letters.items()
             if "." not in letters
-            and letters != "??"
+            and not is_unseen(letters)
             and path not in look.status.conflicts
             and shown(path) not in changed
         ],
     )
+
+
+def _is_odd(path: Path) -> bool:
+    """Answer whether something lies there that git can neither hash nor pass over."""
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode))
+
+
+def _kind(line: Line | None, letters: str) -> ChangeKind:
+    """Answer how a path differs that lies on disk, from what git says without looking there."""
+    if line is None:
+        return "added" if letters == "??" else "modified"
+    return "modified" if line.kind == "deleted" else line.kind
+
+
+def _patiently(measure: Callable[[bool], _Answer]) -> _Answer:
+    """Measure as rule 6 says; the measure is told whether git may read files to count lines."""
+    for is_counted in (True, True):
+        with suppress(GitRefused):
+            return measure(is_counted)
+    try:
+        return measure(False)
+    except GitRefused as fault:
+        raise _broken(fault) from fault
 
 
 def _broken(fault: GitRefused) -> Unavailable:

@@ -1,7 +1,7 @@
 """Runs git as a program, so that nothing but git's own answer comes back.
 
 Each call: an argument list, never a shell; no pager, no terminal, no input but what is given; no
-optional locks; plain English messages; names as they are, ended by NUL; a time limit that ends the
+optional locks; objects as they are, not what a repository says to read in their place; plain English messages; names as they are, ended by NUL; a time limit that ends the
 whole process group. A repository cannot run a stranger's program through it: no file system
 monitor, no hooks, no external diff or text conversion. Clean filters do run where attributes and
 configuration agree on them (large file storage, for one), since they say what counts as content;
@@ -27,6 +27,7 @@ LIMIT_SECONDS = 120.0
 
 _FIXED = (
     "--no-pager",
+    "--no-replace-objects",
     "-c",
     "core.quotepath=off",
     "-c",
@@ -40,12 +41,19 @@ _FIXED = (
     "-c",
     f"diff.orderFile={os.devnull}",
     "-c",
+    "sparse.expectFilesOutsideOfPatterns=false",
+    "-c",
     "color.ui=false",
 )
 
 
 class GitRefused(Exception):
     """Git did not end with 0; the message is what it said. It never leaves this package."""
+
+    def __init__(self, message: str, code: int) -> None:
+        """Keep what git said and how it ended."""
+        super().__init__(message)
+        self.code = code
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +65,16 @@ class GitCall:
     limit_seconds: float = LIMIT_SECONDS
 
     def ask(
-        self, *arguments: str, told: bytes = b"", extra: Mapping[str, str] | None = None
+        self,
+        *arguments: str,
+        told: bytes = b"",
+        extra: Mapping[str, str] | None = None,
+        remarks: list[str] | None = None,
     ) -> bytes:
-        """Answer git's standard output; GitRefused, ProgramMissing, Unavailable when too slow."""
+        """Answer git's standard output; GitRefused, ProgramMissing, Unavailable when too slow.
+
+        remarks: takes the lines of the standard error of a git that ended well.
+        """
         argv = ("git", *_FIXED, *arguments)
         process = _start(argv, self.folder, for_git(self.environ) | dict(extra or {}))
         with process:
@@ -75,7 +90,9 @@ class GitCall:
                     hint="See what keeps the disk or the repository busy, then try again.",
                 ) from fault
         if process.returncode:
-            raise GitRefused(errors.decode("utf-8", "replace").strip())
+            raise GitRefused(errors.decode("utf-8", "replace").strip(), process.returncode)
+        if remarks is not None:
+            remarks += os.fsdecode(errors).splitlines()
         return output
 
     def agrees(self, *arguments: str) -> bool:

@@ -2,16 +2,17 @@
 
 The answer has one line for each path (renames off) and, where anything was both added and deleted,
 git's pairs of renamed paths from a second run; the rules decide which pairs hold. Files on disk
-are compared through a copy of the index in a temporary folder, in which untracked files are
-entered and conflicts closed. So untracked files take part in renames and line counts, and the
-repository's own index is neither locked nor written. The copy keeps the time of the original, on
+are compared through a copy of the index in a temporary folder, in which untracked and hidden files
+are entered, conflicts closed, and files passed over that git could not read. So untracked files take
+part in renames and line counts, no single file can fail the whole, and the repository's own index is
+neither locked nor written. The copy keeps the time of the original, on
 which git's test for changes within the same second rests.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,17 +30,19 @@ _EMPTY_BLOBS = {
     64: "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 }
 _KINDS: dict[str, ChangeKind] = {"A": "added", "D": "deleted", "M": "modified", "T": "modified"}
+_AS_IT_IS = "diff.autoRefreshIndex=false"
+"""So git takes a file for changed that the index does not know as it is, and does not read it."""
 _DIFF = (
-    "diff",
     "--no-ext-diff",
     "--no-textconv",
     "--no-color",
     "--ignore-submodules=dirty",
     "--raw",
-    "--numstat",
     "-z",
 )
 BELOW = (".", ":(exclude).counterpoint")
+_MOST_NAMED = 16_000
+"""So many characters of names are given to git at most: with more it had rather look at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +71,25 @@ class Difference:
     renames: dict[str, Rename] = field(default_factory=dict[str, Rename])
 
 
-def between(git: GitCall, older: str, newer: str, prefix: str) -> Difference:
-    """Answer what differs from one commit to another, below the folder."""
-    return _difference(git, (older, newer), prefix, {})
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entries:
+    """What must be otherwise in the copy of the index than in the index.
+
+    looked_at: paths git would not look at on disk, or not as one; it shall. passed_over: paths it
+    would look at and must not. no_files: paths at which lies what git cannot compare.
+    """
+
+    looked_at: Sequence[str] = ()
+    passed_over: Sequence[str] = ()
+    no_files: Sequence[str] = ()
+
+
+def between(git: GitCall, older: str, newer: str, prefix: str, *, is_counted: bool) -> Difference:
+    """Answer what differs from one commit to another, below the folder.
+
+    is_counted: whether git reads the contents, for lines and renames.
+    """
+    return _difference(git, (older, newer), prefix, BELOW, {}, is_counted=is_counted)
 
 
 def on_disk(
@@ -78,51 +97,69 @@ def on_disk(
     older: str,
     prefix: str,
     index: Path,
-    untracked: Iterable[str],
-    conflicts: Iterable[str],
+    entries: Entries,
+    among: Collection[str] | None,
+    *,
+    is_counted: bool,
 ) -> Difference:
-    """Answer what differs from a commit to the files on disk, below the folder."""
-    paths = [prefix + path for path in (*untracked, *conflicts)]
-    with _index(git, older, index, paths) as extra:
-        return _difference(git, (older,), prefix, extra)
+    """Answer what differs from a commit to the files on disk, below the folder.
+
+    among: the only paths that can differ, where they are known: git need not look at the others.
+    is_counted: whether git reads the files, for lines and renames.
+    """
+    paths: tuple[str, ...] = BELOW
+    if among is not None and sum(map(len, among)) <= _MOST_NAMED:
+        paths = tuple(f":(literal){path}" for path in among)
+        if not paths:
+            return Difference()
+    with _index(git, older, prefix, index, entries) as extra:
+        return _difference(git, (older,), prefix, paths, extra, is_counted=is_counted)
 
 
 @contextmanager
 def _index(
-    git: GitCall, commit: str, original: Path, paths: Sequence[str]
+    git: GitCall, commit: str, prefix: str, original: Path, entries: Entries
 ) -> Generator[dict[str, str], None, None]:
-    """Lend a copy of the index that has plain entries for the paths."""
+    """Lend a copy of the index with the entries as they must be."""
     with TemporaryDirectory(prefix="counterpoint-index-") as folder:
         copy = Path(folder) / "index"
         if original.exists():
             shutil.copy2(original, copy)
         extra = {"GIT_INDEX_FILE": str(copy)}
-        if paths:
-            null, blob = "0" * len(commit), _EMPTY_BLOBS[len(commit)]
-            entries = "".join(f"0 {null}\t{path}\x00100644 {blob}\t{path}\x00" for path in paths)
-            git.ask(
-                "update-index",
-                "-z",
-                "--index-info",
-                told=entries.encode("utf-8", "surrogateescape"),
-                extra=extra,
+        null, blob = "0" * len(commit), _EMPTY_BLOBS[len(commit)]
+        lines = [f"0 {null}\t{prefix}{path}\0" for path in (*entries.looked_at, *entries.no_files)]
+        lines += [f"100644 {blob}\t{prefix}{path}\0" for path in entries.looked_at]
+        if lines:
+            told = "".join(lines).encode("utf-8", "surrogateescape")
+            git.ask("update-index", "-z", "--index-info", told=told, extra=extra)
+        if entries.passed_over:
+            told = "".join(f"{path}\0" for path in entries.passed_over).encode(
+                "utf-8", "surrogateescape"
             )
+            git.ask("update-index", "--assume-unchanged", "-z", "--stdin", told=told, extra=extra)
         yield extra
 
 
 def _difference(
-    git: GitCall, commits: tuple[str, ...], prefix: str, extra: dict[str, str]
+    git: GitCall,
+    commits: tuple[str, ...],
+    prefix: str,
+    paths: tuple[str, ...],
+    extra: dict[str, str],
+    *,
+    is_counted: bool,
 ) -> Difference:
     lines: dict[str, Line] = {}
-    plain = git.parts((*_DIFF, "--no-renames", *commits, "--", *BELOW), extra=extra)
+    how = ("diff", *_DIFF, "--numstat") if is_counted else ("-c", _AS_IT_IS, "diff", *_DIFF)
+    plain = git.parts((*how, "--no-renames", *commits, "--", *paths), extra=extra)
     for letter, _, path, insertions, deletions in _read(plain):
         if letter in _KINDS:
             lines[path.removeprefix(prefix)] = Line(
                 kind=_KINDS[letter], insertions=insertions, deletions=deletions
             )
     renames: dict[str, Rename] = {}
-    if {"added", "deleted"} <= {line.kind for line in lines.values()}:
-        paired = git.parts((*_DIFF, "-M", *commits, "--", *BELOW), extra=extra)
+    if is_counted and {"added", "deleted"} <= {line.kind for line in lines.values()}:
+        paired = git.parts((*how, "-M", *commits, "--", *paths), extra=extra)
         for letter, previous, path, insertions, deletions in _read(paired):
             if letter == "R":
                 renames[path.removeprefix(prefix)] = Rename(

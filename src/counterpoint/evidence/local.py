@@ -12,6 +12,7 @@ from counterpoint.core.ports.evidence import Watch
 from counterpoint.evidence import commands, hashes, paths
 from counterpoint.evidence.environment import for_command
 from counterpoint.evidence.git import GitTree, is_marked, open_tree, standing
+from counterpoint.evidence.gitstatus import Hidden
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.errors import ProgramMissing
 
@@ -31,6 +32,9 @@ class LocalEvidence:
         init=False,
         repr=False,
         compare=False,
+    )
+    _hidden: dict[Path, Hidden] = field(
+        default_factory=dict[Path, Hidden], init=False, repr=False, compare=False
     )
 
     def snapshot(self, root: Path) -> Snapshot:
@@ -78,7 +82,7 @@ class LocalEvidence:
             if before == now:
                 return known
         try:
-            tree = open_tree(top, self.environ)
+            tree = open_tree(top, self.environ, self._hidden)
         except ProgramMissing:
             inside = is_marked(top)
             return "there is a repository, but git is not installed" if inside else ""

@@ -5,7 +5,8 @@ anything that is not a file: the empty text; (2) a link: SHA-256 of its target; 
 64 MB: SHA-256 of its bytes; (4) a larger file, or one that cannot be read: SHA-256 of its size and
 time of change, with a remark. A path below a link is not in the tree at all and falls under (1).
 
-Names are kept as Python gives them and shown as Unicode: a byte that is no UTF-8 becomes `\xNN`.
+Names are kept as Python gives them and shown as Unicode: a byte that is no UTF-8 becomes `\xNN`, and
+a backslash that only seems to begin such a sign becomes `\x5c`. So no two names are shown alike.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ LARGEST = 64 * 1024 * 1024
 EMPTY = hashlib.sha256(b"").hexdigest()
 
 _CHUNK = 1 << 20
-_SHOWN_BYTE = re.compile(rb"\\x([89a-f][0-9a-f])")
+_SHOWN_BYTE = re.compile(rb"\\x([89a-f][0-9a-f]|5c)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,12 +35,15 @@ class Mark:
 
 def shown(name: str) -> str:
     """Answer a file name as valid Unicode."""
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
+    plain = os.fsencode(name)
+    if b"\\x" in plain:
+        plain = _SHOWN_BYTE.sub(rb"\\x5cx\1", plain)
+    return plain.decode("utf-8", "backslashreplace")
 
 
-def raw(root: Path, name: str) -> str:
+def raw(name: str) -> str:
     """Answer the name on disk of one that was shown."""
-    if "\\x" not in name or os.path.lexists(root / name):
+    if "\\x" not in name:
         return name
     return os.fsdecode(
         _SHOWN_BYTE.sub(lambda match: bytes.fromhex(match[1].decode()), os.fsencode(name))

@@ -14,6 +14,8 @@ import errno
 import hashlib
 import os
 import stat
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from counterpoint.kernel.errors import InvalidInput, NotFound, PathOutside
@@ -37,6 +39,28 @@ def contain(root: Path, path: str) -> str:
 
 def digest(root: Path, path: str) -> tuple[str, int]:
     """Answer SHA-256 and size of a plain file below the root; NotFound, PathOutside."""
+    with _opened(root, path) as descriptor:
+        return _read(descriptor)
+
+
+def load(root: Path, path: str, limit: int) -> bytes:
+    """Answer the content of a plain file below the root; NotFound, PathOutside.
+
+    InvalidInput if it has more than `limit` bytes.
+    """
+    with _opened(root, path) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise InvalidInput(
+            f"`{path}` has more than {limit} bytes",
+            hint="Make it shorter, or make it several files.",
+        )
+    return content
+
+
+@contextmanager
+def _opened(root: Path, path: str) -> Generator[int]:
+    """Open a plain file below the root for reading; NotFound, PathOutside, InvalidInput."""
     relative = contain(root, path)
     try:
         descriptor = _open_below(real_root(root), relative)
@@ -47,7 +71,7 @@ def digest(root: Path, path: str) -> tuple[str, int]:
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise InvalidInput(f"`{path}` is not a plain file", hint="Name a file.")
-        return _read(descriptor)
+        yield descriptor
     finally:
         os.close(descriptor)
 

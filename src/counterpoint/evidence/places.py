@@ -59,5 +59,6 @@ def open_folder(folder: Path) -> None:
     ignore = folder / ".gitignore"
     if not ignore.exists():
         ignore.write_text(
-            "# The ledger and its keys stay on this machine.\n*\n!templates/\n!templates/*\n"
+            "# The ledger and its keys stay on this machine.\n"
+            "*\n!templates/\n!templates/*\n!phases/\n!phases/*\n"
         )

@@ -6,13 +6,15 @@ CounterpointError               code (from the class name), kind, hint, facts, r
 ├── InvalidInput                invalid      ├ UnknownArgument · MalformedDocument · CyclicDependency
 │                                            └ PathOutside
 ├── Conflict                    conflict     ├ IllegalMove · StaleVersion · AlreadyClaimed
-│                                            └ KeyReused · NotReady
+│                                            ├ KeyReused · NotReady · OutOfOrder
+│                                            └ AlreadySealed · NotSealed · NothingToSeal
 ├── GateClosed                  gate
 ├── Forbidden                   forbidden    ├ ClaimLost · NotClaimHolder · SessionEnded
+│                                            └ RateLimited · QuotaExceeded
 ├── LedgerBroken                integrity    ├ ChainBroken · ProofMismatch · StateDiffers
 └── Unavailable                 unavailable  ├ StoreBusy · StoreFull · StoreReadOnly · StoreCorrupt
                                              ├ StoreNewer · StoreUnreachable · ClockBehind
-                                             ├ ProgramMissing
+                                             ├ ProgramMissing · CircuitOpen
                                              └ Unexpected
 
 Rules: the class docstring is the default message; `hint` is the next move in the caller's terms;
@@ -118,10 +120,34 @@ class NotReady(Conflict):
     default_hint = "Take other work with `next`."
 
 
+class OutOfOrder(Conflict):
+    """Something else has to come before this call."""
+
+    default_hint = "Make the calls of `suggested_order` first, then repeat this one."
+
+
 class KeyReused(Conflict):
     """The idempotency key was used before with other arguments."""
 
     default_hint = "Use a fresh key for a different call."
+
+
+class AlreadySealed(Conflict):
+    """The session is sealed already."""
+
+    default_hint = "Read its seal; begin another session for more work."
+
+
+class NotSealed(Conflict):
+    """The session is not sealed yet."""
+
+    default_hint = "Seal it first; until then its tree still grows."
+
+
+class NothingToSeal(Conflict):
+    """The session has no thought to seal."""
+
+    default_hint = "Record what was thought in this session, then seal it."
 
 
 class GateClosed(CounterpointError):
@@ -153,6 +179,19 @@ class SessionEnded(Forbidden):
     """The session has ended and accepts no more writes."""
 
     default_hint = "Continue it in a new session with `handoff` action `continue`."
+
+
+class RateLimited(Forbidden):
+    """This caller has made as many such calls as it may for now."""
+
+    retryable = True
+    default_hint = "Wait `retry_after` seconds, then repeat the call; nothing was done."
+
+
+class QuotaExceeded(RateLimited):
+    """The calls of this calendar month are used up."""
+
+    default_hint = "Go on after `resets_at`, or ask whoever runs the server for more calls."
 
 
 class LedgerBroken(CounterpointError):
@@ -218,6 +257,13 @@ class StoreUnreachable(Unavailable):
 
     retryable = True
     default_hint = "See that the database server runs and can be reached, then repeat the call."
+
+
+class CircuitOpen(Unavailable):
+    """The database failed several times and is left alone for a while."""
+
+    retryable = True
+    default_hint = "Wait `retry_after` seconds, then repeat the call; nothing was done."
 
 
 class ClockBehind(Unavailable):

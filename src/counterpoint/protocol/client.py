@@ -20,7 +20,8 @@ from mcp.shared.exceptions import MCPError
 
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import ProgramMissing, Unavailable
-from counterpoint.protocol.wire import Inbox, Outbox
+from counterpoint.protocol.wire.inbox import Inbox
+from counterpoint.protocol.wire.outbox import Outbox
 
 PATIENCE = 60.0
 """Seconds that a call may take."""

@@ -25,6 +25,7 @@ from counterpoint.kernel.errors import CounterpointError, Unavailable, UnknownTo
 from counterpoint.protocol.listing import tools_listed
 from counterpoint.protocol.live import Live, connected
 from counterpoint.protocol.surface import Surface, silent
+from counterpoint.protocol.wire.direct import Direct
 from counterpoint.protocol.workers import Workers
 
 C = TypeVar("C")
@@ -41,8 +42,12 @@ _COMPLETE = {"resultType": "complete"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who sends a request, as far as the protocol knows."""
+    """Who sends a request, as far as the protocol knows.
 
+    guarded: whether the surface that is called is refused at once while the store fails.
+    """
+
+    guarded: bool = False
     client: str = ""
     client_version: str = ""
     protocol: str = ""
@@ -55,11 +60,13 @@ def create_server(
     call_for: Callable[[Caller], C],
     *,
     workers: Workers | None = None,
+    direct: Direct[C] | None = None,
     pushes: bool = True,
 ) -> Server[Any]:
     """Answer a server of the surface.
 
     call_for: makes, in a worker, what a tool gets as its call.
+    direct: who answers the plain calls of its only connection.
     pushes: whether its connections last, so that it can tell what has changed by itself.
     """
     lists = ("server/discover", "tools/list", "prompts/list", "resources/list")
@@ -77,7 +84,8 @@ def create_server(
     )
     # The tracing that is on by default would cost every call and is not ours to switch on.
     server.middleware.clear()
-    _Answers(surface, call_for, workers or Workers()).register(server, pushes=pushes)
+    answers = _Answers(surface, call_for, workers or Workers(), direct)
+    answers.register(server, pushes=pushes)
     return server
 
 
@@ -105,11 +113,16 @@ class _Answers(Generic[C]):
     """The methods of the protocol, answered from a surface."""
 
     def __init__(
-        self, surface: Surface[C], call_for: Callable[[Caller], C], workers: Workers
+        self,
+        surface: Surface[C],
+        call_for: Callable[[Caller], C],
+        workers: Workers,
+        direct: Direct[C] | None,
     ) -> None:
         self._surface = surface
         self._call_for = call_for
         self._workers = workers
+        self._direct = direct
 
     def register(self, server: Server[Any], *, pushes: bool) -> None:
         """Register only the methods that this surface has something for."""
@@ -174,12 +187,13 @@ class _Answers(Generic[C]):
             tool = self._surface.tool(params.name)
         except UnknownTool as unknown:
             raise _on_the_wire(unknown) from None
+        call = self._caller(context)
+        if self._direct is not None:
+            self._direct.learn(context.request_id, context.params, call)
         reports = _Reports(context) if tool.parameters.progress else None
         try:
             outcome = await self._workers.run(
-                lambda: self._surface.answer(
-                    tool, self._caller(context), params.arguments or {}, reports or silent
-                )
+                lambda: self._surface.answer(tool, call, params.arguments or {}, reports or silent)
             )
         except asyncio.CancelledError:
             if reports:
@@ -225,6 +239,7 @@ class _Answers(Generic[C]):
     def _caller(self, context: Context) -> Callable[[], C]:
         known = context.session.client_params
         caller = Caller(
+            guarded=self._surface.guarded,
             client=known.client_info.name if known else "",
             client_version=known.client_info.version if known else "",
             protocol=context.protocol_version,

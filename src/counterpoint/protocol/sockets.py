@@ -31,7 +31,9 @@ from counterpoint.kernel.errors import CounterpointError, Forbidden, InvalidInpu
 from counterpoint.protocol.meeting import PROTOCOL
 from counterpoint.protocol.server import Caller, create_server
 from counterpoint.protocol.surface import Surface, contained
-from counterpoint.protocol.wire import Inbox, Outbox
+from counterpoint.protocol.wire.direct import Direct
+from counterpoint.protocol.wire.inbox import Inbox
+from counterpoint.protocol.wire.outbox import Outbox
 from counterpoint.protocol.workers import Workers
 
 C = TypeVar("C")
@@ -88,12 +90,17 @@ class Sockets(Generic[C]):
         *,
         workers: Workers,
         started_at: str,
+        more: Callable[[], Mapping[str, Json]] = dict,
     ) -> None:
-        """Accept nothing yet; `admit` refuses with a CounterpointError."""
+        """Accept nothing yet; `admit` refuses with a CounterpointError.
+
+        more: what else stands in the answer to the question `status`; asked each time.
+        """
         self._listener = listener
         self._admit = admit
         self._workers = workers
         self._started_at = started_at
+        self._more = more
         self._open: set[_Open] = set()
         self._greeted: set[asyncio.Task[None]] = set()
         self._accepting: asyncio.Task[None] | None = None
@@ -182,6 +189,7 @@ class Sockets(Generic[C]):
             "version": __version__,
             "clients": self.clients,
             "started_at": self._started_at,
+            **self._more(),
         }
         await _tell(to, {"ok": True, **status})
         if question == "stop":
@@ -191,8 +199,9 @@ class Sockets(Generic[C]):
 
     async def _serve(self, to: socket.socket, seat: Seat[C], begun: bytes) -> None:
         outbox = Outbox(to.fileno(), limit=UNREAD)
-        inbox = Inbox(to.fileno(), outbox, begun)
-        server = create_server(seat.surface, seat.call_for, workers=self._workers)
+        direct = Direct(seat.surface, self._workers, outbox)
+        inbox = Inbox(to.fileno(), outbox, begun, direct)
+        server = create_server(seat.surface, seat.call_for, workers=self._workers, direct=direct)
         serving = asyncio.create_task(_run(server, inbox, outbox))
         one = _Open(inbox=inbox, outbox=outbox, serving=serving)
         self._open.add(one)

@@ -14,13 +14,14 @@ import signal
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any, TypeVar
-
-from mcp.server.lowlevel import Server
+from typing import TypeVar
 
 from counterpoint.protocol.server import Caller, create_server
 from counterpoint.protocol.surface import Surface
-from counterpoint.protocol.wire import Inbox, Outbox
+from counterpoint.protocol.wire.direct import Direct
+from counterpoint.protocol.wire.inbox import Inbox
+from counterpoint.protocol.wire.outbox import Outbox
+from counterpoint.protocol.workers import Workers
 
 C = TypeVar("C")
 
@@ -32,10 +33,9 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 def serve_stdio(surface: Surface[C], call_for: Callable[[Caller], C]) -> None:
     """Serve a surface until the client leaves or a signal says to end; needs the main thread."""
-    server = create_server(surface, call_for)
     gc.freeze()
     with _own_streams() as (source, sink):
-        was_told = asyncio.run(_serve(server, source, sink))
+        was_told = asyncio.run(_serve(surface, call_for, source, sink))
     # What is left goes with the process; collecting it first would take longer than a client waits.
     gc.freeze()
     if was_told:
@@ -44,14 +44,18 @@ def serve_stdio(surface: Surface[C], call_for: Callable[[Caller], C]) -> None:
             signal.signal(number, signal.SIG_IGN)
 
 
-async def _serve(server: Server[Any], source: int, sink: int) -> bool:
+async def _serve(
+    surface: Surface[C], call_for: Callable[[Caller], C], source: int, sink: int
+) -> bool:
     """Serve over two descriptors; answer whether a signal ended it."""
     loop = asyncio.get_running_loop()
     told = asyncio.Event()
     for number in _SIGNALS:
         loop.add_signal_handler(number, told.set)
-    outbox = Outbox(sink)
-    inbox = Inbox(source, outbox)
+    outbox, workers = Outbox(sink), Workers()
+    direct = Direct(surface, workers, outbox)
+    inbox = Inbox(source, outbox, direct=direct)
+    server = create_server(surface, call_for, workers=workers, direct=direct)
     serving = asyncio.ensure_future(
         server.run(inbox, outbox, server.create_initialization_options())
     )

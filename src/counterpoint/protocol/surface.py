@@ -45,6 +45,26 @@ position; answers where to go on and which resources changed, in order. Position
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One thing that happened, in the surface's words.
+
+    sequence: the place in the ledger of what it is made from; several may share one.
+    subjects: the ids that somebody names who wants to hear of it.
+    """
+
+    sequence: int
+    name: str
+    data: Mapping[str, Json]
+    subjects: tuple[str, ...] = ()
+
+
+Tell = Callable[[C, int | None, int, float], tuple[int, list[Event]]]
+"""(call, position, limit, seconds) → (position, events): waits so many seconds for something behind
+a position, looks at that many entries at most, and answers where to go on and the events on the way,
+in order. All events of one entry come in one answer, and always the same ones. None is now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """The answer to one call: a JSON object, the same as text, and whether it is a refusal."""
 
@@ -71,7 +91,10 @@ def unkeyed(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surface(Generic[C]):
-    """Everything one dialect offers, in a fixed order."""
+    """Everything one dialect offers, in a fixed order.
+
+    guarded: its calls are refused at once while the store they ask fails again and again.
+    """
 
     name: str
     version: str
@@ -83,6 +106,8 @@ class Surface(Generic[C]):
     within: Within[C] = unkeyed
     around: Around[C] = straight
     watch: Watch[C] | None = None
+    tell: Tell[C] | None = None
+    guarded: bool = False
     _by_name: dict[str, Tool[C]] = field(
         init=False, repr=False, compare=False, default_factory=dict[str, "Tool[C]"]
     )

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from queue import SimpleQueue
 from typing import Generic, TypeVar, cast
 
@@ -31,21 +32,31 @@ class Workers:
         self._size = size
         self._count = 0
         self._idle = threading.Semaphore(0)
-        self._jobs: SimpleQueue[_Job[object]] = SimpleQueue()
+        self._jobs: SimpleQueue[Job[object]] = SimpleQueue()
 
     async def run(self, work: Callable[[], T]) -> T:
         """Answer what the work answers; it may raise CounterpointError and no other.
 
         If the waiting task is cancelled, work that has begun runs on and its answer is dropped.
         """
+        told: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        job = self.submit(work, partial(_settle, told))
+        try:
+            return await told
+        finally:
+            job.drop()
+
+    def submit(
+        self, work: Callable[[], T], tell: Callable[[T | CounterpointError], None]
+    ) -> Job[T]:
+        """Have the work done, and call `tell` in this event loop with what it answered or raised."""
         loop = asyncio.get_running_loop()
-        told: asyncio.Future[T] = loop.create_future()
-        job = _Job(work=work, loop=loop, told=told, context=contextvars.copy_context())
-        self._jobs.put(cast("_Job[object]", job))
+        job = Job(work=work, tell=tell, loop=loop, context=contextvars.copy_context())
+        self._jobs.put(cast("Job[object]", job))
         if not self._idle.acquire(blocking=False) and self._count < self._size:
             self._count += 1
             self._start()
-        return await told
+        return job
 
     def _start(self) -> None:
         threading.Thread(target=self._serve, name="tool", daemon=True).start()
@@ -60,17 +71,23 @@ class Workers:
             self._start()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Job(Generic[T]):
-    """A piece of work and the one who waits for it."""
+@dataclass(eq=False, slots=True, kw_only=True)
+class Job(Generic[T]):
+    """A piece of work and whom to tell."""
 
     work: Callable[[], T]
+    tell: Callable[[T | CounterpointError], None]
     loop: asyncio.AbstractEventLoop
-    told: asyncio.Future[T]
     context: contextvars.Context
+    is_wanted: bool = True
+
+    def drop(self) -> None:
+        """Tell nobody, and do not begin if it has not begun."""
+        self.is_wanted = False
 
     def run(self) -> None:
-        if self.told.cancelled():
+        """Do the work, in a worker."""
+        if not self.is_wanted:
             return
         result: T | CounterpointError = Unexpected()
         try:
@@ -83,9 +100,15 @@ class _Job(Generic[T]):
                 self.loop.call_soon_threadsafe(self._tell, result)
 
     def _tell(self, result: T | CounterpointError) -> None:
-        if self.told.done():
-            return
-        if isinstance(result, CounterpointError):
-            self.told.set_exception(result)
-        else:
-            self.told.set_result(result)
+        if self.is_wanted:
+            self.tell(result)
+
+
+def _settle(told: asyncio.Future[T], result: T | CounterpointError) -> None:
+    """Give a result to the one who waits for it, if anybody still does."""
+    if told.done():
+        return
+    if isinstance(result, CounterpointError):
+        told.set_exception(result)
+    else:
+        told.set_result(result)

@@ -7,11 +7,12 @@
     Handoff      –            summary  item    handoff
     Submission   –            summary  item    submission
     Verdict      –            reason   item    verdict
+    Brief        title, keys  text     item    brief
 
 Rules: (1) a row is indexed again only when one of its columns above changed. (2) Indexing waits for
 the end of the transaction (or for its first search), so rows and texts may come in any order.
 (3) A searched word is quoted: nothing in it is syntax. (4) Words are joined by OR without the stop
-words; the last one also matches as a beginning. (5) A title counts four times as much as a body.
+words; the last one, or each if asked so, also matches as a beginning. (5) A title counts four times as much as a body.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from counterpoint.core.model.briefs import Brief
 from counterpoint.core.model.journal import Outcome, Record, Submission, Verdict
 from counterpoint.core.model.rows import Cell, Noun, columns
 from counterpoint.core.model.sessions import Handoff
@@ -60,6 +62,7 @@ _SOURCES: tuple[Source, ...] = (
     Source(Handoff, (), ("summary",), "item", ""),
     Source(Submission, (), ("summary",), "item", ""),
     Source(Verdict, (), ("reason",), "item", ""),
+    Source(Brief, ("title", "keywords"), ("description",), "item", ""),
 )
 SOURCES: dict[type[Noun], Source] = {source.noun: source for source in _SOURCES}
 
@@ -162,14 +165,30 @@ def _next(connection: apsw.Connection, shelf: int) -> int:
     return int(last.get) + 1
 
 
-def expression(words: Sequence[str]) -> str:
-    """Answer the FTS5 expression for searched words; empty if there are none."""
+def stems(connection: apsw.Connection, words: Sequence[str]) -> list[str]:
+    """Answer the stem of each word as the index has it; a word without one stays as it is."""
+    cut = connection.fts5_tokenizer("porter", ["unicode61"])
+    flags = apsw.FTS5_TOKENIZE_QUERY
+    found = (
+        cut(word.encode(), flags, None, include_offsets=False, include_colocated=False)
+        for word in words
+    )
+    return [" ".join(map(str, parts)) or word for word, parts in zip(words, found, strict=True)]
+
+
+def expression(words: Sequence[str], *, begun: bool = False) -> str:
+    """Answer the FTS5 expression for searched words; empty if there are none.
+
+    begun: every word also matches as a beginning, not only the last.
+    """
     parts = [part for word in words for part in word.replace("\0", " ").split()]
     telling = [part for part in parts if part.lower() not in STOP_WORDS] or parts
     quoted = ['"' + part.replace('"', '""') + '"' for part in telling[:_MOST_WORDS]]
-    if quoted and len(telling[:_MOST_WORDS][-1]) >= _PREFIX_FROM:
-        quoted[-1] += " *"
-    return " OR ".join(quoted)
+    first = 0 if begun else len(quoted) - 1
+    return " OR ".join(
+        f"{word} *" if place >= first and len(telling[place]) >= _PREFIX_FROM else word
+        for place, word in enumerate(quoted)
+    )
 
 
 def hits(
@@ -179,6 +198,7 @@ def hits(
     *,
     kinds: Sequence[str],
     item: str,
+    begun: bool,
     limit: int,
     offset: int,
 ) -> list[Hit]:
@@ -186,7 +206,7 @@ def hits(
 
     The key of a hit is the row's key without the project, joined by `/`.
     """
-    wanted = expression(words)
+    wanted = expression(words, begun=begun)
     shelf = connection.execute("SELECT shelf FROM shelves WHERE project = ?", (project,)).fetchone()
     if not wanted or shelf is None:
         return []

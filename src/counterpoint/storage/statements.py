@@ -18,6 +18,16 @@ Shape = tuple[tuple[str, int], ...]
 """The columns of a filter, each with how many values it has; -1 is one value that must equal."""
 
 
+METER = "SELECT used FROM meters WHERE project = ? AND subject = ? AND measure = ?"
+MEASURES = (
+    "SELECT measure FROM meters WHERE project = ? AND subject = ? AND used > 0 ORDER BY measure"
+)
+USE = (
+    "INSERT INTO meters (project, subject, measure, used) VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (project, subject, measure) DO UPDATE SET used = excluded.used"
+)
+
+
 @cache
 def names(noun: type[Noun]) -> tuple[str, ...]:
     """Answer the names of a noun's columns in order."""

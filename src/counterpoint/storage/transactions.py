@@ -100,6 +100,7 @@ class SqliteReading:
         *,
         kinds: Sequence[str] = (),
         item: str = "",
+        begun: bool = False,
         limit: int = 20,
         offset: int = 0,
     ) -> list[Hit]:
@@ -110,9 +111,14 @@ class SqliteReading:
             words,
             kinds=kinds,
             item=item,
+            begun=begun,
             limit=limit,
             offset=offset,
         )
+
+    def stems(self, words: Sequence[str]) -> list[str]:
+        """Answer what the search keeps of each word."""
+        return search.stems(self._connection, words)
 
     def text(self, digest: str) -> str | None:
         """Answer the text of a digest; None if it was redacted."""
@@ -153,6 +159,17 @@ class SqliteReading:
     def table(self, noun: type[Noun]) -> Iterator[tuple[Cell, ...]]:
         """Answer the raw rows of a table by key, digests in place of prose."""
         yield from self._connection.execute(statements.table(noun), (self._project,))
+
+    def meter(self, subject: str, measure: str) -> int:
+        """Answer how much of a measure a subject has used; 0 if nothing."""
+        bound = (self._project, subject, measure)
+        row = self._connection.execute(statements.METER, bound).fetchone()
+        return 0 if row is None else int(row[0])
+
+    def measures(self, subject: str) -> list[str]:
+        """Answer every measure of which a subject has used anything, in order."""
+        rows = self._connection.execute(statements.MEASURES, (self._project, subject))
+        return [row[0] for row in rows]
 
 
 class SqliteWriting(SqliteReading):
@@ -211,18 +228,25 @@ class SqliteWriting(SqliteReading):
         """Append an entry to the ledger; LedgerBroken unless the sequence is the next."""
         ledger.append(self._connection, self._project, entry)
 
+    def use(self, subject: str, measure: str, used: int) -> None:
+        """Set how much of a measure a subject has used."""
+        self._connection.execute(statements.USE, (self._project, subject, measure, used))
+
     def search(
         self,
         words: Sequence[str],
         *,
         kinds: Sequence[str] = (),
         item: str = "",
+        begun: bool = False,
         limit: int = 20,
         offset: int = 0,
     ) -> list[Hit]:
         """Answer rows whose title or text has any of the words, this transaction's among them."""
         self.finish()
-        return super().search(words, kinds=kinds, item=item, limit=limit, offset=offset)
+        return super().search(
+            words, kinds=kinds, item=item, begun=begun, limit=limit, offset=offset
+        )
 
     def finish(self) -> None:
         """Bring the search in step with the rows of this transaction."""

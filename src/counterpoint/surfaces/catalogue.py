@@ -1,37 +1,71 @@
-"""Every surface by its name, built when it is first asked for."""
+"""Every surface by its name, built when it is first asked for.
+
+A surface's list never varies by connection, only by what the connection was started with. So each
+names the settings that its list depends on, and is built once for each combination of these.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
 
 from counterpoint.kernel.errors import NotFound
 from counterpoint.protocol.surface import Surface
+from counterpoint.settings import Settings
 from counterpoint.surfaces.call import Call
 
-Build = Callable[[], Surface[Call]]
+_KEPT: Final = 64
+"""How many built surfaces are kept: a scope file may name any tools."""
 
 
-def _native() -> Surface[Call]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Dialect:
+    """How to build a surface, and the settings that its list depends on."""
+
+    build: Callable[[Settings], Surface[Call]]
+    varies_by: tuple[str, ...] = ()
+
+
+def _native(_settings: Settings) -> Surface[Call]:
     from counterpoint.surfaces.native.surface import build
 
     return build()
 
 
-_BUILDERS: dict[str, Build] = {"native": _native}
+def _workflow(_settings: Settings) -> Surface[Call]:
+    from counterpoint.surfaces.workflow.surface import build
+
+    return build()
+
+
+_DIALECTS: dict[str, _Dialect] = {
+    "native": _Dialect(build=_native),
+    "workflow": _Dialect(build=_workflow),
+}
 
 
 def names() -> tuple[str, ...]:
     """Answer the names of all surfaces, the default one first."""
-    return tuple(_BUILDERS)
+    return tuple(_DIALECTS)
 
 
-@cache
-def surface(name: str) -> Surface[Call]:
-    """Answer the surface of a name; NotFound names those there are."""
-    build = _BUILDERS.get(name)
-    if build is None:
+def surface(name: str, settings: Settings | None = None) -> Surface[Call]:
+    """Answer the surface of a name for settings; NotFound names those there are.
+
+    Raises InvalidInput if the settings are not what the surface can be started with.
+    """
+    dialect = _DIALECTS.get(name)
+    if dialect is None:
         raise NotFound(
-            f"there is no surface {name[:60]!r}", hint=f"There are: {', '.join(_BUILDERS)}."
+            f"there is no surface {name[:60]!r}", hint=f"There are: {', '.join(_DIALECTS)}."
         )
-    return build()
+    given = settings or Settings()
+    chosen = {varied: getattr(given, varied) for varied in dialect.varies_by}
+    return _built(name, Settings(surface=name, **chosen))
+
+
+@lru_cache(maxsize=_KEPT)
+def _built(name: str, settings: Settings) -> Surface[Call]:
+    return _DIALECTS[name].build(settings)

@@ -109,11 +109,47 @@ def test_an_empty_ledger_makes_a_sound_bundle(key: Any) -> None:
     assert report.size == 0
 
 
+def redacting(chain: list[bytes], digests: object, action: str = "text.redacted") -> list[bytes]:
+    """Answer a ledger with one more entry, which tells that texts were taken away."""
+    value = orjson.loads(chain[-1]) | {"n": len(chain), "h": leaf_hash(chain[-1]).hex(), "r": []}
+    return [*chain, canonical.dump(value | {"a": action, "f": {"sha256": digests}})]
+
+
 def test_redacted_texts_are_counted_and_no_fault(chain_of: Chain, key: Any) -> None:
-    """The ledger holds without the texts that were blotted out."""
-    report = verify_bundle(bundle_of(chain_of(SIZE, TEXTS), key, TEXTS[:1]), key.public)
+    """The ledger holds without the texts that were blotted out, if it tells so itself."""
+    gone = [canonical.text_digest(text) for text in TEXTS[1:]]
+    entries = redacting(chain_of(SIZE, TEXTS), gone)
+    report = verify_bundle(bundle_of(entries, key, TEXTS[:1]), key.public)
     assert report.sound
     assert (report.texts, report.redacted) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("told", "action"),
+    [([], "text.redacted"), (None, "text.redacted"), ([7], "text.redacted"), (..., "text.lost")],
+)
+def test_texts_left_out_without_a_redaction_are_found(
+    chain_of: Chain, key: Any, told: Any, action: str
+) -> None:
+    """Nothing but an entry of the ledger excuses that a text is missing."""
+    gone = [canonical.text_digest(text) for text in TEXTS[1:]]
+    entries = redacting(chain_of(SIZE, TEXTS), gone if told is ... else told, action)
+    report = verify_bundle(bundle_of(entries, key, TEXTS[:1]), key.public)
+    (fault,) = report.faults
+    assert fault.facts == {"texts": sorted(gone), "count": 2}
+    assert (report.texts, report.redacted) == (1, 0)
+
+
+def test_a_text_that_was_written_again_after_its_redaction_must_be_there(
+    chain_of: Chain, key: Any
+) -> None:
+    """A redaction speaks of what was written before it."""
+    digest = canonical.text_digest("first text")
+    entries = redacting(chain_of(1, TEXTS), [digest])
+    again = orjson.loads(entries[0]) | {"n": 2, "h": leaf_hash(entries[-1]).hex()}
+    entries.append(canonical.dump(again))
+    assert not verify_bundle(bundle_of(entries, key, []), key.public).sound
+    assert verify_bundle(bundle_of(entries, key, TEXTS[:1]), key.public).sound
 
 
 @given(st.data())
@@ -190,8 +226,8 @@ def test_a_text_line_in_another_spelling_is_found(lines: list[bytes], key: Any) 
     """Text lines are canonical too, so that a bundle has one form."""
     lines[-1] = lines[-1].replace(b'":"', b'": "', 1)
     report = verify_bundle(lines, key.public)
-    assert [fault.code for fault in report.faults] == ["malformed_document"]
-    assert report.redacted == 1
+    assert [fault.code for fault in report.faults] == ["malformed_document", "proof_mismatch"]
+    assert report.redacted == 0
 
 
 @pytest.mark.parametrize(

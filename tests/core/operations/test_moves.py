@@ -217,8 +217,8 @@ def test_a_wrong_move_names_the_open_ones(studio, ada):
     """The refusal tells what may follow."""
     ids = make(ada, "# Plan\n- [ ] A\n")
     fault = studio.refuses(IllegalMove, lambda: ada.items.edit(ids["A"], Edit(status="failed")))
-    assert fault.facts == {"state": "open", "moves": ["active", "skipped", "cancelled"]}
-    assert "active, skipped, cancelled" in fault.hint
+    assert fault.facts == {"state": "open", "moves": ["active", "backlog", "skipped", "cancelled"]}
+    assert "active, backlog, skipped, cancelled" in fault.hint
 
 
 def test_moving_work_wakes_and_closes_what_it_comes_to_and_from(studio, ada):

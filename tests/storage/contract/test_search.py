@@ -100,6 +100,31 @@ def test_words_match_by_stem_and_the_last_by_its_beginning(store, task, save):
         assert not writing.search(["docum", "zzz"])
 
 
+def test_every_word_matches_by_its_beginning_if_asked_so(store, task, save):
+    """Otherwise only the last one does; two letters begin nothing."""
+    with store.writing("p") as writing:
+        save(writing, task(1, title="Automatic doors"), task(2, title="Importing lamps"))
+        assert _keys(writing.search(["auto", "lam"])) == ["T-2"]
+        assert sorted(_keys(writing.search(["auto", "lam"], begun=True))) == ["T-1", "T-2"]
+        assert writing.search(["au", "la"], begun=True) == []
+        assert writing.search([], begun=True) == []
+        assert _keys(writing.search(['"', "auto*", "zzz"], begun=True)) == ["T-1"]
+
+
+def test_stems_are_those_of_the_search(store):
+    """One stem for one word in all its forms, in small letters; none is left without."""
+    with store.reading("p") as reading:
+        one, two, three, number, accent, none = reading.stems(
+            ["tests", "Testing", "tested", "v8", "résumés", "—"]
+        )
+        assert one == two == three == "test"
+        assert number == "v8"
+        assert accent == "resum"
+        assert none == "—"
+        assert reading.stems([]) == []
+        assert reading.stems(["the"]) == ["the"]
+
+
 def test_stop_words_are_left_out(store, task, save):
     """They would find everything; alone they are all there is to go by."""
     with store.writing("p") as writing:

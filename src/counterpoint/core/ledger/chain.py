@@ -16,7 +16,7 @@ for each later entry. The first MOST_FAULTS faults are kept in words, all are co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice
@@ -73,13 +73,22 @@ class Verification:
     """One pass over the entries of a project, from the start or from where another one ended."""
 
     def __init__(
-        self, project: str, *, after: Verified | None = None, checkpoints: Iterable[Checkpoint] = ()
+        self,
+        project: str,
+        *,
+        after: Verified | None = None,
+        checkpoints: Iterable[Checkpoint] = (),
+        watch: Callable[[dict[str, Any]], None] | None = None,
     ) -> None:
-        """Begin; InvalidInput if a checkpoint lies before the starting point."""
+        """Begin; InvalidInput if a checkpoint lies before the starting point.
+
+        watch: is given each entry that can be read, as its short keys.
+        """
         start = after or Verified(project=project)
         self._project = project
         self._frontier, self._last, self._time = start.frontier, start.last, start.time
         self._sequence = start.size
+        self._watch = watch
         self._ahead = sorted(checkpoints, key=lambda one: one.size, reverse=True)
         self._faults: list[LedgerBroken] = []
         self.fault_count = 0
@@ -147,6 +156,7 @@ class Verification:
     def _read_batch(self, entries: Iterator[bytes]) -> list[bytes]:
         """Check some entries and answer their leaf hashes; this loop is what takes the time."""
         project, sequence, last, time = self._project, self._sequence, self._last, self._time
+        watch = self._watch
         leaves: list[bytes] = []
         for data in entries:
             try:
@@ -164,6 +174,8 @@ class Verification:
                     for broken in _departures(value, place, (project, sequence, last, time)):
                         self._fault(broken)
                 sequence, time = value["n"], value["t"]
+                if watch is not None:
+                    watch(value)
             leaf = sha256(b"\x00" + data)
             leaves.append(leaf.digest())
             last = leaf.hexdigest()

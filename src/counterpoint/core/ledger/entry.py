@@ -168,7 +168,7 @@ def layout_faults(value: Parsed) -> list[str]:
         faults.append(f"the version (v) is not {VERSION}")
     if type(value["n"]) is not int or value["n"] < 0:
         faults.append("the sequence (n) is not an integer from 0")
-    if not _is_time(value["t"]):
+    if not is_time(value["t"]):
         faults.append("the time (t) is not UTC with milliseconds")
     if not _is_who(value["w"]):
         faults.append("the actor (w) is not an object of kind k, name n, profile p and session s")
@@ -188,7 +188,7 @@ def _add_text_faults(value: dict[str, Any], faults: list[str]) -> list[str]:
         faults.append("the action (a) is not lower-case words joined by dots")
     if type(subject) is not str:
         faults.append("the subject (s) is not a text")
-    if type(previous) is not str or not _HEX_64.fullmatch(previous):
+    if not is_digest(previous):
         faults.append("the previous hash (h) is not 64 hex digits in lower case")
     return faults
 
@@ -206,7 +206,8 @@ def list_references(data: bytes) -> list[str]:
     return [digest.decode() for digest in _REFERENCE.findall(data)]
 
 
-def _is_time(value: Parsed) -> bool:
+def is_time(value: Parsed) -> bool:
+    """Tell whether a JSON value is a time as entries carry it."""
     if type(value) is not str or not _TIME.fullmatch(value):
         return False
     try:
@@ -214,6 +215,11 @@ def _is_time(value: Parsed) -> bool:
     except ValueError:
         return False
     return True
+
+
+def is_digest(value: Parsed) -> bool:
+    """Tell whether a JSON value is a SHA-256 as entries carry it."""
+    return type(value) is str and _HEX_64.fullmatch(value) is not None
 
 
 def _is_who(value: Parsed) -> bool:

@@ -111,6 +111,15 @@ def root_of(leaves: Iterable[bytes]) -> bytes:
     return frontier.root()
 
 
+def nodes_of(leaves: Sequence[bytes]) -> ReadNode:
+    """Answer what reads the nodes of a tree that is not stored, from its leaf hashes."""
+
+    def read(level: int, index: int) -> bytes:
+        return root_of(leaves[index << level : (index + 1) << level])
+
+    return read
+
+
 def frontier_at(size: int, read: ReadNode) -> Frontier:
     """Answer the edge that a stored tree had at an earlier size, in O(log size) reads."""
     return Frontier(size, tuple(_subtrees(0, size, read)))

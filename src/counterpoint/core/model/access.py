@@ -24,8 +24,9 @@ class Token:
     """One key to the project for callers over the network.
 
     surfaces, tools: those that it opens; none named: all. addresses: networks a caller may come
-    from; none named: all. calls_a_minute: 0 for no limit. session: the sitting of calls that name
-    none. expires_at, revoked_at: empty while there is none.
+    from; none named: all. calls_a_minute, calls_a_month: 0 for no limit. session: the sitting of
+    calls that name none. expires_at, revoked_at: empty while there is none. tool_limits: how often
+    in a minute it may call a tool, each as `tool=number`.
     """
 
     table: ClassVar[str] = "tokens"
@@ -44,6 +45,8 @@ class Token:
     created_at: Timestamp
     expires_at: str
     revoked_at: str
+    calls_a_month: int = 0
+    tool_limits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,8 @@ class TokenWish:
     addresses: tuple[str, ...] = ()
     calls_a_minute: int = 0
     lasts_seconds: int = 0
+    calls_a_month: int = 0
+    tool_limits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,3 +82,17 @@ class Sitting:
 
     agent: str
     session: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """How many calls of a calendar month (UTC) are used, and when the next month begins.
+
+    resets_in: the seconds until then. granted: how many were just taken for the caller.
+    """
+
+    month: str
+    used: int
+    resets_at: Timestamp
+    resets_in: int
+    granted: int = 0

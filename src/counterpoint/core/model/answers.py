@@ -16,6 +16,7 @@ from counterpoint.core.model.journal import (
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import Claim, Handoff, Session
 from counterpoint.core.model.work import Criterion, Gate, Item, Project
+from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import CounterpointError, StateDiffers
 
@@ -46,13 +47,17 @@ class Readiness:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """What became of an item; `measured` is None if an earlier call finished it already."""
+    """What became of an item; `measured` is None if an earlier call finished it already.
+
+    changes: every file that changed; what is kept may name fewer.
+    """
 
     item: Item
     outcome: Outcome
     measured: Measured | None
     released: tuple[str, ...]
     parent: Item | None
+    changes: tuple[FileChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +173,10 @@ class Rebuilt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facets:
-    """An item with everything small that hangs on it."""
+    """An item with everything small that hangs on it.
+
+    names: its other names by scope. attributes: the values that are kept with it, by name.
+    """
 
     item: Item
     labels: tuple[str, ...]
@@ -180,6 +188,8 @@ class Facets:
     claim: Claim | None
     readiness: Readiness
     progress: dict[str, int]
+    names: dict[str, str]
+    attributes: dict[str, Json]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

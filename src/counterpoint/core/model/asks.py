@@ -16,7 +16,10 @@ Action = Literal["pause", "end", "resume", "continue"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a worker says at the end."""
+    """What a worker says at the end.
+
+    ends: whether `partial` ends the item too; else it is put back for others to go on with.
+    """
 
     outcome: Outcomes
     summary: str
@@ -24,6 +27,7 @@ class Report:
     limitations: tuple[str, ...] = ()
     next_steps: tuple[str, ...] = ()
     met: tuple[int, ...] = ()
+    ends: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +80,7 @@ class Edit:
 
     gates: name → `met`-less words: an argument list adds or replaces a check, None removes a gate.
     waive: names of gates to waive, with `reason`.
+    attributes: name → value, or None to take it away.
     """
 
     title: str | None = None
@@ -96,6 +101,7 @@ class Edit:
     waive: tuple[str, ...] = ()
     reason: str = ""
     expected_version: int | None = None
+    attributes: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

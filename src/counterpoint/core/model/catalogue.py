@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from counterpoint.core.model.access import Token
+from counterpoint.core.model.briefs import Brief
 from counterpoint.core.model.journal import (
     Outcome,
     Profile,
@@ -14,9 +15,20 @@ from counterpoint.core.model.journal import (
     Submission,
     Verdict,
 )
+from counterpoint.core.model.proofs import Seal, Thought
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import Claim, Handoff, Session
-from counterpoint.core.model.work import Area, Criterion, Dependency, Gate, Item, Label, Project
+from counterpoint.core.model.work import (
+    Alias,
+    Area,
+    Attribute,
+    Criterion,
+    Dependency,
+    Gate,
+    Item,
+    Label,
+    Project,
+)
 
 NOUNS: tuple[type[Noun], ...] = (
     Project,
@@ -39,6 +51,11 @@ NOUNS: tuple[type[Noun], ...] = (
     Profile,
     Reply,
     Token,
+    Alias,
+    Attribute,
+    Thought,
+    Seal,
+    Brief,
 )
 
 BY_TABLE: dict[str, type[Noun]] = {noun.table: noun for noun in NOUNS}

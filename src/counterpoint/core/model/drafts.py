@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from counterpoint.core.model.work import DEFAULT_PRIORITY, Kind
+from counterpoint.kernel.canonical import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +19,9 @@ class Draft:
     checks: commands, as argument lists, that must pass before it can be finished.
     approval: whether an approving verdict is needed before it starts, review: before it ends;
         artifact: whether a submission is.
+    status: the state it begins in; empty: the first of its table. lifecycle: the table of states it moves
+        on; empty: the usual one of its kind.
+    aliases: other names for it, as (scope, name). attributes: values that are kept with it.
     line: where it stands in the document it was read from; 0 if there was none.
     """
 
@@ -37,6 +41,10 @@ class Draft:
     artifact: bool = False
     done: bool = False
     children: tuple[Draft, ...] = ()
+    status: str = ""
+    lifecycle: str = ""
+    aliases: tuple[tuple[str, str], ...] = ()
+    attributes: Mapping[str, Json] = field(default_factory=dict[str, Json])
     line: int = 0
 
     def walk(self) -> Iterator[Draft]:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 from counterpoint.core.model.rows import Prose, Proses
 from counterpoint.kernel.clock import Timestamp
 
+NoteKind = Literal["decision", "finding", "learning", "blocker", "milestone", "comment", "thought"]
+"""What somebody writes down for others to read."""
 RecordKind = Literal[
-    "decision", "finding", "learning", "blocker", "milestone", "comment", "thought"
+    NoteKind,
+    "log",
+    "checkpoint",
+    "artifact",
+    "coverage",
+    "test_health",
 ]
-RECORD_KINDS: tuple[RecordKind, ...] = (
-    "decision",
-    "finding",
-    "learning",
-    "blocker",
-    "milestone",
-    "comment",
-    "thought",
-)
+"""The notes, and what a session reports of its work as it goes: a line of its log, a place to go on
+from, a file it made, a file it looked through, how the tests stand."""
+RECORD_KINDS: tuple[RecordKind, ...] = get_args(RecordKind)
 Outcomes = Literal["done", "partial", "failed", "skipped"]
 
 
@@ -170,7 +171,10 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateEntry:
-    """A remembered value: any JSON, as text, under a scope (`project` or `profile:<name>`)."""
+    """A remembered value: any JSON, as text, under a scope (`project`, `profile:<name>`, an item).
+
+    category: a word to find the values of one sort by; empty without one.
+    """
 
     table: ClassVar[str] = "state"
     key: ClassVar[tuple[str, ...]] = ("project", "scope", "name")
@@ -182,6 +186,8 @@ class StateEntry:
     version: int
     agent: str
     updated_at: Timestamp
+    category: str
+    description: Prose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

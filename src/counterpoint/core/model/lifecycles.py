@@ -15,7 +15,7 @@ that a dialect can bring more states by bringing a table. (3) Diagrams are drawn
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from counterpoint.kernel.errors import IllegalMove, InvalidInput
@@ -27,12 +27,28 @@ UNCLOSED: tuple[Category, ...] = ("open", "active", "review")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lifecycle:
-    """A named table: for each state its category and the states that may follow it."""
+    """A named table: for each state its category and the states that may follow it.
+
+    parked: states of the category open in which nothing is taken up: the state itself is in the way.
+    goals: what a verb's own word for a state means here, where the table has another for it.
+    closes_itself: whether what holds other work closes with the last of it, or only by word.
+    """
 
     name: str
     first: str
     categories: Mapping[str, Category]
     moves: Mapping[str, tuple[str, ...]]
+    parked: frozenset[str] = frozenset()
+    goals: Mapping[str, str] = field(default_factory=dict[str, str])
+    closes_itself: bool = True
+
+    def named(self, word: str) -> str:
+        """Answer the state that a verb's word for one means in this table."""
+        return self.goals.get(word, word)
+
+    def allows(self, start: str, end: str) -> bool:
+        """Whether the table has this edge."""
+        return end in self.moves[start]
 
     def category(self, state: str) -> Category:
         """Answer the category of a state; InvalidInput names the states there are."""
@@ -67,23 +83,37 @@ TASK = Lifecycle(
     name="task",
     first="open",
     categories={
+        "backlog": "open",
         "open": "open",
         "active": "active",
         "review": "review",
         "done": "done",
+        "partial": "done",
         "skipped": "done",
         "failed": "dropped",
         "cancelled": "dropped",
     },
     moves={
-        "open": ("active", "skipped", "cancelled"),
-        "active": ("open", "review", "done", "failed", "skipped", "cancelled"),
+        "backlog": ("open", "skipped", "cancelled"),
+        "open": ("active", "backlog", "skipped", "cancelled"),
+        "active": (
+            "open",
+            "backlog",
+            "review",
+            "done",
+            "partial",
+            "failed",
+            "skipped",
+            "cancelled",
+        ),
         "review": ("open", "active", "done", "cancelled"),
         "done": ("open",),
+        "partial": ("open",),
         "skipped": ("open",),
         "failed": ("open", "cancelled", "skipped"),
         "cancelled": ("open",),
     },
+    parked=frozenset({"backlog"}),
 )
 """A piece of work that one session does at a time."""
 
@@ -95,19 +125,53 @@ PART = Lifecycle(
         "active": "active",
         "review": "review",
         "done": "done",
+        "partial": "done",
         "skipped": "done",
+        "failed": "dropped",
         "cancelled": "dropped",
     },
     moves={
-        "open": ("active", "review", "done", "skipped", "cancelled"),
-        "active": ("review", "done", "cancelled"),
-        "review": ("active", "done", "cancelled"),
+        "open": ("active", "review", "done", "partial", "failed", "skipped", "cancelled"),
+        "active": ("open", "review", "done", "partial", "failed", "skipped", "cancelled"),
+        "review": ("active", "done", "failed", "cancelled"),
         "done": ("active",),
+        "partial": ("active",),
         "skipped": ("open",),
+        "failed": ("active", "cancelled", "skipped"),
         "cancelled": ("open",),
     },
 )
 """A phase or a root: it holds other work and closes when that has closed and its gates are met."""
+
+DECLARED = replace(PART, name="declared", closes_itself=False)
+"""A phase or a root whose end somebody declares: it stays open when all below it has closed."""
+
+STAGED = Lifecycle(
+    name="staged",
+    first="init",
+    categories={
+        "init": "open",
+        "gather": "active",
+        "analyze": "active",
+        "plan": "active",
+        "apply": "active",
+        "verify": "active",
+        "done": "done",
+        "cancelled": "dropped",
+    },
+    moves={
+        "init": ("gather", "cancelled"),
+        "gather": ("analyze", "cancelled"),
+        "analyze": ("plan", "cancelled"),
+        "plan": ("apply", "cancelled"),
+        "apply": ("verify", "cancelled"),
+        "verify": ("done", "gather", "cancelled"),
+        "done": (),
+        "cancelled": (),
+    },
+    goals={"active": "gather"},
+)
+"""A task that goes through fixed stages; a check that fails sends it back to the gathering."""
 
 SESSION = Lifecycle(
     name="session",
@@ -137,7 +201,30 @@ GATE = Lifecycle(
 )
 """A condition on an item: closed until it is met or waived."""
 
-LIFECYCLES: Mapping[str, Lifecycle] = {table.name: table for table in (TASK, PART, SESSION, GATE)}
+BRIEF = Lifecycle(
+    name="brief",
+    first="pending",
+    categories={
+        "pending": "open",
+        "queued": "open",
+        "generating": "active",
+        "review": "review",
+        "published": "done",
+        "failed": "dropped",
+    },
+    moves={
+        "pending": ("queued", "failed"),
+        "queued": ("pending", "generating", "failed"),
+        "generating": ("queued", "review", "failed"),
+        "review": ("queued", "published", "failed"),
+        "published": (),
+        "failed": ("pending", "queued"),
+    },
+)
+"""A text that somebody wants to have written."""
+
+_TABLES = (TASK, PART, DECLARED, STAGED, SESSION, GATE, BRIEF)
+LIFECYCLES: Mapping[str, Lifecycle] = {table.name: table for table in _TABLES}
 
 
 def lifecycle(name: str) -> Lifecycle:

@@ -15,7 +15,11 @@ DEFAULT_LEASE_SECONDS = 1800
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """One agent's sitting; `continues` names the session whose work it took up."""
+    """One agent's sitting; `continues` names the session whose work it took up.
+
+    item: the work that it is about, if it was opened for one. details: what it was given to begin
+        with, a JSON object as text.
+    """
 
     table: ClassVar[str] = "sessions"
     key: ClassVar[tuple[str, ...]] = ("project", "id")
@@ -29,6 +33,8 @@ class Session:
     continues: str
     started_at: Timestamp
     ended_at: str
+    item: str
+    details: Prose
 
     @property
     def has_ended(self) -> bool:

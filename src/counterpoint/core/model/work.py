@@ -117,6 +117,35 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Alias:
+    """Another name that an item is known by: in each scope a name means one item.
+
+    scope: the sort of name, such as `slug` or `uuid`.
+    """
+
+    table: ClassVar[str] = "aliases"
+    key: ClassVar[tuple[str, ...]] = ("project", "scope", "name")
+
+    project: str
+    scope: str
+    name: str
+    item: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribute:
+    """A named value that is kept with an item: any JSON, as text; no rule of the core reads it."""
+
+    table: ClassVar[str] = "attributes"
+    key: ClassVar[tuple[str, ...]] = ("project", "item", "name")
+
+    project: str
+    item: str
+    name: str
+    value: Prose
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dependency:
     """`item` cannot start before `needs` is done."""
 

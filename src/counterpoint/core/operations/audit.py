@@ -2,9 +2,10 @@
 
 What `verify` finds: any edit, removal, insertion or swap of entries (chain); any rewrite or truncation
 back to the last anchored checkpoint (tree); a head or an edge of the stored tree that is not that of
-the entries;
-a text that is not what its digest says. What `rebuild` finds: any table that is not the fold of the
-ledger, down to the cell, and any hash of the tree that is not that of the entries.
+the entries; thoughts and seals that are not sound (see core.ledger.trail); a text that is not what
+its digest says, or that is missing though no redaction took it away. What `rebuild` finds: any table
+that is not the fold of the ledger, down to the cell, and any hash of the tree that is not that of the
+entries.
 """
 
 from __future__ import annotations
@@ -25,11 +26,13 @@ from counterpoint.core.ledger.merkle import (
     leaf_hash,
 )
 from counterpoint.core.ledger.note import VerifierKey
+from counterpoint.core.ledger.trail import Trail
 from counterpoint.core.model.answers import Audit, Proof, Rebuilt
 from counterpoint.core.model.catalogue import BY_TABLE, NOUNS
 from counterpoint.core.model.rows import Noun, columns, empty_row
 from counterpoint.core.operations.recording.change import frontier_of
 from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.redaction import redactions
 from counterpoint.core.ports.store import Reading, Store, Writing
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -95,10 +98,11 @@ class Auditing:
         faults: list[CounterpointError],
     ) -> Audit:
         head = view.head()
-        verification = Verification(self._desk.project, checkpoints=sealed)
+        trail = Trail(self.key)
+        verification = Verification(self._desk.project, checkpoints=sealed, watch=trail.read)
         verification.read(entries)
         verification.close(head.size)
-        faults += verification.faults
+        faults += (*verification.faults, *trail.faults)
         root, last = b"", GENESIS
         if not verification.faults:
             verified = verification.verified()
@@ -287,7 +291,7 @@ def _root_of(read: Callable[[], Frontier]) -> bytes:
 
 
 def _texts(view: Reading) -> tuple[int, list[CounterpointError]]:
-    """Answer how many texts are gone, and a fault for each that is not its digest's."""
+    """Answer how many texts were taken away, and a fault for each that was changed or is missing."""
     faults: list[CounterpointError] = []
     kept: set[str] = set()
     for digest, body in view.texts():
@@ -299,7 +303,16 @@ def _texts(view: Reading) -> tuple[int, list[CounterpointError]]:
     wanted: set[str] = set()
     for noun in NOUNS:
         wanted |= _digests(noun, view)
-    return len(wanted - kept), faults
+    gone = wanted - kept
+    told = {digest for _, digests in redactions(view) for digest in digests}
+    faults += [
+        ProofMismatch(
+            f"the text {digest[:12]}… is missing, and no entry tells that it was taken away",
+            hint="Restore a backup.",
+        )
+        for digest in sorted(gone - told)[:_DIFFERENCES_SHOWN]
+    ]
+    return len(gone & told), faults
 
 
 def _digests(noun: type[Noun], view: Reading) -> set[str]:

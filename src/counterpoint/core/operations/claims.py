@@ -14,16 +14,18 @@ from dataclasses import replace
 
 from counterpoint.core.model.answers import Offer, Readiness, Started
 from counterpoint.core.model.asks import Wanted
+from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Snapshot
 from counterpoint.core.model.journal import Outcome, StartPoint, Submission
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Item
+from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import judged, offers
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.desk import Desk
 from counterpoint.core.operations.recording.moves import move, touched
-from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.measuring import files_text
 from counterpoint.kernel.clock import Timestamp, later
@@ -61,6 +63,17 @@ class Claims:
                 if not judgment.is_ready:
                     raise _not_free(found, judgment, before)
             return self._take(change, found, before, minutes, snapshot)
+
+    def begin(self, draft: Draft, parent: str, minutes: int | None = None) -> Started:
+        """Make an item below another and claim it, in one transaction; the refusals of both."""
+        self._refuse_no_session()
+        snapshot = self._desk.outside.evidence.snapshot(self._desk.caller.root)
+        with joined(self._desk):
+            made = Plans(self._desk).create(draft, parent).root.id
+            with recording(self._desk, "task.started", made) as change:
+                change.open_session()
+                change.told(made=made)
+                return self._take(change, change.get(Item, made), None, minutes, snapshot)
 
     def take_next(self, wanted: Wanted, minutes: int | None = None) -> tuple[Started, Offer] | None:
         """Claim the first ready item, chosen and taken in one transaction; None if there is none."""

@@ -23,6 +23,12 @@ from counterpoint.core.operations.claims import refuse_own
 from counterpoint.core.operations.readiness import has_open_children
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.facets import (
+    attributes_of,
+    item_named,
+    names_of,
+    set_attributes,
+)
 from counterpoint.core.operations.recording.links import (
     depend,
     next_position,
@@ -42,6 +48,7 @@ from counterpoint.core.operations.recording.moves import (
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Filter
 from counterpoint.core.rules.drafting import list_faults, title_faults
+from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
     AlreadyClaimed,
     Conflict,
@@ -66,6 +73,21 @@ class Items:
         if found is None:
             raise missing(Item, item)
         return found
+
+    def find(self, name: str, scope: str = "") -> Item | None:
+        """Answer the item of an id, or of another name (in one scope only, if it is told), or None."""
+        with self._desk.reading() as view:
+            return item_named(view, name, scope)
+
+    def names(self, item: str) -> dict[str, str]:
+        """Answer the other names of an item, by scope."""
+        with self._desk.reading() as view:
+            return names_of(view, item)
+
+    def attributes(self, item: str) -> dict[str, Json]:
+        """Answer the values that are kept with an item, by name; a redacted one is its mark."""
+        with self._desk.reading() as view:
+            return attributes_of(view, item)
 
     def list(self, sought: Sought, after: int, limit: int) -> list[Item]:
         """Answer items by number, beyond a number."""
@@ -131,6 +153,7 @@ class Items:
 
     def _facets(self, change: Change, item: Item, edit: Edit) -> Item:
         _relabel(change, item, edit)
+        set_attributes(change, item, edit.attributes)
         if edit.areas is not None:
             old = {area.pattern: area for area in change.select(Area, item=item.id)}
             for pattern in old.keys() - set(edit.areas):

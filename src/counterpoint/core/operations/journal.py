@@ -37,7 +37,7 @@ class Journal:
             session = change.open_session()
             refuse_strangers(change, note.item, token)
             item = change.get(Item, note.item) if note.item else None
-            record = self._record(change, note, session, files)
+            record = self.draft(change, note, session, files)
             change.put(record)
             change.told(record=record.id, title=record.title)
             if item is not None and note.kind == "blocker":
@@ -45,7 +45,8 @@ class Journal:
                 shift(change, item, 1)
             return record
 
-    def _record(self, change: Change, note: Note, session: str, files: tuple[str, ...]) -> Record:
+    def draft(self, change: Change, note: Note, session: str, files: tuple[str, ...]) -> Record:
+        """Answer the record that a note becomes in a change; nothing is written yet."""
         number = change.next_number(Record)
         details = canonical.dump_any(dict(note.details)) if note.details else ""
         return Record(

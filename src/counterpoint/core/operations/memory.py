@@ -30,15 +30,24 @@ class Memory:
             raise missing(StateEntry, scope, name)
         return found
 
-    def list(self, scope: str, after: str, limit: int) -> list[StateEntry]:
-        """Answer the values of a scope by name, beyond a name."""
+    def list(self, scope: str, after: str, limit: int, category: str = "") -> list[StateEntry]:
+        """Answer the values of a scope (and a category, if one is named) by name, beyond a name."""
+        only = {"category": category} if category else {}
+        beyond = (after,) if after else ()
         with self._desk.reading() as view:
             return view.select(
-                StateEntry, scope=scope, order="name", after=(after,) if after else (), limit=limit
+                StateEntry, scope=scope, order="name", after=beyond, limit=limit, **only
             )
 
     def put(
-        self, scope: str, name: str, value: Json, expected_version: int | None = None
+        self,
+        scope: str,
+        name: str,
+        value: Json,
+        expected_version: int | None = None,
+        *,
+        category: str = "",
+        description: str = "",
     ) -> StateEntry:
         """Remember a value; StaleVersion if its version is not the expected one (0: not there)."""
         text = canonical.dump_any(value)
@@ -59,9 +68,11 @@ class Memory:
                 version=before.version + 1 if before else 1,
                 agent=self._desk.caller.actor.name,
                 updated_at=change.now,
+                category=category,
+                description=Prose(description),
             )
             entry = change.masked(entry)
-            if before is not None and before.value == entry.value:
+            if before is not None and _says_the_same(before, entry):
                 return before
             change.put(entry)
             change.told(scope=scope, name=name, version=entry.version)
@@ -78,6 +89,13 @@ class Memory:
             change.drop(before)
             change.told(scope=scope, name=name)
             return True
+
+
+def _says_the_same(before: StateEntry, after: StateEntry) -> bool:
+    return all(
+        getattr(before, name) == getattr(after, name)
+        for name in ("value", "category", "description")
+    )
 
 
 def _refuse_stale(before: StateEntry | None, expected: int | None, name: str) -> None:

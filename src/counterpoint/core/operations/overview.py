@@ -23,6 +23,7 @@ from counterpoint.core.model.work import (
 from counterpoint.core.operations.readiness import judged
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.facets import attributes_of, item_named, names_of
 from counterpoint.core.operations.sessions import last_handoff, live_claims
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules import outline
@@ -36,12 +37,13 @@ class Overview:
         self._desk = desk
 
     def facets(self, item: str) -> Facets:
-        """Answer an item with everything small that hangs on it; NotFound."""
+        """Answer an item, by any of its names, with everything small that hangs on it; NotFound."""
         actor = self._desk.caller.actor
         with self._desk.reading() as view:
-            found = view.find(Item, item)
+            found = item_named(view, item)
             if found is None:
                 raise missing(Item, item)
+            item = found.id
             needs = [view.find(Item, e.needs) for e in view.select(Dependency, item=item)]
             return Facets(
                 item=found,
@@ -54,6 +56,8 @@ class Overview:
                 claim=view.find(Claim, item),
                 readiness=judged(view, found, actor.session, self._desk.outside.clock.now()),
                 progress=view.counts(Item, "category", parent=item),
+                names=names_of(view, item),
+                attributes=attributes_of(view, item),
             )
 
     def state(self) -> State:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from counterpoint.core.model.answers import Made
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.lifecycles import PART, TASK
+from counterpoint.core.model.lifecycles import PART, TASK, lifecycle
 from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.templates import Filled, TemplateEntry
 from counterpoint.core.model.work import (
     ROOT_KINDS,
     WORKABLE,
@@ -22,13 +23,16 @@ from counterpoint.core.model.work import (
 )
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.facets import give_name, set_attributes
 from counterpoint.core.operations.recording.links import depend, next_position
 from counterpoint.core.operations.recording.moves import close_when_done
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules import outline, templates
+from counterpoint.core.rules import outline
 from counterpoint.core.rules.drafting import Planned, plan_of
-from counterpoint.kernel.errors import Conflict, InvalidInput
+from counterpoint.core.rules.templating import filling, listing
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound
 
 _ITEMS_AN_ENTRY = 100
 """Large plans are spread over several entries, so that none becomes unreadably large."""
@@ -45,9 +49,41 @@ class Plans:
         """Answer the draft of a Markdown plan; MalformedDocument names lines."""
         return outline.load(text)
 
-    def from_template(self, name: str, values: dict[str, str]) -> Draft:
-        """Answer the draft of a template with its variables filled; NotFound, InvalidInput."""
-        return outline.load(templates.fill(self._desk.outside.library.template(name), values))
+    def templates(self) -> list[TemplateEntry]:
+        """Answer every template by its slug; one that cannot be used says why."""
+        return [self._entry(name) for name in self._desk.outside.library.names()]
+
+    def _entry(self, name: str) -> TemplateEntry:
+        try:
+            return listing.entry(self._desk.outside.library.template(name))
+        except (InvalidInput, NotFound) as fault:
+            return listing.unread(name, fault.message)
+
+    def filled(
+        self, slug: str, values: Mapping[str, Json], title: str = "", *, gated: bool = True
+    ) -> Filled:
+        """Answer a template with its variables filled, and the draft of the plan it makes.
+
+        gated: whether what it asks to be checked becomes gates, or sentences of acceptance.
+        Raises NotFound, MalformedDocument for the template, InvalidInput with all that is wrong with
+        the values (its facts: `missing` and `unknown` names).
+        """
+        sheet = self._desk.outside.library.template(slug)
+        return filling.fill(sheet, values, title, gated=gated)
+
+    def from_template(
+        self, name: str, values: Mapping[str, Json], title: str = "", *, gated: bool = True
+    ) -> Draft:
+        """Answer the draft of a template with its variables filled; the refusals of `filled`."""
+        return self.filled(name, values, title, gated=gated).draft
+
+    def template_preview(
+        self, slug: str, values: Mapping[str, Json], title: str = "", *, gated: bool = True
+    ) -> Filled:
+        """Answer what a template would make, refused where making it would be; nothing is written."""
+        filled = self.filled(slug, values, title, gated=gated)
+        self.preview(filled.draft)
+        return filled
 
     def preview(self, draft: Draft, parent: str = "") -> list[Planned]:
         """Answer what `create` would make, in its order; the same refusals, nothing written."""
@@ -120,7 +156,8 @@ def _put_batch(
         item = _item(change, project, number, part, above, position)
         held = int(above is not None and above.blockers > 0)
         unfinished = sum(not planned[need].draft.done for need in part.needs)
-        waits = held + unfinished + int(part.draft.approval and not part.draft.done)
+        parked = int(item.status in item.states.parked)
+        waits = held + unfinished + parked + int(part.draft.approval and not part.draft.done)
         item = replace(item, held=held, blockers=waits)
         _put_with_facets(change, item, part.draft)
         made.append(item)
@@ -135,8 +172,9 @@ def _item(
     position: int,
 ) -> Item:
     draft = planned.draft
-    states = TASK if draft.kind in WORKABLE else PART
-    status = "done" if draft.done else states.first
+    usual = TASK if draft.kind in WORKABLE else PART
+    states = lifecycle(draft.lifecycle) if draft.lifecycle else usual
+    status = "done" if draft.done else draft.status or states.first
     name = f"{project.prefix}-{number}"
     return Item(
         project=project.project,
@@ -179,6 +217,9 @@ def _put_with_facets(change: Change, item: Item, draft: Draft) -> None:
                 met=draft.done,
             )
         )
+    for scope, name in dict.fromkeys(draft.aliases):
+        give_name(change, item, scope, name)
+    set_attributes(change, item, draft.attributes)
     for gate in gates_of(change, item, draft):
         change.put(gate)
 

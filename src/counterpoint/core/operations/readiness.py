@@ -103,7 +103,7 @@ def has_open_children(view: Reading, item: Item) -> bool:
 
 def in_the_way(view: Reading, item: Item) -> tuple[str, ...]:
     """Answer each open thing in the way of an item, in words with its id."""
-    reasons: list[str] = []
+    reasons = [f"it is in the {item.status}"] if item.status in item.states.parked else []
     for edge in view.select(Dependency, item=item.id):
         needed = view.find(Item, edge.needs)
         if needed is not None and needed.category != "done":

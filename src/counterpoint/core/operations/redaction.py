@@ -6,12 +6,17 @@ stays is the digest, who wrote it and when, and a new entry that says who took i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from counterpoint.core.ledger.entry import load_fields
+from counterpoint.core.ledger.lines import REDACTION, redacted_by
 from counterpoint.core.model.rows import Cell, Noun, columns, prose_of
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.desk import Desk
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.ports.store import Reading
 from counterpoint.kernel import canonical
-from counterpoint.kernel.errors import Forbidden
+from counterpoint.kernel.errors import Forbidden, MalformedDocument
 
 
 class Redaction:
@@ -30,7 +35,7 @@ class Redaction:
             raise Forbidden(
                 "an agent cannot take texts away", hint="Ask a person: `counterpoint audit redact`."
             )
-        with recording(self._desk, "text.redacted") as change:
+        with recording(self._desk, REDACTION) as change:
             found = change.find(noun, *key)
             if found is None:
                 raise missing(noun, *key)
@@ -47,3 +52,16 @@ class Redaction:
                 change.told(row=f"{noun.table}/{'/'.join(map(str, key))}", reason=reason)
                 change.told(sha256=list(gone))
             return gone
+
+
+def redactions(view: Reading) -> Iterator[tuple[int, list[str]]]:
+    """Answer the places of the entries that took texts away, in order, with the digests told.
+
+    An entry that cannot be read tells nothing.
+    """
+    for place in sorted(view.sequences(action=REDACTION, limit=view.head().size)):
+        try:
+            entry = load_fields(next(view.entries(place, place + 1)))
+        except MalformedDocument:
+            continue
+        yield place, redacted_by(entry)

@@ -98,7 +98,7 @@ class Reviews:
         if item.is_workable:
             return change.get(Item, item.id)
         if closed_gates(change, item.id):
-            if "review" in item.states.moves[item.status]:
+            if item.states.allows(item.status, "review"):
                 return move(change, item, "review")
             return change.get(Item, item.id)
         return move(change, item, "done")

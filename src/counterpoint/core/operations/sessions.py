@@ -12,7 +12,7 @@ from counterpoint.core.model.sessions import Claim, Handoff, Session
 from counterpoint.core.model.work import Item, Project
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.desk import Desk
-from counterpoint.core.operations.recording.moves import move, touched
+from counterpoint.core.operations.recording.moves import give_back, touched
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.clock import later
@@ -25,6 +25,14 @@ class Sessions:
     def __init__(self, desk: Desk) -> None:
         """Work at a desk."""
         self._desk = desk
+
+    def get(self, session: str) -> Session:
+        """Answer a session; NotFound."""
+        with self._desk.reading() as view:
+            found = view.find(Session, session)
+        if found is None:
+            raise missing(Session, session)
+        return found
 
     def hand_over(self, handover: Handover) -> HandedOver:
         """Do what the action says.
@@ -56,7 +64,7 @@ class Sessions:
             handoff = self._write(change, handover, session)
             given_back = live_claims(change.writing, session.id)
             for claim in given_back:
-                move(change, change.get(Item, claim.item), "open")
+                give_back(change, change.get(Item, claim.item))
             status = "handed_off" if handover.next_steps or given_back else "completed"
             after = session.moved(status, change.now)
             change.put(after)

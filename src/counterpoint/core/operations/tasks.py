@@ -16,7 +16,12 @@ from counterpoint.core.operations.claims import held
 from counterpoint.core.operations.readiness import has_open_children
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.desk import Desk
-from counterpoint.core.operations.recording.moves import closed_gates, move, refuse_closed_gates
+from counterpoint.core.operations.recording.moves import (
+    closed_gates,
+    give_back,
+    move,
+    refuse_closed_gates,
+)
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.rules.areas import covers
 from counterpoint.core.rules.measuring import evidence_text, measured, snapshot_of
@@ -163,18 +168,23 @@ class Tasks:
     def _end(
         self, change: Change, item: Item, claim: Claim, report: Report, comparison: Comparison
     ) -> Finished:
-        status = _STATUS[report.outcome]
+        status = "partial" if report.ends else _STATUS[report.outcome]
         if report.outcome == "done" and closed_gates(change, item.id):
             status = "review"
         found = measured(comparison)
         outcome = self._outcome(change, item, claim, report, comparison, found)
         change.put(outcome)
         change.told(outcome=report.outcome, files=found.file_count, commits=len(found.commits))
-        moved = move(change, item, status)
+        moved = give_back(change, item) if status == "open" else move(change, item, status)
         above = change.find(Item, moved.parent) if moved.parent else None
         released = tuple(change.facts.get("released", ()))
         return Finished(
-            item=moved, outcome=outcome, measured=found, released=released, parent=above
+            item=moved,
+            outcome=outcome,
+            measured=found,
+            released=released,
+            parent=above,
+            changes=comparison.changes,
         )
 
     def _outcome(

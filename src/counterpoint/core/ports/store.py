@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from counterpoint.core.model.rows import Cell, N, Noun
+from counterpoint.core.model.templates import Sheet
 from counterpoint.core.model.work import Item, Project
 from counterpoint.core.ports.feed import Feed
 from counterpoint.kernel.canonical import Json
@@ -116,10 +117,18 @@ class Reading(Protocol):
         *,
         kinds: Sequence[str] = (),
         item: str = "",
+        begun: bool = False,
         limit: int = 20,
         offset: int = 0,
     ) -> list[Hit]:
-        """Answer rows whose title or text has any of the words, best first."""
+        """Answer rows whose title or text has any of the words, best first.
+
+        begun: every word also matches as a beginning; otherwise only the last one does.
+        """
+        ...
+
+    def stems(self, words: Sequence[str]) -> list[str]:
+        """Answer what the search keeps of each word, so that `tests` and `testing` are one."""
         ...
 
     def text(self, digest: str) -> str | None:
@@ -158,6 +167,14 @@ class Reading(Protocol):
         """Answer the raw rows of a table by key, digests in place of prose."""
         ...
 
+    def meter(self, subject: str, measure: str) -> int:
+        """Answer how much of a measure a subject has used; the ledger does not tell of it."""
+        ...
+
+    def measures(self, subject: str) -> list[str]:
+        """Answer every measure of which a subject has used anything, in order."""
+        ...
+
 
 class Writing(Reading, Protocol):
     """One transaction of one project."""
@@ -184,6 +201,10 @@ class Writing(Reading, Protocol):
 
     def append(self, entry: Append) -> None:
         """Append an entry to the ledger; the sequence must be the next."""
+        ...
+
+    def use(self, subject: str, measure: str, used: int) -> None:
+        """Set how much of a measure a subject has used; no entry tells of it, and none has to."""
         ...
 
 
@@ -218,8 +239,8 @@ class Store(Feed, Protocol):
 class Library(Protocol):
     """Where named templates of plans are kept."""
 
-    def template(self, name: str) -> str:
-        """Answer the Markdown of a template; NotFound names those there are."""
+    def template(self, name: str) -> Sheet:
+        """Answer the sheet of a template; NotFound names those there are, InvalidInput if unreadable."""
         ...
 
     def names(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Judgments about tokens: whether one is in force, from where, and what it needs.
+"""Judgments about tokens: whether one is in force, from where, and how often.
 
 A secret is accepted if and only if (1) it has the shape of a token, (2) a token of this project has
 its SHA-256, (3) that token was not revoked, (4) it has not expired, (5) the caller's address lies
@@ -17,6 +17,7 @@ from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import InvalidInput
 
 MOST_CALLS = 1_000_000
+MOST_CALLS_A_MONTH = 1_000_000_000
 LONGEST_SECONDS = 10 * 366 * 86_400
 
 _SECRET = re.compile(rf"{SECRET_PREFIX}[0-9a-f]{{64}}")
@@ -24,6 +25,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _SESSION = re.compile(r"ses_[0-9a-hjkmnp-tv-z]{26}")
 _LASTING = re.compile(r"([1-9][0-9]{0,8})([smhdwy])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 366 * 86_400}
+_TOOL_LIMIT = re.compile(r"([A-Za-z0-9_.-]{1,64})=([1-9][0-9]{0,6})")
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
@@ -52,6 +54,25 @@ def is_admitted(token: Token, address: str) -> bool:
         return False
     mapped = getattr(found, "ipv4_mapped", None) or found
     return any(mapped in ip_network(network) for network in token.addresses)
+
+
+def tool_limits_of(texts: Iterable[str]) -> dict[str, int]:
+    """Answer how often in a minute each tool may be called; InvalidInput for a text that is none."""
+    limits: dict[str, int] = {}
+    faults: list[str] = []
+    for text in texts:
+        found = _TOOL_LIMIT.fullmatch(text)
+        if found is None or int(found[2]) > MOST_CALLS:
+            faults.append(f"{text[:50]!r} is no limit of a tool")
+        elif limits.setdefault(found[1], int(found[2])) != int(found[2]):
+            faults.append(f"{found[1]} has two limits")
+    if faults:
+        raise InvalidInput(
+            f"no token can be made: {'; '.join(faults)}",
+            hint=f"Write a tool and its calls a minute, 1 to {MOST_CALLS}, such as `find=30`.",
+            faults=faults,
+        )
+    return limits
 
 
 def is_agent(name: str) -> bool:
@@ -92,6 +113,8 @@ def check_wish(wish: TokenWish) -> TokenWish:
         faults.append(f"scopes are {' and '.join(SCOPES)}, at least one")
     if not 0 <= wish.calls_a_minute <= MOST_CALLS:
         faults.append(f"calls a minute are 1 to {MOST_CALLS}, or 0 for no limit")
+    if not 0 <= wish.calls_a_month <= MOST_CALLS_A_MONTH:
+        faults.append(f"calls a month are 1 to {MOST_CALLS_A_MONTH}, or 0 for no limit")
     if not 0 <= wish.lasts_seconds <= LONGEST_SECONDS:
         faults.append("a token lasts ten years at most, or 0 for no end")
     faults += [f"{one[:50]!r} is not a network" for one in wish.addresses if not _network(one)]
@@ -101,6 +124,7 @@ def check_wish(wish: TokenWish) -> TokenWish:
             hint="A network is written as 10.0.0.0/8, 192.0.2.7 or 2001:db8::/32.",
             faults=faults,
         )
+    limits = tool_limits_of(wish.tool_limits)
     scopes = SCOPES if "write" in wish.scopes else ("read",)
     return TokenWish(
         name=wish.name,
@@ -110,6 +134,8 @@ def check_wish(wish: TokenWish) -> TokenWish:
         addresses=_once(_network(one) for one in wish.addresses),
         calls_a_minute=wish.calls_a_minute,
         lasts_seconds=wish.lasts_seconds,
+        calls_a_month=wish.calls_a_month,
+        tool_limits=tuple(f"{name}={most}" for name, most in sorted(limits.items())),
     )
 
 

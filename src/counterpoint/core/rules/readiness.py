@@ -2,7 +2,7 @@
 
 Ready if and only if (1) a session can work on its kind, (2) its state is of the category `open`, or
 `active` without a lease that still runs, (3) nothing is in the way: no unfinished dependency, no closed
-gate that holds the start, no open blocker, no blocked parent, and (4) its areas do not overlap with
+gate that holds the start, no open blocker, no parked state, no blocked parent, and (4) its areas do not overlap with
 the areas of an item that another session holds at this moment.
 """
 

@@ -5,6 +5,8 @@
     GET  /readyz                                    the store answers, the disk has room; else 503
     GET  /metrics                                   OpenMetrics text; needs a token where MCP does
     GET  a page of the house's own                  needs a token where MCP does
+    GET  /events/<surface>                          what a surface tells, as server-sent events, or
+                                                    as a WebSocket; needs a token where MCP does
     GET  /.well-known/oauth-protected-resource…     RFC 9728, only with an issuer
 
 An answer is plain JSON unless the caller asked for progress. A token allows what it allows
@@ -26,16 +28,20 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from counterpoint.kernel.errors import CounterpointError
+from counterpoint.kernel.errors import CounterpointError, Forbidden
 from counterpoint.protocol.http import guards
-from counterpoint.protocol.http.grants import Grant, Limits, needs
+from counterpoint.protocol.http.audience import Audience
+from counterpoint.protocol.http.entrance import Entrance, may_look
+from counterpoint.protocol.http.grants import Grant, Limits
 from counterpoint.protocol.http.guards import Hosts, Refused, refuse
 from counterpoint.protocol.http.metrics import MEDIA_TYPE, Metrics
 from counterpoint.protocol.http.narrowing import GRANT, list_by_grant, refusal_of
 from counterpoint.protocol.http.oauth import Issuer
+from counterpoint.protocol.http.spending import Spending, Till
 from counterpoint.protocol.http.telling import Hearing, Line, Visit, told_of
 from counterpoint.protocol.server import Caller, create_server
 from counterpoint.protocol.surface import Surface
@@ -65,7 +71,7 @@ class House(Generic[C]):
     grant and a caller. find: answers the grant of a token from an address, or None. anyone: answers
     the grant of a caller without a token, or None where one is needed. troubles: what keeps the server
     from being ready. gauges: what else is measured. tell: hears one line a request. pages: more paths
-    to read from, each for callers who may read.
+    to read from, each for callers who may read. till: where the calls of months are kept.
     """
 
     surfaces: tuple[str, ...]
@@ -79,6 +85,7 @@ class House(Generic[C]):
     hosts: Hosts
     issuer: Issuer | None = None
     pages: Mapping[str, OwnPage] = field(default_factory=dict[str, OwnPage])
+    till: Till | None = None
     seconds: Callable[[], float] = time.monotonic
 
 
@@ -98,14 +105,24 @@ class Door(Generic[C]):
     house: House[C]
     metrics: Metrics = field(default_factory=Metrics)
     workers: Workers = field(default_factory=Workers)
-    _limits: Limits = field(init=False)
+    _entrance: Entrance = field(init=False)
+    _spending: Spending = field(init=False)
+    _audience: Audience[C] = field(init=False, default_factory=Audience["C"])
     _rooms: dict[str, _Room[C]] = field(init=False, default_factory=dict[str, "_Room[C]"])
     _open: int = field(init=False, default=0)
     _endless: set[asyncio.Task[Any]] = field(init=False, default_factory=set[asyncio.Task[Any]])
 
     def __post_init__(self) -> None:
         """Begin with full buckets."""
-        self._limits = Limits(self.house.seconds)
+        house = self.house
+        self._entrance = Entrance(
+            house.find,
+            house.anyone,
+            issuer=house.issuer,
+            workers=self.workers,
+            seconds=house.seconds,
+        )
+        self._spending = Spending(Limits(house.seconds), house.till)
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[None]:
@@ -152,17 +169,16 @@ class Door(Generic[C]):
         return self.house.call_for(scope[GRANT], caller)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; a WebSocket is closed at once."""
-        if scope["type"] != "http":
-            if scope["type"] == "websocket":
-                await send({"type": "websocket.close", "code": 1008})
+        """Answer one request, or talk on one WebSocket to its end."""
+        if scope["type"] not in {"http", "websocket"}:
             return
         began, visit = self.house.seconds(), Visit()
 
         async def watched(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                visit.status = message["status"]
-                message = {**message, "headers": [*message.get("headers", ()), *_SAFE]}
+            if message["type"] in _BEGINS:
+                visit.status = message.get("status", 101)
+                more = [*_SAFE, *_later(visit.retry_after)]
+                message = {**message, "headers": [*message.get("headers", ()), *more]}
             await send(message)
 
         self._open += 1
@@ -185,15 +201,16 @@ class Door(Generic[C]):
             outcome = "cut"
         grant: Grant | None = scope.get(GRANT)
         known = visit.rpc if visit.rpc in _METHODS else "other"
+        method: str = scope.get("method", "WEBSOCKET")[:10]
         self.metrics.tell(
-            method=known if visit.rpc else scope["method"] if scope["method"] == "GET" else "none",
+            method=known if visit.rpc else method if method in {"GET", "WEBSOCKET"} else "none",
             tool=visit.tool,
             outcome=outcome,
             seconds=seconds,
         )
         self.house.tell(
             Line(
-                method=scope["method"][:10],
+                method=method,
                 path=scope["path"] if self._is_known(scope["path"]) else "other",
                 status=visit.status,
                 outcome=outcome,
@@ -205,7 +222,9 @@ class Door(Generic[C]):
         )
 
     def _is_known(self, path: str) -> bool:
-        return path in self._pages or self._room(path) is not None
+        return (
+            path in self._pages or self._room(path) is not None or self._telling(path) is not None
+        )
 
     @cached_property
     def _pages(self) -> dict[str, Page]:
@@ -221,6 +240,12 @@ class Door(Generic[C]):
     async def _answer(self, scope: Scope, receive: Receive, send: Send, visit: Visit) -> None:
         headers = Headers(scope=scope)
         self.house.hosts.check(headers)
+        surface = self._telling(scope["path"])
+        if surface is not None:
+            await self._follow(surface, scope, receive, send)
+            return
+        if scope["type"] == "websocket":
+            raise self._nowhere("/events/")
         page = self._pages.get(scope["path"])
         if page is not None:
             if scope["method"] not in {"GET", "HEAD"}:
@@ -236,24 +261,60 @@ class Door(Generic[C]):
             raise _wrong_method("POST")
         await self._serve(room, scope, receive, send, visit)
 
+    async def _spend(self, grant: Grant, visit: Visit) -> CounterpointError | None:
+        """Take a call of a tool from what the grant has; answer why not, if there is none."""
+        if not visit.tool:
+            return None
+        refusal = self._spending.hurry(grant, visit.tool)
+        if refusal is None and self._spending.is_counted(grant):
+            refusal = await self.workers.run(lambda: self._spending.spend(grant))
+        if refusal is not None:
+            visit.retry_after = refusal.facts["retry_after"]
+        return refusal
+
+    async def close(self) -> None:
+        """Give back the calls that were drawn and not made; CounterpointError if that fails."""
+        await self.workers.run(self._spending.close)
+
+    async def _follow(self, name: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let someone follow the events of a surface for as long as they may."""
+        if scope.get("method", "GET") not in {"GET", "HEAD"}:
+            raise _wrong_method("GET, HEAD")
+        headers = Headers(scope=scope)
+        grant = await self._entrance.reader(scope, headers, surface=name)
+        find, caller = self._entrance.finder(scope, headers), Caller(request=HTTPConnection(scope))
+
+        def call() -> C:
+            now = find()
+            if now is None or not may_look(now) or not now.opens(name):
+                raise Forbidden("this token is not in force any more")
+            return self.house.call_for(now, caller)
+
+        tell = self._rooms[name].surface.tell
+        if tell is None:
+            raise self._nowhere(scope["path"])
+        with self._lasting(True):
+            await self._audience.serve(
+                tell, call, lambda: self._entrance.wait(grant), scope, receive, send
+            )
+
     async def _serve(
         self, room: _Room[C], scope: Scope, receive: Receive, send: Send, visit: Visit
     ) -> None:
         headers = Headers(scope=scope)
-        guards.check_once(headers)
-        grant = await self._enter(scope, headers)
-        scope[GRANT] = grant
-        self._admit(grant, self._named(scope["path"]))
+        grant = await self._entrance.enter(scope, headers)
+        self._entrance.check_surface(grant, self._named(scope["path"]))
+        self._entrance.take(grant)
         body = await guards.read_body(headers, receive)
         message = guards.read_message(body)
         guards.check_envelope(message)
         visit.rpc, visit.tool = told_of(room.surface, message)
         guards.check_agreement(headers, message, HANDSHAKE_PROTOCOL_VERSIONS)
-        self._check_scopes(grant, room.surface, message)
+        self._entrance.check_scopes(grant, room.surface, message)
         if grant.tools and message.get("method") == "subscriptions/listen":
             raise refuse(403, "forbidden", "this token is for certain tools only")
         streams = guards.asks_progress(message)
-        scope[WHY] = refusal_of(grant, message)
+        scope[WHY] = refusal_of(grant, message) or await self._spend(grant, visit)
         chosen = room.stream if streams else room.plain
         hearing = Hearing(send, visit, streams=streams)
         with self._lasting(visit.rpc == "subscriptions/listen"):
@@ -277,79 +338,6 @@ class Door(Generic[C]):
         for task in self._endless:
             task.cancel()
 
-    async def _enter(self, scope: Scope, headers: Headers) -> Grant:
-        """Answer the grant of a request; refused with a challenge if there is none."""
-        token = guards.bearer(headers)
-        address = (scope.get("client") or ("", 0))[0]
-        if not token and "authorization" not in headers:
-            grant = await self.workers.run(self.house.anyone)
-            if grant is None:
-                raise self._challenge("")
-            return grant
-        grant = await self.workers.run(lambda: self.house.find(token, address))
-        if grant is None:
-            raise self._challenge("invalid_token")
-        return grant
-
-    def _challenge(self, error: str) -> Refused:
-        """Refuse a caller who is not known (RFC 6750, section 3; RFC 9728, section 5.1)."""
-        message = "the token is not valid here" if error else "a token is needed here"
-        return refuse(
-            401,
-            error or "unauthorized",
-            message,
-            "Send `Authorization: Bearer …` with a token from `counterpoint token create`.",
-            www_authenticate=self._bearer(error, scopes=() if error else ("read", "write")),
-        )
-
-    def _bearer(self, error: str, scopes: tuple[str, ...] = ()) -> str:
-        issuer = self.house.issuer
-        parts = ['realm="counterpoint"']
-        if error:
-            parts.append(f'error="{error}"')
-        if scopes:
-            named = " ".join(f"counterpoint:{one}" if issuer else one for one in scopes)
-            parts.append(f'scope="{named}"')
-        if issuer is not None:
-            parts.append(f'resource_metadata="{issuer.metadata_url}"')
-        return f"Bearer {', '.join(parts)}"
-
-    def _admit(self, grant: Grant, surface: str) -> None:
-        if not grant.opens(surface):
-            raise refuse(
-                403,
-                "insufficient_scope",
-                "the token is not good for this surface",
-                f"It is good for: {', '.join(grant.surfaces)}.",
-                www_authenticate=self._bearer("insufficient_scope"),
-            )
-        self._take(grant)
-
-    def _take(self, grant: Grant) -> None:
-        wait = self._limits.take(grant)
-        if wait:
-            raise refuse(
-                429,
-                "too_many_calls",
-                f"this token may call {grant.calls_a_minute} times a minute",
-                f"Wait {wait} s, then repeat the call; nothing was done.",
-                retry_after=str(wait),
-            )
-
-    def _check_scopes(self, grant: Grant, surface: Surface[C], message: dict[str, Any]) -> None:
-        wanted = needs(surface, message)
-        absent = [one for one in wanted if one not in grant.scopes]
-        if absent:
-            raise refuse(
-                403,
-                "insufficient_scope",
-                f"this call needs a token with the scopes {' and '.join(wanted)}",
-                "Ask for a token that may do this; reading tools stay open to yours."
-                if grant.scopes
-                else "Ask the issuer for a token with these scopes.",
-                www_authenticate=self._bearer("insufficient_scope", wanted),
-            )
-
     def _room(self, path: str) -> _Room[C] | None:
         return self._rooms.get(self._named(path)) if path.startswith("/mcp") else None
 
@@ -357,7 +345,22 @@ class Door(Generic[C]):
         """Answer the name of the surface of a path: the first one without a name."""
         return self.house.surfaces[0] if path in {"/mcp", "/mcp/"} else path.removeprefix("/mcp/")
 
+    def _telling(self, path: str) -> str | None:
+        """Answer the surface whose events are at a path, if there is one that tells any."""
+        name = path.removeprefix("/events/")
+        room = None if name == path else self._rooms.get(name)
+        return None if room is None or room.surface.tell is None else name
+
     def _nowhere(self, path: str) -> Refused:
+        if path.startswith("/events/"):
+            told = [name for name, room in self._rooms.items() if room.surface.tell is not None]
+            known = ", ".join(f"/events/{name}" for name in told)
+            return refuse(
+                404,
+                "unknown_surface",
+                "there is no surface here that tells events",
+                f"There are: {known}." if known else "Every entry is told at /events.",
+            )
         if path.startswith("/mcp"):
             known = ", ".join(f"/mcp/{name}" for name in self.house.surfaces)
             return refuse(
@@ -376,28 +379,18 @@ class Door(Generic[C]):
 
     def _own(self, page: OwnPage) -> Page:
         async def answered(scope: Scope, headers: Headers) -> Response:
-            return await page(await self._reader(scope, headers), scope)
+            return await page(await self._entrance.reader(scope, headers), scope)
 
         return answered
 
-    async def _reader(self, scope: Scope, headers: Headers) -> Grant:
-        """Answer the grant of someone who may look at pages: read, and no list of tools."""
-        guards.check_once(headers)
-        scope[GRANT] = grant = await self._enter(scope, headers)
-        if "read" not in grant.scopes or grant.tools:
-            raise refuse(
-                403,
-                "insufficient_scope",
-                "this page needs a token with the scope read, for all tools",
-                www_authenticate=self._bearer("insufficient_scope", ("read",)),
-            )
-        self._take(grant)
-        return grant
-
     async def _metrics(self, scope: Scope, headers: Headers) -> Response:
-        await self._reader(scope, headers)
+        await self._entrance.reader(scope, headers)
         gauges = dict(await self.workers.run(self.house.gauges))
         gauges["counterpoint_open_requests"] = ("Requests that are being answered.", self._open)
+        gauges["counterpoint_event_readers"] = (
+            "Readers of the events of surfaces.",
+            self._audience.size,
+        )
         return Response(self.metrics.render(gauges), headers={"content-type": MEDIA_TYPE})
 
     async def _metadata(self, scope: Scope, headers: Headers) -> Response:
@@ -406,8 +399,16 @@ class Door(Generic[C]):
         return _json(issuer.metadata() if issuer else {})
 
 
+_BEGINS = frozenset({"http.response.start", "websocket.http.response.start", "websocket.accept"})
+"""The messages that carry the head of an answer; to accept a WebSocket is the status 101."""
+
 _SAFE = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 """What stands on every answer: it is never guessed at and never kept by something in between."""
+
+
+def _later(seconds: int) -> list[tuple[bytes, bytes]]:
+    """Answer the header that says when to come again, if there is a time to say (RFC 9110, 10.2.3)."""
+    return [(b"retry-after", str(seconds).encode())] if seconds else []
 
 
 def _wrong_method(allowed: str) -> Refused:

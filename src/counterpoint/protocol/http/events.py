@@ -89,8 +89,8 @@ class Events(Generic[G]):
                 after = await self._workers.run(lambda: self._last(reader))
             first = await self._workers.run(lambda: self._read(reader, after, 0))
         except CounterpointError as fault:
-            raise _refused(fault) from None
-        return _Stream(self._events(reader, after, first), self._count)
+            raise refused_for(fault) from None
+        return Stream(self._events(reader, after, first), self._count)
 
     async def _events(self, reader: G, after: int, first: list[Told]) -> AsyncGenerator[bytes]:
         """Answer what to send; it ends after its time, or when the reader may not read any more."""
@@ -120,10 +120,13 @@ class Events(Generic[G]):
         self._open += by
 
 
-class _Stream(Response):
+class Stream(Response):
     """An answer without an end, for a reader that goes on taking it."""
 
-    def __init__(self, events: AsyncGenerator[bytes], count: Callable[[int], None]) -> None:
+    def __init__(
+        self, events: AsyncGenerator[bytes], count: Callable[[int], None] = lambda _by: None
+    ) -> None:
+        """Prepare to send what comes; `count` hears of the begin (1) and the end (-1)."""
         super().__init__(media_type="text/event-stream", headers={"x-accel-buffering": "no"})
         del self.headers["content-length"]
         self._events = events
@@ -173,6 +176,7 @@ def _after(scope: Scope) -> int | None:
     return int(given)
 
 
-def _refused(fault: CounterpointError) -> Refused:
+def refused_for(fault: CounterpointError) -> Refused:
+    """Answer the refusal of a reader for an error of the product."""
     more = {"retry_after": "1"} if fault.retryable else {}
     return refuse(_STATUS.get(fault.kind, 500), fault.code, fault.message, fault.hint, **more)

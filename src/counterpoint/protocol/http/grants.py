@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from counterpoint.protocol.surface import Surface
@@ -31,7 +31,7 @@ class Grant:
 
     id: what the log names: the id of a token, never the token. name: the agent's name unless it
     gives another. session: the sitting of calls that name none. surfaces, tools: none named
-    opens all. calls_a_minute: 0 for no limit.
+    opens all. calls_a_minute, calls_a_month: 0 for no limit. tool_limits: calls a minute by tool.
     """
 
     id: str
@@ -41,6 +41,8 @@ class Grant:
     surfaces: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     calls_a_minute: int = 0
+    calls_a_month: int = 0
+    tool_limits: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def opens(self, surface: str) -> bool:
         """Whether it is good for a surface."""
@@ -86,16 +88,19 @@ class Limits:
 
     def take(self, grant: Grant) -> int:
         """Take one call; answer 0, or in how many seconds there is one again."""
-        most = grant.calls_a_minute
+        return self.take_of(grant.id, grant.calls_a_minute)
+
+    def take_of(self, name: str, most: int) -> int:
+        """Take one call from the bucket of a name, which holds so many; 0 for no limit."""
         if not most:
             return 0
         now = self._seconds()
-        left, then = self._buckets.pop(grant.id, (float(most), now))
+        left, then = self._buckets.pop(name, (float(most), now))
         left = min(float(most), left + (now - then) * most / 60)
         # Rounded, for a sum of fractions is rarely the whole that it should be.
         absent = round(1 - left, 9)
         wait = 0 if absent <= 0 else math.ceil(round(absent * 60 / most, 6))
-        self._buckets[grant.id] = (left if wait else max(0.0, left - 1), now)
+        self._buckets[name] = (left if wait else max(0.0, left - 1), now)
         if len(self._buckets) > MOST_BUCKETS:
             self._buckets.popitem(last=False)
         return wait

@@ -19,7 +19,7 @@ import orjson
 from mcp_types import HEADER_MISMATCH, INVALID_REQUEST, PARSE_ERROR
 from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.types import Message, Receive
+from starlette.types import Message, Receive, Scope
 
 LARGEST_BODY = 10 * 1024 * 1024
 PATIENCE = 30.0
@@ -29,6 +29,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 _VERSION = "io.modelcontextprotocol/protocolVersion"
 _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_WORD = "bearer."
 _ONCE = ("authorization", "mcp-protocol-version", "mcp-method", "mcp-name", "counterpoint-session")
 
 
@@ -109,6 +110,24 @@ def bearer(headers: Headers) -> str:
     """Answer the token of a request; empty if it brings none."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def shows_token(scope: Scope, headers: Headers) -> bool:
+    """Whether a request claims to bring a token, valid or not."""
+    return "authorization" in headers or bool(_words(scope))
+
+
+def token_of(scope: Scope, headers: Headers) -> str:
+    """Answer the token of a request; refused if it stands in two places."""
+    words = _words(scope)
+    if len(words) + ("authorization" in headers) > 1:
+        raise refuse(400, "invalid_request", "the token appears more than once")
+    return words[0].removeprefix(_WORD) if words else bearer(headers)
+
+
+def _words(scope: Scope) -> list[str]:
+    """Answer the names of sub-protocols in which a WebSocket brings its token."""
+    return [word for word in scope.get("subprotocols", ()) if word.startswith(_WORD)]
 
 
 async def read_body(headers: Headers, receive: Receive) -> bytes:

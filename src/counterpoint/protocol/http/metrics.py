@@ -40,7 +40,10 @@ class Metrics:
             self._sum += seconds
 
     def render(self, gauges: Mapping[str, tuple[str, float]]) -> str:
-        """Answer the whole exposition; gauges: name → (help, value)."""
+        """Answer the whole exposition.
+
+        gauges: name → (help, value); one whose name ends in `_total` only rises: it is a counter.
+        """
         with self._lock:
             requests, buckets = sorted(self._requests.items()), list(self._buckets)
             total = self._sum
@@ -53,7 +56,9 @@ class Metrics:
             lines.append(f"{_REQUESTS}_total{labels} {count}")
         lines += _histogram(buckets, total)
         for name, (words, value) in sorted(gauges.items()):
-            lines += [f"# TYPE {name} gauge", f"# HELP {name} {_escape(words)}"]
+            family = name.removesuffix("_total")
+            kind = "gauge" if family == name else "counter"
+            lines += [f"# TYPE {family} {kind}", f"# HELP {family} {_escape(words)}"]
             lines.append(f"{name} {_number(value)}")
         return "\n".join([*lines, "# EOF", ""])
 

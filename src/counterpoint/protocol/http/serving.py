@@ -17,8 +17,11 @@ from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.http11 import Request
 
 from counterpoint.kernel.errors import Unavailable
+from counterpoint.protocol.http.conversation import LARGEST_MESSAGE
 from counterpoint.protocol.http.door import Door
 
 GRACE = 0.06
@@ -30,6 +33,12 @@ MOST_CONNECTIONS = 1024
 IDLE = 75
 """Seconds after which a connection without a request is closed."""
 BACKLOG = 256
+UNTAKEN = 60.0
+"""Seconds after which a connection is cut whose other end takes nothing of what was sent."""
+PING = 15.0
+"""Seconds between the pings of a WebSocket, and in which each must be answered."""
+LINGER = 2.0
+"""Seconds in which a WebSocket that is over must be gone."""
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
@@ -62,6 +71,9 @@ def _bound(family: int, place: tuple[str | int, int]) -> socket.socket:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            # Else the system would keep what a reader does not take for as long as it answers.
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNTAKEN * 1000))
         made.bind(place)
         made.listen(BACKLOG)
     except OSError:
@@ -81,6 +93,47 @@ class _Wire(H11Protocol):
             self.gone.set()
 
 
+class _Socket(WebSocketsSansIOProtocol):
+    """A WebSocket that says when it was the last to go, and is not kept by a client."""
+
+    gone: asyncio.Event
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if not self.connections:
+            self.gone.set()
+
+    def handle_connect(self, event: Request) -> None:
+        """Hear nothing more until the client is let in: it may not speak before that."""
+        super().handle_connect(event)
+        self.transport.pause_reading()
+
+    async def send(self, message: Any) -> None:
+        await super().send(message)
+        if message["type"] == "websocket.accept" and not self.read_paused:
+            self.transport.resume_reading()
+        elif message["type"] == "websocket.http.response.body":
+            # A refusal ends a handshake too; the library would log it as none.
+            self.handshake_complete = True
+
+    def pause_writing(self) -> None:
+        """Hear nothing from a client that takes nothing: the answers to its pings would pile up."""
+        super().pause_writing()
+        self.transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if not self.read_paused:
+            self.transport.resume_reading()
+
+    async def run_asgi(self) -> None:
+        """Talk; then let go of a client that does not take what is left, or never says goodbye."""
+        try:
+            await super().run_asgi()
+        finally:
+            self.loop.call_later(LINGER, self.transport.abort)
+
+
 class Listener:
     """An HTTP server of this process, over sockets that listen already."""
 
@@ -89,12 +142,18 @@ class Listener:
         self._gone = asyncio.Event()
         self._sockets = list(sockets)
         wire = type("_Wire", (_Wire,), {"gone": self._gone})
+        talk = type("_Socket", (_Socket,), {"gone": self._gone})
         self._door = door
         self._server = uvicorn.Server(
             uvicorn.Config(
                 door,
                 http=wire,
-                ws="none",
+                ws=talk,
+                ws_max_size=LARGEST_MESSAGE,
+                ws_ping_interval=PING,
+                ws_ping_timeout=PING,
+                # What is told is short, and a compressor for each client is not.
+                ws_per_message_deflate=False,
                 lifespan="off",
                 log_config=None,
                 access_log=False,
@@ -145,6 +204,8 @@ class Listener:
         if state.connections:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._gone.wait(), UNWIND)
+        for connection in list(state.connections):
+            connection.transport.abort()
 
 
 @contextmanager

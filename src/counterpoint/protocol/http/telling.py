@@ -35,6 +35,7 @@ class Visit:
     tool: str = ""
     outcome: str = ""
     status: int = 0
+    retry_after: int = 0
 
 
 class Hearing:

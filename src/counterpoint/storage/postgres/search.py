@@ -2,8 +2,8 @@
 
 Rules: (1) to (3) of the search in a file hold here too. (4) A text is cut into words by us (letters
 and digits in a row, accents taken off); PostgreSQL only takes their English stems, and no word is
-dropped. (5) Words are joined by OR without the stop words; the last one also matches as a beginning.
-(6) A hit with more of the words comes first; among those with as many, the title counts four times
+dropped. (5) Words are joined by OR without the stop words; the last one, or each if asked so, also
+matches as a beginning. (6) A hit with more of the words comes first; among those with as many, the title counts four times
 as much as the body. (7) The first 200,000 characters of a text are indexed: PostgreSQL takes 1 MiB.
 """
 
@@ -33,6 +33,12 @@ INSERT INTO documents (project, source, key, item, kind, words) VALUES (%s, %s, 
   setweight(to_tsvector('words', %s::text), 'A') || setweight(to_tsvector('words', %s::text), 'B'))
 ON CONFLICT (project, source, key) DO UPDATE
 SET item = excluded.item, kind = excluded.kind, words = excluded.words
+"""
+_STEMS = """
+SELECT coalesce(array_to_string(
+  (SELECT array_agg(stem[1] ORDER BY place) FROM unnest(string_to_array(word, ' ')) WITH ORDINALITY
+   AS parts (part, place), ts_lexize('stems', part) AS stem), ' '), '')
+FROM unnest(%s::text[]) WITH ORDINALITY AS words (word, turn) ORDER BY turn
 """
 _UNINDEX = "DELETE FROM documents WHERE project = %s AND source = %s AND key = %s"
 
@@ -89,17 +95,27 @@ def index(link: Link, project: str, noun: type[Noun], key: tuple[Cell, ...]) -> 
     link.execute(_INDEX, values)
 
 
-def questions(words: Sequence[str]) -> list[str]:
+def stems(link: Link, words: Sequence[str]) -> list[str]:
+    """Answer the stem of each word as the index has it; a word without one stays as it is."""
+    plain = [plain_words(word) for word in words]
+    found = link.execute(_STEMS, (plain,)).fetchall()
+    return [parts or word for word, (parts,) in zip(words, found, strict=True)]
+
+
+def questions(words: Sequence[str], *, begun: bool = False) -> list[str]:
     """Answer one tsquery text for each searched word; none if there are none.
 
     Words inside of a searched word (as in `a-b`) must follow each other.
+    begun: every word also matches as a beginning, not only the last.
     """
     parts = [part for word in words for part in word.replace("\0", " ").split()]
     telling = [part for part in parts if part.lower() not in STOP_WORDS] or parts
     split = [tuple(plain_words(part).split()) for part in telling[:_MOST_WORDS]]
     asked = [" <-> ".join(f"'{word}'" for word in one) for one in split]
-    if split and split[-1] and len(split[-1][-1]) >= _PREFIX_FROM:
-        asked[-1] += ":*"
+    first = 0 if begun else len(split) - 1
+    for place, one in enumerate(split):
+        if place >= first and one and len(one[-1]) >= _PREFIX_FROM:
+            asked[place] += ":*"
     return [one for one in dict.fromkeys(asked) if one]
 
 
@@ -110,6 +126,7 @@ def hits(
     *,
     kinds: Sequence[str],
     item: str,
+    begun: bool,
     limit: int,
     offset: int,
 ) -> list[Hit]:
@@ -117,7 +134,7 @@ def hits(
 
     The key of a hit is the row's key without the project, joined by `/`.
     """
-    asked = questions(words)
+    asked = questions(words, begun=begun)
     if not asked:
         return []
     narrowed = " AND d.kind = ANY(%(kinds)s::text[])" if kinds else ""

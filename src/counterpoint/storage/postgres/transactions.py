@@ -102,13 +102,25 @@ class PostgresReading:
         *,
         kinds: Sequence[str] = (),
         item: str = "",
+        begun: bool = False,
         limit: int = 20,
         offset: int = 0,
     ) -> list[Hit]:
         """Answer rows whose title or text has any of the words, best first."""
         return search.hits(
-            self._link, self._project, words, kinds=kinds, item=item, limit=limit, offset=offset
+            self._link,
+            self._project,
+            words,
+            kinds=kinds,
+            item=item,
+            begun=begun,
+            limit=limit,
+            offset=offset,
         )
+
+    def stems(self, words: Sequence[str]) -> list[str]:
+        """Answer what the search keeps of each word."""
+        return search.stems(self._link, words)
 
     def text(self, digest: str) -> str | None:
         """Answer the text of a digest; None if it was redacted."""
@@ -163,6 +175,16 @@ class PostgresReading:
         ).fetchall():
             yield from page
             text, bound = further, (self._project, *(page[-1][place] for place in places))
+
+    def meter(self, subject: str, measure: str) -> int:
+        """Answer how much of a measure a subject has used; 0 if nothing."""
+        row = self._one(statements.METER, (self._project, subject, measure))
+        return 0 if row is None else int(row[0])
+
+    def measures(self, subject: str) -> list[str]:
+        """Answer every measure of which a subject has used anything, in order."""
+        rows = self._link.execute(spoken(statements.MEASURES), (self._project, subject))
+        return [row[0] for row in rows]
 
     def _one(self, text: str, values: Sequence[Cell]) -> Row | None:
         return self._link.execute(spoken(text), values).fetchone()
@@ -223,6 +245,10 @@ class PostgresWriting(PostgresReading):
         """Append an entry to the ledger; LedgerBroken unless the sequence is the next."""
         self._head = ledger.append(self._link, self._project, entry)
 
+    def use(self, subject: str, measure: str, used: int) -> None:
+        """Set how much of a measure a subject has used."""
+        self._link.execute(spoken(statements.USE), (self._project, subject, measure, used))
+
     def head(self) -> Head:
         """Answer the end of the ledger."""
         return self._head
@@ -233,12 +259,15 @@ class PostgresWriting(PostgresReading):
         *,
         kinds: Sequence[str] = (),
         item: str = "",
+        begun: bool = False,
         limit: int = 20,
         offset: int = 0,
     ) -> list[Hit]:
         """Answer rows whose title or text has any of the words, this transaction's among them."""
         self.finish()
-        return super().search(words, kinds=kinds, item=item, limit=limit, offset=offset)
+        return super().search(
+            words, kinds=kinds, item=item, begun=begun, limit=limit, offset=offset
+        )
 
     def finish(self) -> None:
         """Bring the search in step with the rows of this transaction."""

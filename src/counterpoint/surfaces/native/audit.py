@@ -11,7 +11,8 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.protocol.tools import tool
 from counterpoint.surfaces.call import Call
-from counterpoint.surfaces.native.pages import (
+from counterpoint.surfaces.native.vocabulary import Count, Cursor
+from counterpoint.surfaces.paging import (
     PAGE,
     RESERVE,
     clip,
@@ -21,7 +22,6 @@ from counterpoint.surfaces.native.pages import (
     sparse,
     unseal,
 )
-from counterpoint.surfaces.native.vocabulary import Count, Cursor
 
 _FAULTS = 20
 

@@ -13,10 +13,9 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.protocol.parameters import Progress
 from counterpoint.protocol.tools import tool
-from counterpoint.surfaces.call import Call
-from counterpoint.surfaces.native.envelope import DATA
-from counterpoint.surfaces.native.pages import PAGE, RESERVE, clip
+from counterpoint.surfaces.call import DATA, Call
 from counterpoint.surfaces.native.vocabulary import AnyToken, Argv, Id, Line, Words, told_receipt
+from counterpoint.surfaces.paging import PAGE, RESERVE, clip
 
 _SECONDS = 600
 Seconds = Annotated[

@@ -11,7 +11,6 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.protocol.tools import tool
 from counterpoint.surfaces.call import Call
-from counterpoint.surfaces.native.pages import PAGE, SHORT_PAGE, paged, sparse, unseal
 from counterpoint.surfaces.native.vocabulary import (
     Argvs,
     Body,
@@ -30,6 +29,7 @@ from counterpoint.surfaces.native.vocabulary import (
     told_offer,
     wanted,
 )
+from counterpoint.surfaces.paging import PAGE, SHORT_PAGE, paged, sparse, unseal
 
 Kind = Literal["issue", "workflow", "plan", "spec", "phase", "task"]
 _DEFAULT = 20

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from counterpoint.core.model.asks import Note
-from counterpoint.core.model.journal import RecordKind
+from counterpoint.core.model.journal import NoteKind
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.protocol.tools import tool
@@ -26,7 +26,7 @@ from counterpoint.surfaces.native.vocabulary import (
 @tool(reads=False, idempotent=False, keyed="shown")
 def note(
     call: Call,
-    kind: Annotated[RecordKind, Field(description="Kind")],
+    kind: Annotated[NoteKind, Field(description="Kind")],
     text: Annotated[Text, Field(description="Text or resolution")],
     title: Annotated[Title, Field(description="Title")] = "",
     id: Annotated[Id, Field(description="Item")] = "",  # noqa: A002 -- the name that agents expect

@@ -12,9 +12,9 @@ from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.protocol.tools import tool
-from counterpoint.surfaces.call import Call
-from counterpoint.surfaces.native.envelope import DATA
-from counterpoint.surfaces.native.pages import (
+from counterpoint.surfaces.call import DATA, Call
+from counterpoint.surfaces.native.vocabulary import TITLE, Count, Cursor, Word
+from counterpoint.surfaces.paging import (
     PAGE,
     RESERVE,
     clip,
@@ -25,7 +25,6 @@ from counterpoint.surfaces.native.pages import (
     sparse,
     unseal,
 )
-from counterpoint.surfaces.native.vocabulary import TITLE, Count, Cursor, Word
 
 _LISTED = 50
 _SMALL = 200

@@ -18,9 +18,7 @@ from counterpoint.core.model.sessions import Handoff, Session
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.protocol.tools import tool
-from counterpoint.surfaces.call import Call
-from counterpoint.surfaces.native.envelope import DATA
-from counterpoint.surfaces.native.pages import PAGE, clip, size_of, sparse
+from counterpoint.surfaces.call import DATA, Call
 from counterpoint.surfaces.native.vocabulary import (
     Id,
     told_claim,
@@ -30,6 +28,7 @@ from counterpoint.surfaces.native.vocabulary import (
     told_record,
     wanted,
 )
+from counterpoint.surfaces.paging import PAGE, clip, size_of, sparse
 
 BYTES_A_TOKEN = 4
 _NAME = 80

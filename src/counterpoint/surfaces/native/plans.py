@@ -17,7 +17,6 @@ from counterpoint.protocol.arguments import check
 from counterpoint.protocol.parameters import Parameters
 from counterpoint.protocol.tools import tool
 from counterpoint.surfaces.call import Call
-from counterpoint.surfaces.native.pages import clip, part_of_list, shared, sparse
 from counterpoint.surfaces.native.vocabulary import (
     TITLE,
     Argvs,
@@ -30,6 +29,7 @@ from counterpoint.surfaces.native.vocabulary import (
     Words,
     told_line,
 )
+from counterpoint.surfaces.paging import clip, part_of_list, shared, sparse
 
 Markdown = Annotated[str, Field(max_length=1_000_000), WithJsonSchema({"type": "string"})]
 Values = Annotated[

@@ -11,7 +11,6 @@ from counterpoint.core.model.work import Gate
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
 from counterpoint.surfaces.call import Call
-from counterpoint.surfaces.native.pages import sparse
 from counterpoint.surfaces.native.vocabulary import (
     AnyToken,
     Id,
@@ -22,6 +21,7 @@ from counterpoint.surfaces.native.vocabulary import (
     told_gate,
     told_line,
 )
+from counterpoint.surfaces.paging import sparse
 
 
 @tool(reads=False, idempotent=False, keyed="shown")

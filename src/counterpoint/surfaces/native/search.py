@@ -7,15 +7,15 @@ from typing import Annotated, Literal
 from pydantic import Field, WithJsonSchema
 
 from counterpoint.core.model.answers import Found
+from counterpoint.core.model.briefs import Brief
 from counterpoint.core.model.journal import Outcome, Record, Submission, Verdict
 from counterpoint.core.model.sessions import Handoff
 from counterpoint.core.model.work import Item
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
-from counterpoint.surfaces.call import Call
-from counterpoint.surfaces.native.envelope import DATA
-from counterpoint.surfaces.native.pages import PAGE, SHORT_PAGE, clip, paged, sparse, unseal
+from counterpoint.surfaces.call import DATA, Call
 from counterpoint.surfaces.native.vocabulary import Cursor, Id, Limit, Name, told_line, told_record
+from counterpoint.surfaces.paging import PAGE, SHORT_PAGE, clip, paged, sparse, unseal
 
 Kind = Literal[
     "task",
@@ -35,6 +35,7 @@ Kind = Literal[
     "handoff",
     "submission",
     "verdict",
+    "brief",
 ]
 Kinds = Annotated[
     tuple[Kind, ...],
@@ -91,6 +92,8 @@ def _other(found: Found) -> dict[str, Json]:
         words, at, name = row.reason, row.created_at, row.id
     elif isinstance(row, Outcome):
         words, at, name = row.summary, row.ended_at, row.item
+    elif isinstance(row, Brief):
+        words, at, name = f"{row.title}: {row.description}", row.created_at, row.id
     elif isinstance(row, Handoff | Submission):
         words, at, name = row.summary, row.created_at, row.id
     else:

@@ -9,9 +9,7 @@ from pydantic import Field
 from counterpoint.core.model.asks import Action, Handover
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
-from counterpoint.surfaces.call import Call
-from counterpoint.surfaces.native.envelope import DATA
-from counterpoint.surfaces.native.pages import sparse
+from counterpoint.surfaces.call import DATA, Call
 from counterpoint.surfaces.native.vocabulary import (
     Body,
     Id,
@@ -20,6 +18,7 @@ from counterpoint.surfaces.native.vocabulary import (
     told_claim,
     told_handoff,
 )
+from counterpoint.surfaces.paging import sparse
 
 
 @tool(reads=False, idempotent=False, keyed="shown")

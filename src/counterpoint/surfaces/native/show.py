@@ -19,22 +19,7 @@ from counterpoint.core.model.sessions import Handoff, Session
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.errors import InvalidInput, NotFound
 from counterpoint.protocol.tools import tool
-from counterpoint.surfaces.call import Call
-from counterpoint.surfaces.native.envelope import DATA
-from counterpoint.surfaces.native.pages import (
-    PAGE,
-    RESERVE,
-    Part,
-    clip,
-    part_of_list,
-    part_of_rows,
-    part_of_text,
-    seal,
-    shared,
-    size_of,
-    sparse,
-    unseal,
-)
+from counterpoint.surfaces.call import DATA, Call
 from counterpoint.surfaces.native.vocabulary import (
     ENTRY,
     TITLE,
@@ -49,6 +34,20 @@ from counterpoint.surfaces.native.vocabulary import (
     told_line,
     told_receipt,
     told_record,
+)
+from counterpoint.surfaces.paging import (
+    PAGE,
+    RESERVE,
+    Part,
+    clip,
+    part_of_list,
+    part_of_rows,
+    part_of_text,
+    seal,
+    shared,
+    size_of,
+    sparse,
+    unseal,
 )
 
 Include = Literal[

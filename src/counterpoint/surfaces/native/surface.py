@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from counterpoint import __version__
 from counterpoint.protocol.surface import Surface
-from counterpoint.surfaces.call import Call
+from counterpoint.surfaces.call import Call, within
 from counterpoint.surfaces.native import documents
 from counterpoint.surfaces.native.audit import prove
-from counterpoint.surfaces.native.envelope import refuse, within
+from counterpoint.surfaces.native.envelope import refuse
 from counterpoint.surfaces.native.gates import verify
 from counterpoint.surfaces.native.items import edit, list_
 from counterpoint.surfaces.native.journal import note

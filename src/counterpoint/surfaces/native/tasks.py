@@ -11,7 +11,6 @@ from counterpoint.core.model.answers import Finished, Started
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
 from counterpoint.surfaces.call import Call
-from counterpoint.surfaces.native.pages import clip, part_of_list, shared, sparse
 from counterpoint.surfaces.native.vocabulary import (
     Counts,
     Id,
@@ -27,6 +26,7 @@ from counterpoint.surfaces.native.vocabulary import (
     told_start,
     wanted,
 )
+from counterpoint.surfaces.paging import clip, part_of_list, shared, sparse
 
 Minutes = Annotated[
     Annotated[int, Field(ge=1, le=1440), WithJsonSchema({"type": "integer"})] | None,

@@ -18,9 +18,9 @@ from counterpoint.core.model.journal import Receipt, Record, Submission, Verdict
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import Claim, Handoff, Session
 from counterpoint.core.model.work import Criterion, Gate, Item
-from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.surfaces.call import Call
-from counterpoint.surfaces.native.pages import (
+from counterpoint.surfaces.paging import (
     Part,
     clip,
     part_of_list,
@@ -154,6 +154,11 @@ def told_facets(facets: Facets) -> dict[str, Json]:
         "after": [sparse(id=one.id, status=one.status) for one in facets.needs],
         "needed_by": list(facets.needed_by),
         "labels": [clip(label, ENTRY) for label in facets.labels],
+        "names": [f"{scope}: {clip(name, ENTRY)}" for scope, name in facets.names.items()],
+        "attributes": [
+            {"name": name, "value": clip(dump_any(value), ENTRY)}
+            for name, value in facets.attributes.items()
+        ],
     }
 
 

@@ -7,7 +7,10 @@ needs to remember one number, can go on after any break, and costs nothing while
 from __future__ import annotations
 
 from counterpoint.core.ledger.entry import Entry
+from counterpoint.core.model.touches import Touch
+from counterpoint.core.model.work import Kind
 from counterpoint.core.operations.feed.concern import concerned
+from counterpoint.core.operations.feed.touching import touches
 from counterpoint.core.operations.recording.desk import Desk
 from counterpoint.kernel.errors import InvalidInput
 
@@ -50,6 +53,19 @@ class Following:
         """Answer the items that an entry is about, those that hold them included."""
         with self._desk.reading() as view:
             return concerned(view, entry)
+
+    def touches(
+        self, kind: Kind, after: int, limit: int = 100, timeout: float = 0
+    ) -> tuple[int, list[Touch]]:
+        """Answer what the entries above a sequence did to trees with a root of a kind, in order.
+
+        Looks at `limit` entries at most and answers the last one's sequence too: where to go on.
+        Waits, and raises, as `entries` does.
+        """
+        found = self.entries(after, limit, timeout)
+        with self._desk.reading() as view:
+            seen = [touch for entry in found for touch in touches(view, entry, kind)]
+        return (found[-1].sequence if found else after), seen
 
     def _read(self, after: int, limit: int) -> list[Entry]:
         with self._desk.reading() as view:

@@ -13,7 +13,16 @@ from typing import Any, cast
 
 from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage, refer
 from counterpoint.core.ledger.merkle import Frontier, leaf_hash
-from counterpoint.core.model.rows import REDACTED, Cell, N, Noun, changes_of, columns, image_of
+from counterpoint.core.model.rows import (
+    REDACTED,
+    Cell,
+    N,
+    Noun,
+    Prose,
+    changes_of,
+    columns,
+    image_of,
+)
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.desk import Desk
 from counterpoint.core.ports.store import Append, Filter, Head, Writing
@@ -25,11 +34,11 @@ from counterpoint.kernel.errors import InvalidInput, NotFound, SessionEnded
 
 _MASKED_WORDS = frozenset(
     {"argv", "assignee", "files", "folder", "name", "path", "pattern", "profile", "scope"}
-    | {"subject", "tags", "title"}
+    | {"subject", "tags", "title", "category", "keywords", "service"}
 )
 """Columns that are kept as they are but may hold what an agent wrote."""
 _MASKED_JSON = frozenset(
-    (name, "prose") for name in ("answer", "details", "evidence", "files", "value")
+    (name, "prose") for name in ("answer", "details", "evidence", "files", "value", "variables")
 )
 """Prose that is JSON: masked value by value, so that it stays JSON and no escape hides a secret."""
 
@@ -128,6 +137,8 @@ class Change:
                 continues="",
                 started_at=self.now,
                 ended_at="",
+                item="",
+                details=Prose(""),
             )
             self.put(session)
         if session.has_ended:

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Protocol
 
 from counterpoint.core.model.actors import Actor
+from counterpoint.core.model.precedence import Requirement, Table
 from counterpoint.core.model.sessions import DEFAULT_LEASE_SECONDS
 from counterpoint.core.ports.evidence import Evidence, Signer
 from counterpoint.core.ports.store import Anchors, Library, Reading, Store, Writing
+from counterpoint.core.ports.texts import Contracts, Skills
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.ids import Mint
 
@@ -44,6 +46,7 @@ class Outside:
     scratch: makes an empty store that passes away, for replaying the ledger into.
     secrets: values that are masked wherever they turn up.
     lease_seconds: how long a claim holds when the caller does not say.
+    precedence: which tools need something else first, for the surfaces that ask.
     """
 
     store: Store
@@ -51,12 +54,15 @@ class Outside:
     signer: Signer
     library: Library
     anchors: Anchors
+    skills: Skills
+    contracts: Contracts
     scratch: Callable[[], Store]
     clock: Clock
     mint: Mint
     project: str
     secrets: frozenset[str] = frozenset()
     lease_seconds: int = DEFAULT_LEASE_SECONDS
+    precedence: Table = field(default_factory=dict[str, tuple[Requirement, ...]])
 
 
 @dataclass(slots=True, kw_only=True)

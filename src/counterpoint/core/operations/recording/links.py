@@ -4,7 +4,7 @@
 verb that opens or clears such a thing says so here, in the same transaction.
 
 Rule 1: an unfinished dependency, a closed gate that holds the start, and an open blocker record count
-one each on the item they are about.
+one each on the item they are about; so does a state that is parked.
 Rule 2: a parent that has any counts one (`held`) on each of its children, whatever their number.
 Rule 3: `recount` computes the same from the tables; tests and `audit rebuild` hold both together.
 """
@@ -139,4 +139,5 @@ def recount(view: Reading, item: Item) -> int:
     gates = len(view.select(Gate, item=item.id, holds="start", status="closed"))
     blockers = len(view.select(Record, item=item.id, kind="blocker", status="open"))
     parent = view.find(Item, item.parent) if item.parent else None
-    return open_needs + gates + blockers + int(parent is not None and parent.blockers > 0)
+    held = int(parent is not None and parent.blockers > 0)
+    return open_needs + gates + blockers + held + int(item.status in item.states.parked)

@@ -2,8 +2,10 @@
 
 Rule 1: only `move` changes a state. Rule 2: an item that becomes done releases what waits for it; one
 that leaves done obstructs it again, and its gates are closed again. Rule 3: a part (phase or root)
-starts with the first of its children, closes with the last if its gates are met, and reopens with any.
-Rule 4: a claim ends when its item stops being active. Rule 5: nothing open stays below what has closed.
+starts with the first of its children, closes with the last if its gates are met (unless its table
+wants a word for that), and reopens with any.
+Rule 4: a claim ends when its item stops being active. Rule 5: nothing open stays below what has closed,
+but for tasks that somebody is at, where an end is declared.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Gate, Item
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.links import obstruct, release
+from counterpoint.core.operations.recording.links import obstruct, release, shift
 from counterpoint.kernel.errors import GateClosed
 
 _RELEASED_TOLD = 50
@@ -22,9 +24,15 @@ _RELEASED_TOLD = 50
 
 
 def move(change: Change, item: Item, status: str) -> Item:
-    """Answer the item in another state, with all that follows; IllegalMove."""
-    after = touched(change, item.moved(status, change.now))
+    """Answer the item in another state, with all that follows; IllegalMove.
+
+    status: a state of the item's table, or a verb's word for one.
+    """
+    states = item.states
+    after = touched(change, item.moved(states.named(status), change.now))
     change.put(after)
+    parked = int(after.status in states.parked) - int(item.status in states.parked)
+    after = shift(change, after, parked)
     if after.category == "done" and item.category != "done":
         freed = [*change.facts.get("released", ()), *release(change, after)]
         if freed:
@@ -42,6 +50,14 @@ def move(change: Change, item: Item, status: str) -> Item:
     elif item.is_closed:
         _reopen(change, after.parent)
     return change.get(Item, after.id)
+
+
+def give_back(change: Change, item: Item) -> Item:
+    """Answer an item that nobody holds any more; one that cannot become open again stays as it is."""
+    if item.states.allows(item.status, "open"):
+        return move(change, item, "open")
+    _end_claim(change, item)
+    return item
 
 
 def touched(change: Change, item: Item) -> Item:
@@ -62,11 +78,16 @@ def _close_gates(change: Change, item: Item) -> None:
 
 
 def _close_below(change: Change, item: Item) -> None:
-    """Close what is open below a closed item in the same way, or else cancel it."""
+    """Close what is open below a closed item in the same way, or else cancel it.
+
+    What ends by word may end while somebody is still at a task of it; that work is not thrown away.
+    """
     below = change.select(Item, parent=item.id, category=UNCLOSED, order="position,number")
     for name in [child.id for child in below]:
         child = change.get(Item, name)  # as it is now: closing the one before may have freed it
-        same = item.status in child.states.moves[child.status]
+        if not item.states.closes_itself and child.is_workable and child.category == "active":
+            continue
+        same = child.states.allows(child.status, item.status)
         move(change, child, item.status if same else "cancelled")
 
 
@@ -87,9 +108,7 @@ def _reopen(change: Change, parent: str) -> None:
     if parent:
         above = change.get(Item, parent)
         if above.is_closed:
-            move(
-                change, above, "active" if "active" in above.states.moves[above.status] else "open"
-            )
+            move(change, above, "active" if above.states.allows(above.status, "active") else "open")
 
 
 def close_when_done(change: Change, part: str) -> None:
@@ -100,7 +119,7 @@ def close_when_done(change: Change, part: str) -> None:
     if not part:
         return
     above = change.get(Item, part)
-    if above.is_closed or above.is_workable:
+    if above.is_closed or above.is_workable or not above.states.closes_itself:
         return
     if change.writing.exists(Item, parent=part, category=UNCLOSED):
         return

@@ -39,14 +39,14 @@ class Unit:
         self._held = held
         self._spoiled: BaseException | None = None
 
-    def begin(self, action: str) -> Change:
-        """Answer a fresh change in this unit's transaction."""
+    def begin(self, desk: Desk, action: str) -> Change:
+        """Answer a fresh change in this unit's transaction, made at a desk of the same call."""
         if self.writing is None:
             outside = self.desk.outside
             self.writing = self._held.enter_context(outside.store.writing(outside.project))
             if self._at_begin is not None:
                 self._at_begin(self.writing)
-        return Change(self.desk, self.writing, self._moment(self.writing), action)
+        return Change(desk, self.writing, self._moment(self.writing), action)
 
     def append(self) -> None:
         """Append the entry of each change, in order; a change that failed half-way fails again."""
@@ -101,7 +101,7 @@ def recording(desk: Desk, action: str, subject: str = "") -> Generator[Change]:
         with open_unit(desk), recording(desk, action, subject) as change:
             yield change
         return
-    change = unit.begin(action)
+    change = unit.begin(desk, action)
     change.subject = subject
     try:
         yield change

@@ -6,7 +6,7 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.surfaces.native.pages import (
+from counterpoint.surfaces.paging import (
     clip,
     fitting,
     part_of_list,

@@ -54,6 +54,8 @@ class Tokens:
                 created_at=change.now,
                 expires_at=ends,
                 revoked_at="",
+                calls_a_month=wish.calls_a_month,
+                tool_limits=wish.tool_limits,
             )
             change.subject = token.id
             change.put(token)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoint.core.rules import outline
-from counterpoint.core.rules.templates import fill, variables
+from counterpoint.core.rules.templating.markdown import fill, variables
 from counterpoint.kernel.errors import InvalidInput
 
 values = st.text(max_size=30).filter(lambda text: len(text.splitlines()) < 2)

@@ -1,0 +1,188 @@
+"""Lines of bundles: how they are read, and the texts at the end of each.
+
+A bundle is lines in UTF-8, each ended by one line feed (0x0A), no empty line. The first is its
+header; then come the lines that are proved; the others are texts, each once, canonical JSON:
+
+    {"body": the text, "text": its SHA-256 in hex}
+
+A text that a proved line refers to may be left out if and only if an entry of the ledger tells that it
+was taken away: its action is `text.redacted`, and its fact `sha256` is an array that has the digest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from counterpoint.core.ledger import checkpoint as checkpoints
+from counterpoint.core.ledger.entry import Parsed
+from counterpoint.core.ledger.note import VerifierKey
+from counterpoint.kernel import canonical
+from counterpoint.kernel.errors import (
+    CounterpointError,
+    InvalidInput,
+    LedgerBroken,
+    MalformedDocument,
+    ProofMismatch,
+)
+
+REDACTION: Final = "text.redacted"
+"""What the ledger calls the taking away of texts."""
+
+_TEXT_KEYS = frozenset(("body", "text"))
+_NAMED = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleReport:
+    """What a bundle was found to be.
+
+    session: whose thoughts they are; empty for a whole ledger.
+    size, root, last: of the entries (thoughts) read; root and last in hex.
+    key: the verifier key used; trusted: it came from outside, and the signatures are right.
+    thoughts, seals: how many of them are in it.
+    texts, redacted: how many of the texts that are referred to are here, and how many were taken away.
+    faults: what is wrong, in the order found; fault_count counts also those left out.
+    """
+
+    project: str
+    session: str = ""
+    size: int
+    root: str
+    last: str
+    key: str
+    trusted: bool
+    thoughts: int
+    seals: int
+    texts: int
+    redacted: int
+    faults: tuple[CounterpointError, ...]
+    fault_count: int
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is wrong; without a trusted key the bundle only agrees with itself."""
+        return self.fault_count == 0
+
+
+def dump_texts(texts: Iterable[str]) -> Iterator[bytes]:
+    """Answer the line of each text, with its line feed."""
+    for body in texts:
+        yield canonical.dump({"body": body, "text": canonical.text_digest(body)}) + b"\n"
+
+
+def load_object(data: bytes, keys: frozenset[str]) -> dict[str, Any]:
+    """Answer the object of a canonical line with just these keys; MalformedDocument else."""
+    try:
+        value: Parsed = canonical.load(data)
+        exact = canonical.dump(value) == data
+    except InvalidInput as fault:
+        raise MalformedDocument(fault.message) from fault
+    if not exact or type(value) is not dict or value.keys() != keys:
+        raise MalformedDocument(
+            f"a line is not a canonical JSON object with the keys {', '.join(sorted(keys))}"
+        )
+    return value
+
+
+def load_header(data: bytes, keys: frozenset[str], sort: str, version: int) -> dict[str, Any]:
+    """Answer the object of the first line of a bundle of a sort and version; MalformedDocument."""
+    value = load_object(data, keys)
+    found = value["version"]
+    if value["format"] != sort or type(found) is not int or found != version:
+        raise MalformedDocument(
+            f"the first line is not the header of a {sort} of version {version}",
+            hint="Read it with the version of the program that wrote it.",
+        )
+    return value
+
+
+def redacted_by(entry: Mapping[str, Any]) -> list[str]:
+    """List the digests of texts that an entry, as its short keys, tells were taken away."""
+    told: Parsed = entry["f"].get("sha256") if entry["a"] == REDACTION else None
+    return [one for one in told if type(one) is str] if type(told) is list else []
+
+
+def are_filled(*texts: Parsed) -> bool:
+    """Tell whether values of a line are texts with at least one letter."""
+    return all(type(text) is str and text for text in texts)
+
+
+def strip(line: bytes) -> bytes:
+    """Answer a line without its line feed; without one it is left so that no line passes."""
+    return line[:-1] if line.endswith(b"\n") else b""
+
+
+def key_faults(named: VerifierKey, used: VerifierKey) -> Iterator[LedgerBroken]:
+    """Say if the key in a header is not the one that is trusted."""
+    if named != used:
+        yield ProofMismatch(
+            "the bundle names another key than the trusted one",
+            hint="Ask the owner of the project which verifier key is right.",
+            found=named.to_text(),
+        )
+
+
+def signature_faults(note: str, key: VerifierKey, origin: str = "") -> Iterator[LedgerBroken]:
+    """Say if a checkpoint is not signed by a key for an origin."""
+    try:
+        checkpoints.verify(note, key, origin)
+    except ProofMismatch as fault:
+        yield fault
+
+
+class Texts:
+    """The texts at the end of a bundle, held against what refers to them."""
+
+    def __init__(self, referred: set[str], redacted: set[str]) -> None:
+        """Await the texts with some digests, of which some were taken away."""
+        self._referred = referred
+        self._redacted = redacted
+        self._found: set[str] = set()
+
+    @property
+    def found(self) -> int:
+        """How many texts were there and right."""
+        return len(self._found)
+
+    @property
+    def redacted(self) -> int:
+        """How many texts were taken away."""
+        return len((self._referred - self._found) & self._redacted)
+
+    def faults(self, lines: Iterable[bytes]) -> Iterator[CounterpointError]:
+        """Check the text lines to the end, and say what is wrong and what is missing."""
+        for number, line in enumerate(lines, start=1):
+            try:
+                self._check(strip(line))
+            except (MalformedDocument, ProofMismatch) as fault:
+                told = f"text line {number}: {fault.message}"
+                yield type(fault)(told, hint=fault.hint, line=number)
+        missing = sorted(self._referred - self._found - self._redacted)
+        if missing:
+            yield ProofMismatch(
+                f"{len(missing)} texts are missing, and nothing tells that they were taken away",
+                hint="Ask for the whole bundle; what names the texts still holds.",
+                texts=missing[:_NAMED],
+                count=len(missing),
+            )
+
+    def _check(self, data: bytes) -> None:
+        """Take in a text line that is right and awaited."""
+        value = load_object(data, _TEXT_KEYS)
+        if type(value["body"]) is not str or type(value["text"]) is not str:
+            raise MalformedDocument("a text line has a field that is not a text")
+        if canonical.text_digest(value["body"]) != value["text"]:
+            raise ProofMismatch(
+                "the text does not have the digest that it claims",
+                hint="The text was changed after it was written; what names it still holds.",
+                text=value["text"],
+            )
+        if value["text"] not in self._referred or value["text"] in self._found:
+            raise ProofMismatch(
+                "nothing refers to the text, or it came before",
+                hint="Leave this text out of account; the bundle does not speak of it.",
+                text=value["text"],
+            )
+        self._found.add(value["text"])

@@ -1,0 +1,213 @@
+"""Chains of thoughts: what is hashed of each, and what follows what.
+
+What an agent thought about a task is a chain inside the project's ledger: each link names the hash
+of the link before it. The text itself stands outside, by its SHA-256, so that a chain holds when a
+text is taken away.
+
+Layout. The bytes of a link are canonical JSON (see kernel.canonical), an object of these ten keys:
+
+    agent      who thought it, not empty
+    content    SHA-256 of the UTF-8 bytes of the text, 64 hex digits in lower case
+    id         id of the record that holds the text, not empty
+    previous   hash of the link before in the chain of the task; 64 zeros in the first
+    sequence   place in the chain of the task, from 0
+    session    id of the session it was thought in, or ""
+    task       id of the item it is about, not empty
+    timestamp  UTC, `YYYY-MM-DDTHH:MM:SS.mmmZ`
+    type       `plan`, `analysis`, `decision` or `reflection`
+    version    1
+
+    hash       SHA-256(0x00 || bytes): so that the hash of a link is also its leaf in a tree (RFC 6962)
+
+A link follows another of the same task if and only if (1) its sequence is one higher, (2) its
+`previous` is the hash of the other, (3) its time is not before. Links of a task are a chain if and
+only if the first has sequence 0 and GENESIS before it, and each other follows the one before.
+The tree of a session has the session's links, of all tasks, as leaves in the order of writing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Final, cast
+
+from counterpoint.core.ledger.entry import GENESIS, Parsed, is_digest, is_time
+from counterpoint.core.model.proofs import THOUGHT_TYPES, Thought, ThoughtType
+from counterpoint.kernel import canonical
+from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.errors import ChainBroken, InvalidInput, MalformedDocument
+
+VERSION: Final = 1
+_TEXTS = ("agent", "id", "task")
+_KEYS = frozenset(
+    {"agent", "content", "id", "previous", "sequence", "session", "task", "timestamp"}
+    | {"type", "version"}
+)
+_EDITED = (
+    "Compare the chain with a backup or an export: a thought was changed, removed, added or moved."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """What is hashed of one thought; see the layout above."""
+
+    id: str
+    type: ThoughtType
+    task: str
+    agent: str
+    session: str
+    sequence: int
+    timestamp: Timestamp
+    content: str
+    previous: str = GENESIS
+    version: int = VERSION
+
+    def to_bytes(self) -> bytes:
+        """Answer the canonical bytes."""
+        return canonical.dump(
+            {
+                "agent": self.agent,
+                "content": self.content,
+                "id": self.id,
+                "previous": self.previous,
+                "sequence": self.sequence,
+                "session": self.session,
+                "task": self.task,
+                "timestamp": self.timestamp,
+                "type": self.type,
+                "version": self.version,
+            }
+        )
+
+    @property
+    def leaf(self) -> bytes:
+        """The hash as 32 bytes: the leaf of this link in a tree (RFC 6962, section 2.1)."""
+        return sha256(b"\x00" + self.to_bytes()).digest()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Link:
+        """Answer the link that the bytes are; MalformedDocument, naming all faults, if none."""
+        try:
+            value: Parsed = canonical.load(data)
+            exact = canonical.dump(value) == data
+        except InvalidInput as fault:
+            raise MalformedDocument(f"no valid thought: {fault.message}") from fault
+        if not exact or type(value) is not dict or value.keys() != _KEYS:
+            raise MalformedDocument(
+                f"a thought is a canonical JSON object with the keys {' '.join(sorted(_KEYS))}"
+            )
+        return cls.from_fields(value)
+
+    @classmethod
+    def from_fields(cls, value: Mapping[str, Any]) -> Link:
+        """Answer the link of an object with just the ten keys; MalformedDocument."""
+        faults = list(_field_faults(value))
+        if faults:
+            raise MalformedDocument("no valid thought: " + "; ".join(faults), faults=faults)
+        return cls(**value)
+
+
+def link_of(thought: Thought) -> Link:
+    """Answer what is hashed of a thought."""
+    return Link(
+        id=thought.record,
+        type=thought.type,
+        task=thought.task,
+        agent=thought.agent,
+        session=thought.session,
+        sequence=thought.sequence,
+        timestamp=thought.created_at,
+        content=thought.content,
+        previous=thought.previous,
+        version=thought.version,
+    )
+
+
+def link_of_row(record: str, columns: Mapping[str, Any]) -> Link:
+    """Answer the link that the row image of a thought holds, empty columns left out.
+
+    MalformedDocument if the image is not that of a thought.
+    """
+    return Link.from_fields(
+        {
+            "agent": columns.get("agent", ""),
+            "content": columns.get("content", ""),
+            "id": record,
+            "previous": columns.get("previous", ""),
+            "sequence": columns.get("sequence", 0),
+            "session": columns.get("session", ""),
+            "task": columns.get("task", ""),
+            "timestamp": columns.get("created_at", ""),
+            "type": columns.get("type", ""),
+            "version": columns.get("version", 0),
+        }
+    )
+
+
+class Chains:
+    """The ends of the chains of all tasks, as far as links were read.
+
+    gaps: whether links may be missing in between, as in the thoughts of one session.
+    """
+
+    def __init__(self, *, gaps: bool = False) -> None:
+        """Begin before the first link."""
+        self._gaps = gaps
+        self._ends: dict[str, tuple[int, str, str]] = {}
+
+    def __len__(self) -> int:
+        """Answer how many tasks have a chain."""
+        return len(self._ends)
+
+    def follow(self, link: Link, digest: str) -> Iterator[ChainBroken]:
+        """Answer how a link, with its hash in hex, departs from its chain; goes on from it."""
+        sequence, before, time = self._ends.get(link.task, (-1, GENESIS, ""))
+        self._ends[link.task] = link.sequence, digest, link.timestamp
+        skips = self._gaps and link.sequence > sequence + 1
+        if link.sequence != sequence + 1 and not skips:
+            yield _broken(link, f"is thought {link.sequence} of it instead of {sequence + 1}")
+        elif link.previous != before and not skips:
+            yield _broken(link, "does not carry the hash of the thought before it")
+        elif link.timestamp < time:
+            yield _broken(link, "is older than the thought before it")
+
+
+def verify_chains(links: Iterable[Link], *, gaps: bool = False) -> int:
+    """Answer how many links there are in sound chains, in their order; ChainBroken."""
+    chains, count = Chains(gaps=gaps), 0
+    for link in links:
+        for fault in chains.follow(link, link.leaf.hex()):
+            raise fault
+        count += 1
+    return count
+
+
+def _broken(link: Link, how: str) -> ChainBroken:
+    return ChainBroken(
+        f"thought {link.id} in the chain of {link.task} {how}",
+        hint=_EDITED,
+        thought=link.id,
+        task=link.task,
+    )
+
+
+def _field_faults(value: Mapping[str, Any]) -> Iterator[str]:
+    """Say in words where the fields of a link depart from the layout."""
+    for name in _TEXTS:
+        if type(value[name]) is not str or not value[name]:
+            yield f"`{name}` is not a text with at least one letter"
+    if type(value["session"]) is not str:
+        yield "`session` is not a text"
+    for name in ("content", "previous"):
+        if not is_digest(value[name]):
+            yield f"`{name}` is not 64 hex digits in lower case"
+    if type(value["sequence"]) is not int or value["sequence"] < 0:
+        yield "`sequence` is not an integer from 0"
+    if not is_time(value["timestamp"]):
+        yield "`timestamp` is not UTC with milliseconds"
+    if value["type"] not in cast("tuple[object, ...]", THOUGHT_TYPES):
+        yield f"`type` is not one of {', '.join(THOUGHT_TYPES)}"
+    if type(value["version"]) is not int or value["version"] != VERSION:
+        yield f"`version` is not {VERSION}"

@@ -1,0 +1,194 @@
+"""Thoughts and seals as the entries of a ledger write them, checked on the way.
+
+The tables `thoughts` and `seals` are folds of the ledger (see model/proofs.py). Read entry by entry,
+their row images are sound if and only if
+
+(1) each is whole and written once: no thought and no seal is ever changed or deleted;
+(2) a thought has the hash that it claims, and follows the chain of its task (see thoughts.py);
+(3) the same entry writes the record of its id: a `thought` about the same item, of the same session
+    and time, whose text has the digest that was hashed;
+(4) a seal has the size and the root of all thoughts of its session up to there, at least one;
+(5) its checkpoint says the same, signed by the key of the ledger, for the origin NAME/SESSION where
+    NAME is the name of the key;
+(6) after the entry of a seal no entry writes a thought, a record or the row of that session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from counterpoint.core.ledger import checkpoint as checkpoints
+from counterpoint.core.ledger.entry import refer
+from counterpoint.core.ledger.merkle import Frontier
+from counterpoint.core.ledger.note import VerifierKey
+from counterpoint.core.ledger.thoughts import Chains, Link, link_of_row
+from counterpoint.kernel.errors import (
+    ChainBroken,
+    LedgerBroken,
+    MalformedDocument,
+    ProofMismatch,
+)
+
+MOST_FAULTS: Final = 100
+_WATCHED = frozenset(("thoughts", "seals", "records", "sessions"))
+_LATE = "Entries were added after the seal: compare with a backup or an export."
+_EDITED = "The entry was not written by the program: compare with a backup or an export."
+
+Row = Mapping[str, Any]
+
+
+class Trail:
+    """One pass over the parsed entries of a ledger, from the first on."""
+
+    def __init__(self, key: VerifierKey) -> None:
+        """Begin before the first entry; the key is the one that signs this ledger's seals."""
+        self._key = key
+        self._chains = Chains()
+        self._thoughts: set[str] = set()
+        self._trees: dict[str, Frontier] = {}
+        self._sealed: set[str] = set()
+        self._faults: list[LedgerBroken] = []
+        self.fault_count = 0
+
+    @property
+    def thoughts(self) -> int:
+        """How many thoughts there are up to here."""
+        return len(self._thoughts)
+
+    @property
+    def seals(self) -> int:
+        """How many sessions are sealed up to here."""
+        return len(self._sealed)
+
+    @property
+    def faults(self) -> tuple[LedgerBroken, ...]:
+        """The faults so far, in the order found, at most MOST_FAULTS."""
+        return tuple(self._faults)
+
+    def read(self, entry: Mapping[str, Any]) -> None:
+        """Check one more entry, as its short keys; faults are kept, not raised."""
+        rows = [row for row in entry["r"] if row["t"] in _WATCHED]
+        if rows:
+            for fault in self._entry_faults(entry["n"], rows):
+                self.fault_count += 1
+                if len(self._faults) < MOST_FAULTS:
+                    self._faults.append(fault)
+
+    def _entry_faults(self, place: int, rows: list[Row]) -> Iterator[LedgerBroken]:
+        seals: list[Row] = []
+        for row in rows:
+            if row["t"] == "thoughts":
+                yield from self._thought_faults(place, row, rows)
+            elif row["t"] == "seals":
+                seals.append(row)
+            elif self._sealed and _session_of(row) in self._sealed:
+                yield _late(place, _session_of(row), row["t"])
+        for row in seals:
+            yield from self._seal_faults(place, row)
+
+    def _thought_faults(self, place: int, row: Row, rows: list[Row]) -> Iterator[LedgerBroken]:
+        record, values = row["k"].get("record"), row.get("v")
+        if values is None or type(record) is not str or record in self._thoughts:
+            yield _wrong(place, f"changes the thought {record}", record)
+            return
+        self._thoughts.add(record)
+        try:
+            link = link_of_row(record, values)
+        except MalformedDocument as fault:
+            yield _wrong(place, f"writes {fault.message}", record)
+            return
+        leaf = link.leaf
+        if leaf.hex() != values.get("hash"):
+            yield _wrong(place, f"gives the thought {record} a hash that is not its own", record)
+        if not any(_is_record_of(link, one) for one in rows):
+            yield _wrong(place, f"does not write the record of the thought {record}", record)
+        yield from self._chains.follow(link, leaf.hex())
+        if link.session in self._sealed:
+            yield _late(place, link.session, "thoughts")
+        tree = self._trees.get(link.session, Frontier())
+        self._trees[link.session], _ = tree.append(leaf)
+
+    def _seal_faults(self, place: int, row: Row) -> Iterator[LedgerBroken]:
+        session, values = row["k"].get("session"), row.get("v")
+        if values is None or type(session) is not str or session in self._sealed:
+            yield _wrong(place, f"changes the seal of the session {session}")
+            return
+        self._sealed.add(session)
+        tree = self._trees.get(session, Frontier())
+        if not tree.size or (values.get("size"), values.get("root")) != (
+            tree.size,
+            tree.root().hex(),
+        ):
+            yield ProofMismatch(
+                f"the seal of the session {session} in entry {place} is not of its "
+                f"{tree.size} thoughts",
+                hint=_EDITED,
+                sequence=place,
+                session=session,
+            )
+        try:
+            check_seal(values, self._key, session)
+        except LedgerBroken as fault:
+            yield fault
+
+
+def origin_of(key: VerifierKey, session: str) -> str:
+    """Answer the origin that the checkpoint of a sealed session names."""
+    return f"{key.name}/{session}"
+
+
+def check_seal(values: Row, key: VerifierKey, session: str) -> None:
+    """Pass if the row of a seal says what its checkpoint says, signed by the key; ProofMismatch."""
+    note = values.get("checkpoint", "")
+    try:
+        signed = checkpoints.verify(note if type(note) is str else "", key, origin_of(key, session))
+    except MalformedDocument as fault:
+        raise _unsigned(session, fault.message) from fault
+    if (values.get("size"), values.get("root")) != (signed.size, signed.root.hex()):
+        raise _unsigned(session, "it says another size or root than the seal")
+
+
+def _is_record_of(link: Link, row: Row) -> bool:
+    """Tell whether a row image is the whole record that a thought was hashed from."""
+    values = row.get("v")
+    if row["t"] != "records" or values is None or row["k"].get("id") != link.id:
+        return False
+    told = (
+        values.get("kind"),
+        values.get("item"),
+        values.get("session", ""),
+        values.get("created_at"),
+        values.get("body"),
+    )
+    text = refer(link.content)
+    return told == ("thought", link.task, link.session, link.timestamp, text)
+
+
+def _session_of(row: Row) -> str:
+    """Answer the session that the row image of a record or a session is of; empty if untold."""
+    if row["t"] == "sessions":
+        return str(row["k"].get("id", ""))
+    values: Row = row.get("v") or {}
+    return str(values.get("session", ""))
+
+
+def _unsigned(session: str, why: str) -> ProofMismatch:
+    return ProofMismatch(
+        f"the checkpoint of the session {session} does not hold: {why}",
+        hint="The seal was changed after it was signed; do not trust it.",
+        session=session,
+    )
+
+
+def _late(place: int, session: str, table: str) -> ChainBroken:
+    return ChainBroken(
+        f"entry {place} writes to {table} of the session {session}, which was sealed before",
+        hint=_LATE,
+        sequence=place,
+        session=session,
+    )
+
+
+def _wrong(place: int, how: str, record: object = "") -> ChainBroken:
+    return ChainBroken(f"entry {place} {how}", hint=_EDITED, sequence=place, thought=str(record))

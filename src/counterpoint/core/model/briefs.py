@@ -1,0 +1,99 @@
+"""Briefs: what somebody wants to have written, before a word of it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal, get_args
+
+from counterpoint.core.model.lifecycles import lifecycle
+from counterpoint.core.model.rows import Prose
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.clock import Timestamp
+
+ContentType = Literal["help_article", "blog_post", "landing_page", "social_post"]
+CONTENT_TYPES: tuple[ContentType, ...] = get_args(ContentType)
+Difficulty = Literal["", "beginner", "intermediate", "advanced"]
+DIFFICULTIES: tuple[Difficulty, ...] = get_args(Difficulty)
+
+BRIEF_PRIORITIES = range(1, 101)
+"""100 is the most urgent."""
+USUAL_PRIORITY = 50
+WORD_COUNTS = range(50, 20_001)
+USUAL_WORD_COUNT = 800
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commission:
+    """What somebody asks to have written.
+
+    slug: one is made from the title if it is empty. variables: named values for whoever writes it.
+    scheduled_for: an ISO-8601 time before which it is not to be written (UTC without an offset).
+    item: the plan it belongs to.
+    """
+
+    title: str
+    content_type: str
+    slug: str = ""
+    description: str = ""
+    service: str = ""
+    keywords: tuple[str, ...] = ()
+    category: str = ""
+    difficulty: str = ""
+    target_word_count: int = USUAL_WORD_COUNT
+    variables: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    priority: int = USUAL_PRIORITY
+    scheduled_for: str = ""
+    item: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BriefSought:
+    """Which briefs a list is of; empty fields ask for all."""
+
+    status: str = ""
+    content_type: str = ""
+    service: str = ""
+    category: str = ""
+    item: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """A commission that is kept, and how far it has come.
+
+    slug: unique in the project. variables: a JSON object as text.
+    """
+
+    table: ClassVar[str] = "briefs"
+    key: ClassVar[tuple[str, ...]] = ("project", "id")
+
+    project: str
+    id: str
+    number: int
+    slug: str
+    title: str
+    description: Prose
+    content_type: ContentType
+    service: str
+    keywords: tuple[str, ...]
+    category: str
+    difficulty: Difficulty
+    target_word_count: int
+    variables: Prose
+    priority: int
+    scheduled_for: str
+    status: str
+    reason: Prose
+    item: str
+    agent: str
+    version: int
+    created_at: Timestamp
+    updated_at: Timestamp
+
+    def moved(self, status: str, at: Timestamp, reason: str = "") -> Brief:
+        """Answer this brief in another state; IllegalMove unless its table has the edge."""
+        lifecycle("brief").check(self.status, status, self.id)
+        return replace(
+            self, status=status, reason=Prose(reason), version=self.version + 1, updated_at=at
+        )

@@ -1,0 +1,92 @@
+"""What a thought is chained by, and what a session is sealed with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+from counterpoint.core.model.journal import Record
+from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.errors import CounterpointError
+
+ThoughtType = Literal["plan", "analysis", "decision", "reflection"]
+THOUGHT_TYPES: tuple[ThoughtType, ...] = get_args(ThoughtType)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thought:
+    """One link of the chain of thoughts about a task; the text stands in the record of its id.
+
+    number: that of the record; it rises with every thought of the project.
+    sequence: its place in the chain of its task, from 0.
+    content: SHA-256 of the text in hex. previous: hash of the thought before in the chain, zeros in
+        the first. hash: what the next one names, and its leaf in the tree of its session; see
+        core.ledger.thoughts for both.
+    """
+
+    table: ClassVar[str] = "thoughts"
+    key: ClassVar[tuple[str, ...]] = ("project", "record")
+
+    project: str
+    record: str
+    number: int
+    version: int
+    type: ThoughtType
+    task: str
+    agent: str
+    session: str
+    sequence: int
+    created_at: Timestamp
+    content: str
+    previous: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seal:
+    """The end of a session for good: the tree over its thoughts, signed.
+
+    root: of the tree over the thoughts in their order (RFC 6962), in hex; size: how many they are.
+    checkpoint: a signed note of both, whose origin names the project and the session.
+    """
+
+    table: ClassVar[str] = "seals"
+    key: ClassVar[tuple[str, ...]] = ("project", "session")
+
+    project: str
+    session: str
+    number: int
+    root: str
+    size: int
+    checkpoint: str
+    sealed_at: Timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thinking:
+    """A thought with the record that holds its text."""
+
+    thought: Thought
+    record: Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examined:
+    """What a look at chains of thoughts, or at a seal, found.
+
+    size: how many thoughts were read. broken: ids of the thoughts that something is wrong with, in
+        the order found. redacted: how many texts are gone on purpose; the chains hold without them.
+    root: of the tree over the thoughts read, in hex; empty if it was not asked for.
+    faults: in words; a fault of no single thought (one is missing, the seal is wrong) is only here.
+    """
+
+    size: int
+    broken: tuple[str, ...]
+    redacted: int
+    faults: tuple[CounterpointError, ...]
+    root: str = ""
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.faults

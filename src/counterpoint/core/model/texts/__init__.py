@@ -1,0 +1,1 @@
+"""Nouns of the texts that a project keeps as files."""

@@ -1,0 +1,1 @@
+"""Verbs for access: tokens, meters of use, and the order of tools."""

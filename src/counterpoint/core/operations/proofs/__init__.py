@@ -1,0 +1,1 @@
+"""Thoughts in chains, and sessions that are sealed."""

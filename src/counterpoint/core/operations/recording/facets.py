@@ -1,0 +1,70 @@
+"""What hangs on an item beside its header: other names, and values that are kept with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from counterpoint.core.model.rows import REDACTED, Prose
+from counterpoint.core.model.work import Alias, Attribute, Item
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.ports.store import Reading
+from counterpoint.kernel import canonical
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import Conflict, InvalidInput
+
+ATTRIBUTE_LIMIT: Final = 64_000
+"""Bytes of JSON text that one attribute may have."""
+NAME_LIMIT: Final = 200
+"""Characters that another name may have."""
+
+
+def item_named(view: Reading, name: str, scope: str = "") -> Item | None:
+    """Answer the item of an id, or of another name (in one scope only, if it is told), or None."""
+    found = None if scope else view.find(Item, name)
+    if found is not None:
+        return found
+    only = {"scope": scope} if scope else {}
+    known = view.select(Alias, name=name, limit=2, **only)
+    return view.find(Item, known[0].item) if len(known) == 1 else None
+
+
+def names_of(view: Reading, item: str) -> dict[str, str]:
+    """Answer the other names of an item, by scope."""
+    return {alias.scope: alias.name for alias in view.select(Alias, item=item)}
+
+
+def attributes_of(view: Reading, item: str) -> dict[str, Json]:
+    """Answer the values that are kept with an item, by name; a redacted one is its mark."""
+    return {
+        kept.name: REDACTED if kept.value == REDACTED else canonical.load(kept.value)
+        for kept in view.select(Attribute, item=item)
+    }
+
+
+def give_name(change: Change, item: Item, scope: str, name: str) -> None:
+    """Let an item be known by another name too; Conflict if it means another item already."""
+    if not 0 < len(name) <= NAME_LIMIT:
+        raise InvalidInput(f"a {scope} has from 1 to {NAME_LIMIT} characters")
+    known = change.find(Alias, scope, name)
+    if known is not None and known.item != item.id:
+        raise Conflict(
+            f"the {scope} {name!r} means {known.item} already",
+            hint="Choose another one.",
+            item=known.item,
+        )
+    change.put(Alias(project=item.project, scope=scope, name=name, item=item.id))
+
+
+def set_attributes(change: Change, item: Item, values: Mapping[str, Json]) -> None:
+    """Keep values with an item; one that is None is taken away."""
+    for name, value in values.items():
+        known = change.find(Attribute, item.id, name)
+        if value is None:
+            if known is not None:
+                change.drop(known)
+            continue
+        text = canonical.dump_any(value)
+        if len(text.encode()) > ATTRIBUTE_LIMIT:
+            raise InvalidInput(f"{name!r} has more than {ATTRIBUTE_LIMIT} bytes of JSON")
+        change.put(Attribute(project=item.project, item=item.id, name=name, value=Prose(text)))

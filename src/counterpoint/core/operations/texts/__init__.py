@@ -1,0 +1,1 @@
+"""Verbs for texts that a project keeps or wants to have written."""

@@ -1,0 +1,325 @@
+"""Workflows: phases and tasks that are declared when they begin, and measured when they end.
+
+Rule 1: a workflow and its phases end by word only; what has ended takes up nothing more.
+Rule 2: a phase has a number in its workflow; whoever opens it again hears of the one that is there.
+Rule 3: a task is made and claimed in one transaction. Whoever knows its id may end it for the session
+that began it, as long as nobody took it over.
+Rule 4: a task is measured in the tree that it began in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final, cast
+
+from counterpoint.core.model.answers import Finished
+from counterpoint.core.model.asks import Note, Report
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.journal import Receipt, Record, StartPoint
+from counterpoint.core.model.sessions import Claim
+from counterpoint.core.model.work import Area, Item
+from counterpoint.core.model.workflows import (
+    BegunTask,
+    ClosedWork,
+    EndedTask,
+    OpenedPhase,
+    PhaseDraft,
+    TaskDraft,
+    TaskWords,
+)
+from counterpoint.core.operations.claims import Claims
+from counterpoint.core.operations.journal import Journal
+from counterpoint.core.operations.plans import Plans
+from counterpoint.core.operations.readiness import busy_areas
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.facets import (
+    attributes_of,
+    item_named,
+    set_attributes,
+)
+from counterpoint.core.operations.recording.moves import move, refuse_closed_gates
+from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.tasks import Tasks
+from counterpoint.core.operations.workflows.context import (
+    PHASE,
+    find_below,
+    metrics_of,
+    of_kind,
+    phase_of,
+    running_below,
+)
+from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules.areas import overlapping
+from counterpoint.core.rules.verification import Ended, Verification, files_changed, verification
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import Conflict, GateClosed, NotClaimHolder
+
+_FIRST_TOKEN: Final = 1
+_NAMED: Final = 5
+_UNEXPECTED_KEPT: Final = 100
+
+
+class Workflows:
+    """Verbs for work that is declared as it goes."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Work at a desk."""
+        self._desk = desk
+
+    def open(self, name: str, objective: str, kept: dict[str, Json]) -> Item:
+        """Answer a workflow that has begun; `kept` are its attributes. InvalidInput."""
+        draft = Draft(
+            kind="workflow",
+            title=name,
+            body=objective,
+            lifecycle="declared",
+            status="active",
+            attributes=kept,
+        )
+        return Plans(self._desk).create(draft).root
+
+    def open_phase(self, workflow: str, asked: PhaseDraft) -> OpenedPhase:
+        """Answer the phase of a number, made if there is none yet; NotFound, Conflict."""
+        name = f"{workflow}/{asked.number}"
+        with joined(self._desk):
+            with recording(self._desk, "phase.opened") as change:
+                above = of_kind(change.writing, workflow, "workflow")
+                known = item_named(change.writing, name, PHASE)
+                if known is not None:
+                    return OpenedPhase(phase=known, was_there=True)
+                _refuse_closed(above)
+            draft = Draft(
+                kind="phase",
+                title=asked.name,
+                body=asked.description,
+                needs=(),
+                lifecycle="declared",
+                status="active",
+                aliases=((PHASE, name),),
+                attributes={"number": asked.number, "is_parallel": asked.is_parallel},
+            )
+            return OpenedPhase(
+                phase=Plans(self._desk).create(draft, workflow).root, was_there=False
+            )
+
+    def close_phase(self, phase: str, status: str, summary: str) -> ClosedWork:
+        """End a phase as `done` or `failed`; tasks that still run go on, and are told of.
+
+        Raises NotFound, Conflict if it has ended, GateClosed.
+        """
+        with recording(self._desk, "phase.closed", phase) as change:
+            change.open_session()
+            found = of_kind(change.writing, phase, "phase")
+            _refuse_closed(found)
+            return self._close(change, found, status, {"summary": summary})
+
+    def close(self, workflow: str, status: str, words: dict[str, Json]) -> ClosedWork:
+        """End a workflow as `done`, `partial` or `failed`; the same words again change nothing.
+
+        Raises NotFound, Conflict if it has ended with other words, GateClosed.
+        """
+        with recording(self._desk, "workflow.closed", workflow) as change:
+            change.open_session()
+            found = of_kind(change.writing, workflow, "workflow")
+            if found.is_closed:
+                return _closed_before(change, found, status, words)
+            closed = self._close(change, found, status, {"words": words})
+            metrics = metrics_of(change.writing, closed.item)
+            set_attributes(change, closed.item, {"outcome": {"words": words, "metrics": metrics}})
+            return replace(closed, metrics=metrics)
+
+    def _close(
+        self, change: Change, item: Item, status: str, outcome: dict[str, Json]
+    ) -> ClosedWork:
+        if status == "done":
+            refuse_closed_gates(change, item.id)
+        running = running_below(change.writing, item)
+        set_attributes(change, item, {"outcome": outcome})
+        after = move(change, item, status)
+        change.told(status=status)
+        warnings: tuple[str, ...] = ()
+        if running:
+            shown = ", ".join(f"{task.id} ({task.title})" for task in running[:_NAMED])
+            more = f" and {len(running) - _NAMED} more" if len(running) > _NAMED else ""
+            warnings = (f"tasks are still running: {shown}{more}",)
+        return ClosedWork(item=after, metrics={}, warnings=warnings)
+
+    def begin_task(self, workflow: str, phase: str, asked: TaskDraft) -> BegunTask:
+        """Make a task below a phase (or another task of it) and claim it, measuring its tree.
+
+        Raises NotFound, Conflict for a part that has ended, PathOutside for the tree.
+        """
+        root = self._desk.caller.root
+        tree = self._desk.outside.evidence.contain(root, asked.tree) if asked.tree else ""
+        with self._desk.reading() as view:
+            above = _parts(view, workflow, phase, asked.parent)
+            number = attributes_of(view, phase)
+            warnings = _beside(
+                view, self._desk, above[1], asked, parallel=bool(number["is_parallel"])
+            )
+        kept: dict[str, Json] = {**asked.kept, **({"tree": tree} if tree else {})}
+        draft = Draft(
+            kind="task", title=asked.name, body=asked.goal, areas=asked.areas, attributes=kept
+        )
+        desk = self._at(self._desk.caller.actor.session, asked.agent, tree)
+        started = Claims(desk).begin(draft, asked.parent or phase)
+        return BegunTask(started=started, phase=above[1], warnings=(*started.warnings, *warnings))
+
+    def end_task(self, task: str, report: Report, words: TaskWords) -> EndedTask:
+        """End a task that runs, and answer what the evidence says of it.
+
+        Raises NotFound, Conflict if it does not run, GateClosed with sub-tasks that are open, ClaimLost.
+        """
+        with joined(self._desk):
+            with self._desk.reading() as view:
+                found = of_kind(view, task, "task")
+                kept = attributes_of(view, task)
+                claim = view.find(Claim, task)
+                children = find_below(view, task)
+            if claim is None or claim.state != "live":
+                raise Conflict(
+                    f"{task} is not in progress: it is {found.status}",
+                    hint="A task is completed once; start another one for more work.",
+                    state=found.status,
+                )
+            if children:
+                raise GateClosed(
+                    f"{task} has sub-tasks that are open: {', '.join(c.title for c in children[:_NAMED])}",
+                    hint="Complete them first.",
+                    items=[child.id for child in children[:_NAMED]],
+                )
+            session = self._desk.caller.actor.session
+            if claim.token == _FIRST_TOKEN:
+                session = claim.session
+            elif claim.session != session:
+                raise NotClaimHolder(f"{task} was taken over by {claim.agent or claim.session}")
+            desk = self._at(session, claim.agent, str(kept.get("tree", "")))
+            finished = Tasks(desk).finish(task, claim.token, report)
+            return self._ended(desk, finished, claim, words)
+
+    def _ended(self, desk: Desk, finished: Finished, claim: Claim, words: TaskWords) -> EndedTask:
+        item = finished.item
+        with recording(desk, "task.verified", item.id) as change:
+            point = change.get(StartPoint, item.id, claim.token)
+            found = _verified(change.writing, finished, point, words)
+            told: Json = {
+                "scope_match": found.scope_match,
+                "unexpected_files": list(found.unexpected_files[:_UNEXPECTED_KEPT]),
+                "warnings": list(found.warnings),
+            }
+            set_attributes(change, item, {"verification": told, "words": words.kept})
+            phase = phase_of(change.writing, item)
+        files = files_changed(finished.changes)
+        return EndedTask(
+            finished=finished,
+            began_at=point.taken_at,
+            added=files.added,
+            modified=files.modified,
+            deleted=files.deleted,
+            scope_match=found.scope_match,
+            unexpected_files=found.unexpected_files,
+            warnings=found.warnings,
+            phase=phase,
+        )
+
+    def log(self, note: Note) -> Record:
+        """Write down something about a task, also one that has ended; a blocker needs a place.
+
+        A blocker of a task that has ended stands in the way of its phase, or of the workflow.
+        """
+        with joined(self._desk):
+            with self._desk.reading() as view:
+                task = of_kind(view, note.item, "task")
+                about = task
+                while note.kind == "blocker" and about.is_closed and about.parent:
+                    about = cast("Item", view.find(Item, about.parent))
+            details = {**note.details, "task": task.id}
+            return Journal(self._desk).append(replace(note, item=about.id, details=details))
+
+    def _at(self, session: str, agent: str, tree: str) -> Desk:
+        """Answer a desk of this call where somebody works in a tree below the caller's root."""
+        caller = self._desk.caller
+        actor = replace(caller.actor, session=session, name=agent or caller.actor.name)
+        root = caller.root / tree if tree else caller.root
+        return Desk(
+            outside=self._desk.outside,
+            caller=replace(caller, actor=actor, root=root),
+            unit=self._desk.unit,
+        )
+
+
+def _closed_before(change: Change, item: Item, status: str, words: dict[str, Json]) -> ClosedWork:
+    """Answer what the same end answered the first time; Conflict for another."""
+    kept = cast("dict[str, Any]", attributes_of(change.writing, item.id).get("outcome", {}))
+    if (kept.get("words"), item.status) != (words, status):
+        raise Conflict(
+            f"{item.id} has ended already: it is {item.status}",
+            hint="Read what it ended with; start another workflow for more work.",
+            state=item.status,
+        )
+    return ClosedWork(item=item, metrics=kept["metrics"], warnings=())
+
+
+def _refuse_closed(item: Item) -> None:
+    if item.is_closed:
+        raise Conflict(
+            f"{item.id} has ended: it is {item.status}",
+            hint=f"What has ended is not reopened by this: start another {item.kind}.",
+            state=item.status,
+        )
+
+
+def _parts(view: Reading, workflow: str, phase: str, parent: str) -> tuple[Item, Item]:
+    """Answer the workflow and the phase that a task begins in, if all is right with them."""
+    above = of_kind(view, workflow, "workflow")
+    _refuse_closed(above)
+    within = of_kind(view, phase, "phase")
+    if within.root != above.root:
+        raise Conflict(f"{phase} is no phase of {workflow}", hint="Name the phase's own workflow.")
+    _refuse_closed(within)
+    if parent:
+        task = of_kind(view, parent, "task")
+        if phase_of(view, task).id != phase:
+            raise Conflict(f"{parent} is no task of {phase}", hint="Name a task of the same phase.")
+        _refuse_closed(task)
+    return above, within
+
+
+def _beside(
+    view: Reading, desk: Desk, phase: Item, asked: TaskDraft, *, parallel: bool
+) -> tuple[str, ...]:
+    """Answer warnings of what else goes on: in a phase in which one comes after the other, and areas."""
+    warnings: list[str] = []
+    running = [task for task in running_below(view, phase) if task.id != asked.parent]
+    if running and not parallel and not asked.parent:
+        warnings.append(
+            f"{running[0].id} still runs in this phase, which is not declared as parallel"
+        )
+    busy = busy_areas(view, "", desk.outside.clock.now())
+    for other, areas in busy.items():
+        if other != asked.parent:
+            warnings += [
+                f"area {mine} overlaps {theirs} of {other}, which is being worked on"
+                for mine, theirs in overlapping(asked.areas, areas)[:1]
+            ]
+    return tuple(warnings)
+
+
+def _verified(
+    view: Reading, finished: Finished, point: StartPoint, words: TaskWords
+) -> Verification:
+    item = finished.item
+    busy = busy_areas(view, "", point.taken_at)
+    receipts = view.select(Receipt, item=item.id, order="number")
+    return verification(
+        Ended(
+            changes=finished.changes,
+            measuring=finished.measured.warnings if finished.measured else (),
+            areas=tuple(area.pattern for area in view.select(Area, item=item.id)),
+            tests=words.tests,
+            receipts=[one for one in receipts if one.started_at >= point.taken_at],
+            packages_added=words.packages_added,
+            others={name: areas for name, areas in busy.items() if areas and name != item.id},
+        )
+    )

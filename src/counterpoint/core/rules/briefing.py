@@ -1,0 +1,80 @@
+"""Judging a commission before a brief is made of it, and naming it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import UTC
+
+from counterpoint.core.model.briefs import (
+    BRIEF_PRIORITIES,
+    CONTENT_TYPES,
+    DIFFICULTIES,
+    WORD_COUNTS,
+    Commission,
+)
+from counterpoint.core.model.work import BODY_LIMIT
+from counterpoint.core.rules.drafting import list_faults, title_faults
+from counterpoint.kernel import canonical
+from counterpoint.kernel.clock import moment, stamp
+from counterpoint.kernel.errors import InvalidInput
+
+SLUG_LIMIT = 120
+VARIABLES_LIMIT = 16_000
+"""Bytes of JSON that the variables of a brief may have."""
+_SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_APART = re.compile(r"[^a-z0-9]+")
+
+
+def refuse_faults(wish: Commission) -> None:
+    """Raise InvalidInput with all that is wrong with a commission."""
+    faults = title_faults(wish.title)
+    words = {"keywords": wish.keywords, "words": (wish.service, wish.category)}
+    faults += list_faults(words)
+    if len(wish.description) > BODY_LIMIT:
+        faults.append(f"the description is longer than {BODY_LIMIT} characters")
+    faults += _choice_faults(wish)
+    if wish.slug and (len(wish.slug) > SLUG_LIMIT or _SLUG.fullmatch(wish.slug) is None):
+        faults.append(
+            f"the slug is not small letters and digits joined by `-`, at most {SLUG_LIMIT} characters"
+        )
+    if len(canonical.dump_any(dict(wish.variables)).encode()) > VARIABLES_LIMIT:
+        faults.append(f"the variables have more than {VARIABLES_LIMIT} bytes of JSON")
+    try:
+        when(wish)
+    except ValueError:
+        faults.append("the time it is scheduled for is not of ISO 8601")
+    if faults:
+        raise InvalidInput("; ".join(faults), hint="Mend what is named and try again.")
+
+
+def _choice_faults(wish: Commission) -> list[str]:
+    faults: list[str] = []
+    if wish.content_type not in CONTENT_TYPES:
+        faults.append(f"the content type is one of {', '.join(CONTENT_TYPES)}")
+    if wish.difficulty not in DIFFICULTIES:
+        faults.append(f"the difficulty is one of {', '.join(DIFFICULTIES[1:])}")
+    for what, number, span in (
+        ("priority", wish.priority, BRIEF_PRIORITIES),
+        ("word count", wish.target_word_count, WORD_COUNTS),
+    ):
+        if number not in span:
+            faults.append(f"the {what} is from {span[0]} to {span[-1]}")
+    return faults
+
+
+def when(wish: Commission) -> str:
+    """Answer the time a commission is scheduled for, in UTC; empty without one; ValueError."""
+    if not wish.scheduled_for:
+        return ""
+    asked = moment(wish.scheduled_for)
+    try:
+        return stamp(asked if asked.tzinfo else asked.replace(tzinfo=UTC))
+    except OverflowError as fault:
+        raise ValueError(str(fault)) from fault
+
+
+def slug_of(title: str) -> str:
+    """Answer the slug of a title: its letters and digits without accents, joined by `-`."""
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    return _APART.sub("-", plain).strip("-")[: SLUG_LIMIT - 20].strip("-") or "brief"

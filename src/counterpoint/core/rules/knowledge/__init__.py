@@ -1,0 +1,1 @@
+"""Judging what is kept for later sessions: memory files and documents."""

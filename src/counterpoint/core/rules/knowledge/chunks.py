@@ -1,0 +1,196 @@
+"""Cutting a document into pieces that are searched one by one.
+
+A document is cut at its headings; each section is filled into chunks of at most `size` characters, cut
+at the last empty line where that leaves at least half a chunk, otherwise at a line. A chunk after the
+first of a section begins with the last whole lines of the one before, at most `overlap` characters.
+A line too long for a chunk is cut at its blanks, or anywhere if it has none.
+
+Headings: in Markdown `# …` to `###### …` outside of fences, and lines above `===` or `---`; in
+reStructuredText lines above a row of one sign, as long as the title. A chunk carries the titles it
+stands under. Its id comes from the path and its own text, so that an edit elsewhere leaves it as it is;
+equal texts of one path are told apart by their order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from counterpoint.kernel import canonical
+
+Markup = Literal["markdown", "rst", "plain"]
+SIZE = 1_200
+OVERLAP = 150
+_ID_LENGTH = 24
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*")
+_FENCE = re.compile(r" {0,3}(```+|~~~+)")
+_RULER = re.compile(r"([=\-~^\"'`:.*+#_])\1{2,}[ \t]*")
+_DEPTH = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """A piece of a document, from one line to another, both counted from 1 and included.
+
+    headings: the titles above it, outermost first.
+    """
+
+    id: str
+    text: str
+    headings: tuple[str, ...] = ()
+    first_line: int
+    last_line: int
+
+
+class _Line(NamedTuple):
+    number: int
+    text: str
+
+
+@dataclass(slots=True)
+class _Section:
+    headings: tuple[str, ...] = ()
+    lines: list[_Line] = field(default_factory=list["_Line"])
+
+
+def cut(
+    path: str, text: str, *, markup: Markup = "plain", size: int = SIZE, overlap: int = OVERLAP
+) -> list[Chunk]:
+    """Answer the chunks of a document in order; an empty one has none."""
+    chunks: list[Chunk] = []
+    seen: dict[str, int] = {}
+    for section in _sections(text.split("\n"), markup):
+        lines = [part for line in section.lines for part in _parts(line, size - overlap - 1)]
+        for piece in _pieces(lines, size, overlap):
+            chunk = _chunk(path, piece, section.headings)
+            seen[chunk.id] = times = seen.get(chunk.id, 0) + 1
+            chunks.append(replace(chunk, id=f"{chunk.id}-{times}") if times > 1 else chunk)
+    return chunks
+
+
+def _chunk(path: str, piece: Sequence[_Line], headings: tuple[str, ...]) -> Chunk:
+    text = piece[0].text
+    for before, line in pairwise(piece):
+        text += ("\n" if line.number > before.number else "") + line.text
+    return Chunk(
+        id=canonical.text_digest(f"{path}\0{text}")[:_ID_LENGTH],
+        text=text,
+        headings=headings,
+        first_line=piece[0].number,
+        last_line=piece[-1].number,
+    )
+
+
+def _sections(lines: Sequence[str], markup: Markup) -> Iterator[_Section]:
+    """Answer the sections of a document; each begins with its heading."""
+    section = _Section()
+    trail: list[tuple[int, str]] = []
+    titles = {} if markup == "plain" else _TITLES[markup](lines)
+    for place, line in enumerate(lines):
+        if place in titles:
+            yield section
+            level, title = titles[place]
+            trail = [*(part for part in trail if part[0] < level), (level, title)]
+            section = _Section(headings=tuple(name for _, name in trail))
+        section.lines.append(_Line(place + 1, line.rstrip()))
+    yield section
+
+
+def _markdown_titles(lines: Sequence[str]) -> dict[int, tuple[int, str]]:
+    """Answer level and title of each line that is a heading, by its place."""
+    titles: dict[int, tuple[int, str]] = {}
+    fence = ""
+    for place, line in enumerate(lines):
+        mark = _FENCE.match(line)
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+        elif not fence and (found := _HEADING.fullmatch(line)):
+            titles[place] = (len(found[1]), found[2])
+        elif not fence and (sign := _ruler(lines, place)) and sign in "=-":
+            titles[place] = ("=-".index(sign) + 1, line.strip())
+    return titles
+
+
+def _rst_titles(lines: Sequence[str]) -> dict[int, tuple[int, str]]:
+    """Answer level and title of each line above a row of signs; signs rank as they come."""
+    titles: dict[int, tuple[int, str]] = {}
+    signs: list[str] = []
+    for place, line in enumerate(lines):
+        sign = _ruler(lines, place)
+        if sign and len(lines[place + 1].strip()) >= len(line.strip()):
+            signs += [] if sign in signs else [sign]
+            titles[place] = (min(signs.index(sign) + 1, _DEPTH), line.strip())
+    return titles
+
+
+_TITLES = {"markdown": _markdown_titles, "rst": _rst_titles}
+
+
+def _ruler(lines: Sequence[str], place: int) -> str:
+    """Answer the sign of the row below a line that can be a title; empty if there is none."""
+    line, above = lines[place], lines[place - 1] if place else ""
+    below = lines[place + 1] if place + 1 < len(lines) else ""
+    is_title = bool(line.strip()) and not line[0].isspace() and not _RULER.fullmatch(line)
+    # A title stands alone: between two lines of text a row of signs is a table or a rule.
+    is_alone = not above.strip() or _RULER.fullmatch(above) is not None
+    found = _RULER.fullmatch(below) if is_title and is_alone else None
+    return found[1] if found else ""
+
+
+def _parts(line: _Line, most: int) -> Iterator[_Line]:
+    """Answer a line in parts of at most so many characters, cut after blanks where there are any."""
+    rest = line.text
+    while len(rest) > most:
+        blank = rest.rfind(" ", most // 2, most)
+        end = blank + 1 if blank >= 0 else most
+        yield _Line(line.number, rest[:end])
+        rest = rest[end:]
+    yield _Line(line.number, rest)
+
+
+def _pieces(lines: Sequence[_Line], size: int, overlap: int) -> Iterator[Sequence[_Line]]:
+    """Answer runs of lines that fit into a chunk, each but the first with the end of the last."""
+    start = 0
+    while start < len(lines):
+        end = _reach(lines, start, size)
+        if end < len(lines):
+            end = _at_paragraph(lines, start, end)
+        piece = _trimmed(lines[start:end])
+        if piece:
+            yield piece
+        if end == len(lines):
+            return
+        start = _back(lines, start, end, overlap)
+
+
+def _reach(lines: Sequence[_Line], start: int, size: int) -> int:
+    """Answer up to where lines from `start` fit, at least one."""
+    end, used = start, -1
+    while end < len(lines) and used + 1 + len(lines[end].text) <= size:
+        used += 1 + len(lines[end].text)
+        end += 1
+    return end
+
+
+def _at_paragraph(lines: Sequence[_Line], start: int, end: int) -> int:
+    """Answer the last empty line of the second half, or the end."""
+    half = start + (end - start + 1) // 2
+    return next((place for place in range(end, half - 1, -1) if not lines[place].text), end)
+
+
+def _back(lines: Sequence[_Line], start: int, end: int, overlap: int) -> int:
+    """Answer where the next chunk begins, so that it repeats at most so many characters."""
+    place, used = end, 0
+    while place - 1 > start and used + len(lines[place - 1].text) + 1 <= overlap:
+        place -= 1
+        used += len(lines[place].text) + 1
+    return place
+
+
+def _trimmed(lines: Sequence[_Line]) -> Sequence[_Line]:
+    """Answer lines without the empty ones at both ends."""
+    full = [place for place, line in enumerate(lines) if line.text.strip()]
+    return lines[full[0] : full[-1] + 1] if full else ()

@@ -1,0 +1,196 @@
+"""Judgments about the order of calls: what is still to come first, and how to make it up.
+
+A table is YAML: each tool, with a list of what it requires.
+
+    session_log:
+      - tool_called: session_start, session_resume
+      - session_state: active
+        made_by: session_resume
+    task_update:
+      - entity_exists: plan
+        argument: plan_slug
+        made_by: plan_create
+        optional: no
+
+Valid if and only if (1) each requirement has exactly one of the keys `tool_called`, `session_state`,
+`context_exists`, `entity_exists`, with one word or several of which one is enough; (2) `argument`
+stands with `entity_exists` and nowhere else; (3) every tool it names is one there is; (4) no tool
+is, by what is not optional, required for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, cast
+
+from counterpoint.core.model.precedence import (
+    REQUIREMENT_KINDS,
+    Requirement,
+    RequirementKind,
+    Seen,
+    Table,
+)
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import CyclicDependency, MalformedDocument
+from counterpoint.kernel.yamltext import (
+    YamlText,
+    heard_bool,
+    heard_text,
+    heard_words,
+    read_yaml,
+)
+
+_KEYS = frozenset({*REQUIREMENT_KINDS, "argument", "made_by", "optional"})
+
+
+def read_table(text: str, tools: Collection[str]) -> Table:
+    """Answer the table of a text; MalformedDocument with every fault, CyclicDependency.
+
+    tools: the names of those there are.
+    """
+    document = read_yaml(text)
+    faults: list[str] = []
+    table: dict[str, tuple[Requirement, ...]] = {}
+    if not isinstance(document.value or {}, dict):
+        raise _malformed(["line 1: a table is made of lines `tool:` with a list below each"])
+    for tool, listed in cast("dict[str, Json]", document.value or {}).items():
+        if tool not in tools:
+            faults.append(f"line {document.line(tool)}: there is no tool {tool[:60]!r}")
+        if isinstance(listed, list):
+            table[tool] = tuple(_heard(document, tool, cast("list[Json]", listed), tools, faults))
+        else:
+            faults.append(f"line {document.line(tool)}: {tool[:60]!r} has no list below it")
+    if faults:
+        raise _malformed(faults)
+    _check_circles(table)
+    return table
+
+
+def unmet(
+    requirements: tuple[Requirement, ...], seen: Seen, arguments: Mapping[str, Json]
+) -> list[Requirement]:
+    """Answer the requirements that are not optional and not met, in their order."""
+    return [one for one in requirements if not one.optional and not _is_met(one, seen, arguments)]
+
+
+def suggested_order(
+    tool: str, missing: Collection[Requirement], table: Table, called: Collection[str]
+) -> list[str]:
+    """Answer the tools to call, each after those it requires itself, and at last the tool.
+
+    Where several would do, the first is suggested; what has been called already is left out.
+    """
+    order: list[str] = []
+
+    def make(name: str) -> None:
+        if name in order or name == tool:
+            return
+        for one in table.get(name, ()):
+            step = _step(one)
+            if step and not one.optional and step not in called:
+                make(step)
+        order.append(name)
+
+    for one in missing:
+        step = _step(one)
+        if step:
+            make(step)
+    return [*order, tool]
+
+
+def told(requirement: Requirement) -> dict[str, Json]:
+    """Answer a requirement as the one who missed it hears of it."""
+    said: dict[str, Json] = {"kind": requirement.kind, "names": list(requirement.names)}
+    if requirement.argument:
+        said["argument"] = requirement.argument
+    if requirement.made_by:
+        said["made_by"] = requirement.made_by
+    return said
+
+
+def _is_met(one: Requirement, seen: Seen, arguments: Mapping[str, Json]) -> bool:
+    match one.kind:
+        case "tool_called":
+            return not seen.called.isdisjoint(one.names)
+        case "session_state":
+            return seen.state in one.names
+        case "context_exists":
+            return not seen.context.isdisjoint(one.names)
+        case "entity_exists":
+            named = arguments.get(one.argument)
+            return isinstance(named, str) and any(seen.exists(kind, named) for kind in one.names)
+
+
+def _step(one: Requirement) -> str:
+    """Answer the tool that brings about what is required; empty if none is known."""
+    return one.made_by or (one.names[0] if one.kind == "tool_called" else "")
+
+
+def _heard(
+    document: YamlText, tool: str, listed: list[Json], tools: Collection[str], faults: list[str]
+) -> Iterator[Requirement]:
+    for place, said in enumerate(listed):
+        line = document.line(tool, place)
+        if not isinstance(said, dict):
+            faults.append(f"line {line}: a requirement is written as `kind: names`")
+            continue
+        try:
+            one = _requirement(cast("dict[str, Json]", said), line)
+        except MalformedDocument as fault:
+            faults.append(fault.message)
+            continue
+        named = [*one.names] if one.kind == "tool_called" else []
+        named += [one.made_by] if one.made_by else []
+        faults += [
+            f"line {line}: there is no tool {name[:60]!r}" for name in named if name not in tools
+        ]
+        yield one
+
+
+def _requirement(said: Mapping[str, Json], line: int) -> Requirement:
+    kinds: list[RequirementKind] = [kind for kind in REQUIREMENT_KINDS if kind in said]
+    strange = sorted(set(said) - _KEYS)
+    names = heard_words(kinds[0], said[kinds[0]], line=line) if kinds else ()
+    if len(kinds) != 1 or strange or not names:
+        known = ", ".join(REQUIREMENT_KINDS)
+        raise MalformedDocument(
+            f"line {line}: a requirement has one of {known}, with a word, and may have argument,"
+            f" made_by, optional{''.join(f'; not {key[:40]}' for key in strange)}"
+        )
+    argument = heard_text("argument", said.get("argument", ""), line=line)
+    if (kinds[0] == "entity_exists") != bool(argument):
+        raise MalformedDocument(
+            f"line {line}: `argument` stands with entity_exists, which needs it, and nowhere else"
+        )
+    return Requirement(
+        kind=kinds[0],
+        names=names,
+        argument=argument,
+        made_by=heard_text("made_by", said.get("made_by", ""), line=line),
+        optional=heard_bool("optional", said.get("optional", "no"), line=line),
+    )
+
+
+def _check_circles(table: Table) -> None:
+    """Refuse a table in which a tool can never be called; CyclicDependency names the circle."""
+    done: set[str] = set()
+
+    def walk(tool: str, way: tuple[str, ...]) -> None:
+        if tool in way:
+            circle = " → ".join([*way[way.index(tool) :], tool])
+            raise CyclicDependency(f"the tools require each other: {circle}")
+        if tool in done:
+            return
+        for one in table.get(tool, ()):
+            # Of several that would do, another one may lead out of the circle.
+            if one.kind == "tool_called" and not one.optional and len(one.names) == 1:
+                walk(one.names[0], (*way, tool))
+        done.add(tool)
+
+    for tool in table:
+        walk(tool, ())
+
+
+def _malformed(faults: list[str]) -> MalformedDocument:
+    more: dict[str, Any] = {"faults": faults}
+    return MalformedDocument(f"the order of the tools cannot be read: {'; '.join(faults)}", **more)

@@ -1,0 +1,1 @@
+"""Reading what agent command lines tell about their runs."""

@@ -1,0 +1,1 @@
+"""Templates of plans: read, their variables checked, filled into drafts."""

@@ -1,0 +1,224 @@
+"""Filling a template: values checked, put into its texts, and made into a draft."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.templates import Filled, Sheet, Sketch, Template
+from counterpoint.core.rules import outline
+from counterpoint.core.rules.templating import listing, markdown, reading, slots
+from counterpoint.core.rules.templating.variables import settled, text_of
+from counterpoint.kernel import canonical
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import InvalidInput
+
+GROWTH_LIMIT = 1_000_000
+"""Characters that all values together may add to a template."""
+ATTRIBUTE_LIMIT = 60_000
+"""Bytes of JSON that a value kept with the plan may have."""
+
+TEMPLATE = "template"
+"""The attribute of a plan that says which template made it."""
+
+
+def fill(sheet: Sheet, given: Mapping[str, Json], title: str = "", *, gated: bool = True) -> Filled:
+    """Answer what a template becomes.
+
+    title: takes the place of the title it would give. gated: whether commands, reviews and artifacts it
+        asks for become gates, or sentences that must be true at the end.
+    Raises MalformedDocument for the template, InvalidInput with all that is wrong with the values.
+    """
+    filled = (
+        _from_markdown(sheet, given, title)
+        if sheet.form == "markdown"
+        else _from_yaml(sheet, given, title)
+    )
+    return _kept(filled if gated else replace(filled, draft=_ungated(filled.draft)))
+
+
+def _from_yaml(sheet: Sheet, given: Mapping[str, Json], title: str) -> Filled:
+    template = reading.load(sheet)
+    values = settled(template.variables, given)
+    filler = _Filler(template, values)
+    draft = filler.draft(title)
+    return Filled(
+        template=listing.entry_of(sheet, template),
+        draft=draft,
+        description=filler.text(template.description).strip(),
+        context=filler.text(template.context).strip(),
+        guidelines=filler.texts(template.guidelines),
+        metadata=cast("dict[str, Json]", filler.json(template.metadata)),
+        variables=values,
+    )
+
+
+def _from_markdown(sheet: Sheet, given: Mapping[str, Json], title: str) -> Filled:
+    texts = {name: text_of(value) for name, value in given.items()}
+    wrong = [name for name, text in texts.items() if text is None]
+    if wrong:
+        listed = ", ".join(map(repr, wrong))
+        raise InvalidInput(f"the value of {listed} is not a text, a number, true or false")
+    values = {name: text for name, text in texts.items() if text is not None}
+    draft = outline.load(markdown.fill(sheet.text, values))
+    known = {name: default or "" for name, default in markdown.variables(sheet.text).items()}
+    return Filled(
+        template=listing.entry(sheet),
+        draft=replace(draft, title=title or draft.title),
+        description=draft.body,
+        context="",
+        guidelines=(),
+        metadata={},
+        variables=known | values,
+    )
+
+
+def _ungated(draft: Draft) -> Draft:
+    """Answer the draft with a sentence in place of each gate, for where nobody can open gates."""
+    sentences = [f"`{shlex.join(argv)}` passes" for argv in draft.checks]
+    sentences += ["Somebody else has approved it"] if draft.approval or draft.review else []
+    sentences += ["What was made is handed in"] if draft.artifact else []
+    return replace(
+        draft,
+        acceptance=(*draft.acceptance, *sentences),
+        checks=(),
+        approval=False,
+        review=False,
+        artifact=False,
+        children=tuple(_ungated(child) for child in draft.children),
+    )
+
+
+def _kept(filled: Filled) -> Filled:
+    """Answer it with its draft saying what must be kept with the plan; InvalidInput if too much."""
+    entry = filled.template
+    origin: dict[str, Json] = {
+        "slug": entry.slug,
+        "name": entry.name,
+        "version": entry.version,
+        "source": entry.source,
+        "variables": dict(filled.variables),
+    }
+    parts: dict[str, Json] = {
+        TEMPLATE: origin,
+        "context": filled.context,
+        "guidelines": list(filled.guidelines),
+        "metadata": dict(filled.metadata),
+    }
+    draft = replace(filled.draft, attributes={name: part for name, part in parts.items() if part})
+    for part in draft.walk():
+        for name, value in part.attributes.items():
+            if len(canonical.dump_any(value).encode()) > ATTRIBUTE_LIMIT:
+                raise InvalidInput(
+                    f"the {name} of {part.title[:80]!r} has more than {ATTRIBUTE_LIMIT} bytes",
+                    hint="Give shorter values.",
+                )
+    return replace(filled, draft=draft)
+
+
+@dataclass(slots=True)
+class _Filler:
+    """Puts values into the texts of one template, as long as there is room."""
+
+    template: Template
+    values: Mapping[str, str]
+    room: int = GROWTH_LIMIT
+
+    def text(self, text: str) -> str:
+        self.room -= sum(len(self.values[name]) for name in slots.names(text))
+        if self.room < 0:
+            raise InvalidInput(
+                f"the values would make the plan grow by more than {GROWTH_LIMIT} characters",
+                hint="Give shorter values.",
+            )
+        return slots.fill(text, self.values)
+
+    def texts(self, texts: Iterable[str]) -> tuple[str, ...]:
+        """Answer texts filled; those that are empty then are left out."""
+        return tuple(filled for text in texts if (filled := self.text(text).strip()))
+
+    def words(self, texts: Iterable[str]) -> tuple[str, ...]:
+        """Answer short words: what stands between commas."""
+        parts = (part.strip() for text in self.texts(texts) for part in text.split(","))
+        return tuple(part for part in parts if part)
+
+    def json(self, value: Json) -> Json:
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            named = cast("dict[str, Json]", value)
+            return {name: self.json(part) for name, part in named.items()}
+        return [self.json(part) for part in cast("list[Json]", value)]
+
+    def draft(self, title: str) -> Draft:
+        """Answer the draft of the plan; what it is for stands in its text."""
+        template = self.template
+        guidelines = "\n".join(f"- {line}" for line in self.texts(template.guidelines))
+        parts = [*self.texts([template.description, template.context])]
+        parts += [f"Guidelines:\n\n{guidelines}"] if guidelines else []
+        whole = Draft(
+            kind="plan",
+            title=title or self.text(template.title).strip(),
+            body="\n\n".join(parts),
+            children=tuple(self.part(phase, "phase") for phase in template.phases),
+        )
+        return _named(whole)
+
+    def part(self, sketch: Sketch, kind: str) -> Draft:
+        metadata = self.json(sketch.metadata)
+        return Draft(
+            kind="phase" if kind == "phase" else "task",
+            title=self.text(sketch.name).strip(),
+            name=sketch.place,
+            body=self.text(sketch.description).strip(),
+            needs=sketch.after,
+            areas=self.words(sketch.areas),
+            acceptance=self.texts(sketch.acceptance),
+            checks=tuple(argv for words in sketch.checks if (argv := self.command(words))),
+            labels=self.words(sketch.labels),
+            priority=sketch.priority,
+            profile=self.text(sketch.profile).strip(),
+            approval=sketch.approval,
+            review=sketch.review,
+            artifact=sketch.artifact,
+            attributes={"metadata": metadata} if metadata else {},
+            children=tuple(self.part(task, "task") for task in sketch.tasks),
+            line=sketch.line,
+        )
+
+    def command(self, words: Sequence[str]) -> tuple[str, ...]:
+        """Answer a command; a value that is all of it is split, any other stays one word of it."""
+        filled = [self.text(word) for word in words]
+        if len(words) > 1 or not _is_slot(words[0]):
+            return tuple(
+                new for new, old in zip(filled, words, strict=True) if new or not _is_slot(old)
+            )
+        if not filled[0].strip():
+            return ()
+        argv, problem = outline.command_of(filled[0])
+        if problem:
+            raise InvalidInput(f"the value of {slots.names(words[0])[0]!r}: {problem}")
+        return argv
+
+
+def _is_slot(word: str) -> bool:
+    """Whether a word is a slot and nothing else."""
+    return word.startswith("{{") and word.find("}}") == len(word) - 2
+
+
+def _named(plan: Draft) -> Draft:
+    """Answer the plan with names that no title equals, so that no value can be taken for one."""
+    titles = [part.title for part in plan.walk()]
+    mark = "@"
+    while any(title.startswith(mark) for title in titles):
+        mark += "@"
+
+    def marked(part: Draft) -> Draft:
+        needs = None if part.needs is None else tuple(mark + place for place in part.needs)
+        children = tuple(marked(child) for child in part.children)
+        return replace(part, name=mark + part.name, needs=needs, children=children)
+
+    return replace(plan, children=tuple(marked(phase) for phase in plan.children))

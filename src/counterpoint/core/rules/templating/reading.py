@@ -1,0 +1,291 @@
+r"""Templates written in YAML: read with every fault and its line.
+
+    name: words                      what the template is called
+    title: words                     of the plans made from it; the name if there is none
+    description, category, context   texts; the category is `general` if there is none
+    guidelines: [text, …]            what whoever works on the plan should keep to
+    metadata: {…}                    anything; kept with the plan
+    variables:
+      NAME:
+        description, format: text    for people
+        required: true               the default, unless there is a `default`
+        default: text                used if no value is given
+        pattern: text                what the whole value must match (see `patterns`)
+        charset: word                alpha, alnum, slug, snake_case, path_segment or printable
+        allowed_values: [text, …]    also `enum`
+        examples: [text, …]          also `example`
+    phases:
+      - name: text
+        description: text
+        dependencies: [1, name]      phases by their order or name; absent: the phase before; []: none
+        metadata: {…}
+        tasks:
+          - a text is the name of a task
+          - name: text
+            dependencies: [1, name]  tasks of this phase by order, any task by its name
+
+Phases and tasks may also have what those of a Markdown plan have: `areas`, `labels`, `accept`, `verify`,
+`priority`, `profile`, `approval`, `review`, `artifact`. `{{ NAME }}` stands in any text outside of
+`variables` and `category`.
+
+Valid if and only if (1) it is valid YAML as `kernel.yamltext` has it, (2) every key is one of those
+above, (3) there is a name and at least one phase, and each phase and task has a name, (4) every slot
+names a declared variable, (5) every dependency means one other phase or task, (6) every default is a
+value its variable takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal, cast
+
+from counterpoint.core.model.templates import GENERAL, Sheet, Sketch, Template, Variable
+from counterpoint.core.rules import outline
+from counterpoint.core.rules.templating import patterns, slots
+from counterpoint.core.rules.templating.parts import LIST_LIMIT, Parts
+from counterpoint.core.rules.templating.variables import CHARSETS, nearest, value_faults
+from counterpoint.kernel import canonical
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import InvalidInput, MalformedDocument
+from counterpoint.kernel.yamltext import Way, read_yaml
+
+VARIABLE_LIMIT = 100
+"""Variables that a template may have."""
+PATTERNS_LIMIT = 2 * patterns.STEP_LIMIT
+"""Steps that all their patterns together may have."""
+_SHOWN = 20
+
+_TOP = (
+    *("name", "title", "description", "category", "variables", "guidelines", "context"),
+    *("metadata", "phases"),
+)
+_VARIABLE = (
+    *("description", "required", "default", "pattern", "charset", "allowed_values", "enum"),
+    *("format", "examples", "example"),
+)
+_WORK = (
+    *("name", "description", "dependencies", "areas", "labels", "accept", "verify", "priority"),
+    *("profile", "approval", "review", "artifact", "metadata"),
+)
+_PHASE = (*_WORK, "tasks")
+
+
+class _Reader(Parts):
+    """Reads the value of a document as a template."""
+
+    def read(self, slug: str) -> Template:
+        top = self.mapping((), self.yaml.value, _TOP, "a template")
+        self.letters((), self.yaml.value)
+        variables = self.variables(top)
+        self.declared = tuple(variable.name for variable in variables)
+        name = self.text((), top, "name")
+        phases = self.phases(top)
+        template = Template(
+            slug=slug,
+            name=name,
+            title=self.text((), top, "title") or name,
+            version=canonical.text_digest(canonical.dump_any(self.yaml.value)),
+            description=self.text((), top, "description"),
+            category=self.text((), top, "category", has_slots=False) or GENERAL,
+            variables=variables,
+            guidelines=self.texts((), top, "guidelines"),
+            context=self.text((), top, "context"),
+            phases=phases,
+            metadata=self.metadata((), top),
+            unused=tuple(name for name in self.declared if name not in self.used),
+        )
+        if not name.strip():
+            self.fault((), "the template has no `name`")
+        return template
+
+    def variables(self, top: Mapping[str, Json]) -> tuple[Variable, ...]:
+        named = self.named((), top, "variables")
+        if len(named) > VARIABLE_LIMIT:
+            self.fault(("variables",), f"there are more than {VARIABLE_LIMIT} variables")
+        variables = tuple(self.variable(name, said) for name, said in named.items())
+        size = sum(patterns.compiled(variable.pattern).size for variable in variables)
+        if size > PATTERNS_LIMIT:
+            self.fault(("variables",), "the patterns of the variables are too large together")
+        return variables
+
+    def variable(self, name: str, said: Json) -> Variable:
+        way = ("variables", name)
+        if slots.NAME.fullmatch(name) is None:
+            self.fault(way, f"{name[:100]!r} is no name: use letters, digits and `_`")
+        found = self.mapping(way, said or {}, _VARIABLE, "a variable")
+        allowed = self.either(way, found, "allowed_values", "enum")
+        variable = Variable(
+            name=name,
+            description=self.text(way, found, "description", has_slots=False),
+            required=self.flag(way, found, "required", "default" not in found),
+            default=self.text(way, found, "default", has_slots=False),
+            pattern=self.pattern(way, found),
+            charset=self.charset(way, found),
+            allowed=allowed,
+            format=self.text(way, found, "format", has_slots=False),
+            examples=self.either(way, found, "examples", "example"),
+        )
+        for problem in value_faults(variable, variable.default) if variable.default else ():
+            self.fault((*way, "default"), f"the default of {name!r}: {problem}")
+        return variable
+
+    def either(self, way: Way, at: Mapping[str, Json], key: str, other: str) -> tuple[str, ...]:
+        return (
+            *self.texts(way, at, key, has_slots=False),
+            *self.texts(way, at, other, has_slots=False),
+        )
+
+    def pattern(self, way: Way, at: Mapping[str, Json]) -> str:
+        text = self.text(way, at, "pattern", has_slots=False)
+        try:
+            patterns.compiled(text)
+        except InvalidInput as fault:
+            self.fault((*way, "pattern"), fault.message)
+            return ""
+        return text
+
+    def charset(self, way: Way, at: Mapping[str, Json]) -> str:
+        word = self.text(way, at, "charset", has_slots=False)
+        if word and word not in CHARSETS:
+            self.fault(
+                (*way, "charset"), f"there is no charset {word[:100]!r}{nearest(word, CHARSETS)}"
+            )
+            return ""
+        return word
+
+    def phases(self, top: Mapping[str, Json]) -> tuple[Sketch, ...]:
+        said = self.listed((), top, "phases")
+        if not said:
+            self.fault(("phases",), "the template has no phases")
+        return self._linked([self.phase(place, one) for place, one in enumerate(said)], said)
+
+    def phase(self, place: int, said: Json) -> Sketch:
+        way: Way = ("phases", place)
+        found = self.mapping(way, said, _PHASE, "a phase")
+        tasks = tuple(
+            self.task((*way, "tasks", number), f"{place + 1}.{number + 1}", one)
+            for number, one in enumerate(self.listed(way, found, "tasks"))
+        )
+        return replace(self.sketch(way, str(place + 1), found, "phase"), tasks=tasks)
+
+    def task(self, way: Way, place: str, said: Json) -> Sketch:
+        if isinstance(said, str):
+            said = {"name": said}
+        found = self.mapping(way, said, _WORK, "a task")
+        return self.sketch(way, place, found, "task")
+
+    def sketch(
+        self, way: Way, place: str, at: Mapping[str, Json], what: Literal["phase", "task"]
+    ) -> Sketch:
+        name = self.text(way, at, "name")
+        if not name.strip():
+            self.fault(way, f"the {what} has no name")
+        return Sketch(
+            place=place,
+            name=name,
+            description=self.text(way, at, "description"),
+            areas=self.texts(way, at, "areas"),
+            labels=self.texts(way, at, "labels"),
+            acceptance=self.texts(way, at, "accept"),
+            checks=self.checks(way, at),
+            priority=self.priority(way, at),
+            profile=self.text(way, at, "profile"),
+            approval=self.flag(way, at, "approval", usual=False),
+            review=self.flag(way, at, "review", usual=False),
+            artifact=self.flag(way, at, "artifact", usual=False),
+            metadata=self.metadata(way, at),
+            line=self.yaml.line(*way),
+        )
+
+    def checks(self, way: Way, at: Mapping[str, Json]) -> tuple[tuple[str, ...], ...]:
+        """Answer commands as lists of words: a value never becomes several words of one."""
+        found: list[tuple[str, ...]] = []
+        for place, text in enumerate(self.texts(way, at, "verify")):
+            argv, problem = outline.command_of(slots.tightened(text))
+            if problem:
+                self.fault((*way, "verify", place), problem)
+            found.append(argv)
+        return tuple(found)
+
+    def _linked(self, phases: Sequence[Sketch], said: Sequence[Json]) -> tuple[Sketch, ...]:
+        """Answer the phases with every dependency as the place that it means."""
+        by_name = _places(phases)
+        tasks = _places(task for phase in phases for task in phase.tasks)
+        linked: list[Sketch] = []
+        for place, phase in enumerate(phases):
+            way: Way = ("phases", place)
+            inner = tuple(
+                replace(
+                    task, after=self.after((*way, "tasks", number), task, one, tasks, phase.tasks)
+                )
+                for number, (task, one) in enumerate(
+                    zip(phase.tasks, _tasks_of(said[place]), strict=True)
+                )
+            )
+            after = self.after(way, phase, said[place], by_name, phases)
+            linked.append(replace(phase, tasks=inner, after=after))
+        return tuple(linked)
+
+    def after(
+        self,
+        way: Way,
+        sketch: Sketch,
+        said: Json,
+        by_name: Mapping[str, list[str]],
+        siblings: Sequence[Sketch],
+    ) -> tuple[str, ...] | None:
+        """Answer the places that must be done first: a name is looked for before an order."""
+        if not isinstance(said, dict) or "dependencies" not in said:
+            return None
+        at = cast("dict[str, Json]", said)
+        found: list[str] = []
+        names = self.texts(way, at, "dependencies", has_slots=False)
+        for number, name in enumerate(names):
+            places = by_name.get(name.strip(), [])
+            if not places and name.strip().isdecimal() and len(name) < len(str(LIST_LIMIT * 100)):
+                order = int(name)
+                places = [siblings[order - 1].place] if 0 < order <= len(siblings) else []
+            problem = _dependency_fault(name, places, sketch, list(by_name))
+            if problem:
+                self.fault((*way, "dependencies", number), problem)
+            else:
+                found.append(places[0])
+        return tuple(dict.fromkeys(found))
+
+
+def _dependency_fault(
+    name: str, places: Sequence[str], sketch: Sketch, known: Sequence[str]
+) -> str:
+    if not places:
+        return f"the dependency {name[:100]!r} means nothing here{nearest(name, known)}"
+    if len(places) > 1:
+        return f"the dependency {name[:100]!r} means several: give them different names"
+    return "it depends on itself" if places[0] == sketch.place else ""
+
+
+def _places(sketches: Iterable[Sketch]) -> dict[str, list[str]]:
+    places: dict[str, list[str]] = {}
+    for sketch in sketches:
+        places.setdefault(sketch.name.strip(), []).append(sketch.place)
+    return places
+
+
+def _tasks_of(said: Json) -> list[Json]:
+    tasks: Json = cast("dict[str, Json]", said).get("tasks") if isinstance(said, dict) else None
+    return cast("list[Json]", tasks) if isinstance(tasks, list) else []
+
+
+def load(sheet: Sheet) -> Template:
+    """Answer what a YAML template says; MalformedDocument names every line at fault."""
+    reader = _Reader(read_yaml(sheet.text))
+    template = reader.read(sheet.slug)
+    if not reader.faults:
+        return template
+    found = sorted(set(reader.faults))
+    shown = "; ".join(f"line {line}: {problem}" for line, problem in found[:_SHOWN])
+    raise MalformedDocument(
+        f"the template {sheet.slug!r} cannot be used: {shown}",
+        hint="Mend the lines named in the message of its file.",
+        faults=[{"line": line, "problem": problem} for line, problem in found],
+    )

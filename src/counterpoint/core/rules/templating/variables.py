@@ -1,0 +1,120 @@
+"""Values for a template's variables: all that is wrong with them, or their texts."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+
+from counterpoint.core.model.templates import Variable
+from counterpoint.core.rules.templating import patterns
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import InvalidInput
+
+VALUE_LIMIT = 2000
+"""Characters that a value may have."""
+_WHOLE_LIMIT = 2**53
+_SHOWN = 12
+_ALLOWED_CONTROLS = frozenset("\t\n\r")
+_UNFIT = frozenset({"Cc", "Cs"})
+"""Control characters and halves of characters."""
+
+_SETS = {
+    "alpha": re.compile(r"[A-Za-z]*"),
+    "alnum": re.compile(r"[A-Za-z0-9]*"),
+    "slug": re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*|"),
+    "snake_case": re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*|"),
+    "path_segment": re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]*"),
+    "printable": re.compile(r"[^\t\n\r]*"),
+}
+CHARSETS = tuple(_SETS)
+"""The sets of characters a variable may name."""
+
+
+def text_of(value: Json) -> str | None:
+    """Answer a value as text: texts, numbers, true and false; None for anything else."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    is_number = isinstance(value, int | float) and abs(value) < _WHOLE_LIMIT
+    return str(value) if is_number else None
+
+
+def control_fault(text: str) -> str:
+    """Answer what is wrong with the characters of a text, or nothing."""
+    for letter in text:
+        if unicodedata.category(letter) in _UNFIT and letter not in _ALLOWED_CONTROLS:
+            return f"the character U+{ord(letter):04X} has no place in a text"
+    return ""
+
+
+def value_faults(variable: Variable, text: str) -> list[str]:
+    """Answer all that is wrong with a value of a variable."""
+    if len(text) > VALUE_LIMIT:
+        return [f"it is longer than {VALUE_LIMIT} characters"]
+    faults = [fault for fault in (control_fault(text),) if fault]
+    if variable.required and not text.strip():
+        faults.append("it is empty")
+    if variable.allowed and text not in variable.allowed:
+        shown = ", ".join(map(repr, variable.allowed[:_SHOWN]))
+        faults.append(f"it is not one of {shown}{'' if len(variable.allowed) <= _SHOWN else ', …'}")
+    if variable.charset and _SETS[variable.charset].fullmatch(text) is None:
+        faults.append(f"it has characters that are not {variable.charset}")
+    if variable.pattern:
+        if len(text) > patterns.TEXT_LIMIT:
+            faults.append(f"it is longer than {patterns.TEXT_LIMIT} characters")
+        elif not patterns.compiled(variable.pattern).matches(text):
+            faults.append(f"it does not match {variable.pattern}")
+    return faults
+
+
+def settled(variables: Sequence[Variable], given: Mapping[str, Json]) -> dict[str, str]:
+    """Answer the value of every variable, given or by default.
+
+    Raises InvalidInput with all that is wrong; its facts list the names `missing` and `unknown`.
+    """
+    known = {variable.name: variable for variable in variables}
+    unknown = [name for name in given if name not in known]
+    missing = [one.name for one in variables if one.required and one.name not in given]
+    faults = [_unknown(name, list(known)) for name in unknown]
+    faults += [f"{name!r} must be given: {_wanted(known[name])}" for name in missing]
+    values = {variable.name: variable.default for variable in variables}
+    for name in (name for name in given if name in known):
+        text = text_of(given[name])
+        if text is None:
+            faults.append(f"the value of {name!r} is not a text, a number, true or false")
+            continue
+        values[name] = text
+        wrong = value_faults(known[name], text)
+        if wrong:
+            faults.append(f"the value of {name!r}: {'; '.join(wrong)} ({_wanted(known[name])})")
+    if faults:
+        raise InvalidInput(
+            "; ".join(faults),
+            hint=f"The template has: {', '.join(known) or 'no variables'}.",
+            missing=missing,
+            unknown=unknown,
+        )
+    return values
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """Answer a question for the known name that is nearest; empty if there is none."""
+    near = get_close_matches(name[:100], known, n=1, cutoff=0.0)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _unknown(name: str, known: Sequence[str]) -> str:
+    return f"{name[:100]!r} is not a variable of this template{nearest(name, known)}"
+
+
+def _wanted(variable: Variable) -> str:
+    """Answer in words what a value of a variable is for."""
+    parts = [variable.description.strip() or "it has no description"]
+    if variable.format:
+        parts.append(f"format: {variable.format}")
+    if variable.examples:
+        parts.append(f"for example {variable.examples[0]!r}")
+    return "; ".join(parts)

@@ -1,0 +1,1 @@
+"""Judgments on the texts that a project keeps as files."""

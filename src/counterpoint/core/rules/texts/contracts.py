@@ -1,0 +1,197 @@
+"""Reads the contract of a phase, and holds an artifact against it.
+
+Layout: front matter with the keys below, then the instructions in Markdown. Valid if and only if
+(1) there is no other key, (2) `version` is a whole number from 1, (3) `phase`, if given, is the name
+of the file, (4) `dispatch_profile` is given, (5) `artifact_path` is a relative path with
+`{identifier}` and without `..`, and missing only if `validation` is `none`, (6) `required_sections`,
+`judge_labels` and `allowed_write_globs` are lists of texts, (7) `min_chars` is from 0 to 1,000,000
+(100 if not given) and `max_revisions` from 0 to 100 (3), (8) `validation` is `structural` (if not
+given), `judge` or `none`, (9) `next_phase` is the name of another phase, or empty, `null` or `~`
+after the last, (10) there are instructions.
+
+An artifact has the form that is asked for if and only if, without the blanks around it, it has at
+least `min_chars` characters, it has a heading `#` or `##`, and it has a heading `##` for each required
+section. Headings are those of CommonMark that begin with `#`, outside of fenced code and of comments;
+letter case, blanks, `-` and `_` make no difference in them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import cast
+
+from counterpoint.core.model.texts.contracts import (
+    LEAST_CHARACTERS,
+    MOST_REVISIONS,
+    VALIDATIONS,
+    Contract,
+    Validation,
+)
+from counterpoint.core.model.texts.faults import TextFault
+from counterpoint.core.rules import areas
+from counterpoint.core.rules.texts.frontmatter import Hearing, Keys
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.yamltext import heard_int, heard_words
+
+KEYS = (
+    "version",
+    "phase",
+    "dispatch_profile",
+    "artifact_path",
+    "required_sections",
+    "min_chars",
+    "validation",
+    "judge_labels",
+    "next_phase",
+    "allowed_write_globs",
+    "max_revisions",
+)
+IDENTIFIER = "{identifier}"
+MOST_CHARACTERS = 1_000_000
+REVISIONS_LIMIT = 100
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_LONGEST = 500
+_MOST_VERSION = 1_000_000
+_NONE = frozenset({"", "null", "~"})
+_HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_COMMENT = re.compile(r" {0,3}<!--")
+_TOP = 2
+
+
+def is_phase(name: str) -> bool:
+    """Answer whether a text can be the name of a phase."""
+    return _NAME.fullmatch(name) is not None
+
+
+def load_contract(
+    text: str, *, phase: str, source: str, digest: str
+) -> Contract | tuple[TextFault, ...]:
+    """Answer the contract that a phase's file describes, or all that is wrong with it by line."""
+    keys = Keys(text)
+    keys.only(KEYS)
+    keys.require("version")
+    keys.check("phase", lambda name: name == phase, f"{phase!r} as its file is named")
+    keys.text("phase", longest=_LONGEST)
+    validation = _validation(keys)
+    contract = Contract(
+        phase=phase,
+        version=keys.hear("version", _whole(1, _MOST_VERSION), 0),
+        profile=keys.text("dispatch_profile", longest=_LONGEST, is_required=True),
+        instructions=keys.body.strip(),
+        source=source,
+        digest=digest,
+        artifact=_artifact(keys, is_required=validation != "none"),
+        sections=keys.hear("required_sections", heard_words, ()),
+        least_characters=keys.hear("min_chars", _whole(0, MOST_CHARACTERS), LEAST_CHARACTERS),
+        validation=validation,
+        judge_labels=keys.hear("judge_labels", heard_words, ()),
+        next_phase=_next_phase(keys, phase),
+        write_areas=keys.hear("allowed_write_globs", heard_words, ()),
+        most_revisions=keys.hear("max_revisions", _whole(0, REVISIONS_LIMIT), MOST_REVISIONS),
+    )
+    if keys.is_read and not contract.instructions:
+        keys.faults.append(TextFault(problem="there are no instructions below the front matter"))
+    return keys.all_faults() or contract
+
+
+def artifact_place(contract: Contract, identifier: str) -> str:
+    """Answer the path of the artifact of an item; empty if commits are handed over."""
+    return contract.artifact.replace(IDENTIFIER, identifier)
+
+
+def stray_writes(contract: Contract, identifier: str, paths: Iterable[str]) -> list[str]:
+    """Answer the paths that work in the phase may not write: not the artifact, nor in an area."""
+    mine = [area.replace(IDENTIFIER, identifier) for area in contract.write_areas]
+    place = artifact_place(contract, identifier)
+    return [path for path in areas.outside(mine, paths) if path != place]
+
+
+def artifact_faults(contract: Contract, text: str) -> list[str]:
+    """Answer what the form of an artifact lacks; a contract that asks for no form finds nothing."""
+    if contract.validation == "none":
+        return []
+    faults: list[str] = []
+    length = len(text.strip())
+    if length < contract.least_characters:
+        faults.append(
+            f"the artifact has {length} characters, at least {contract.least_characters} are needed"
+        )
+    found = list(headings(text))
+    if not any(level <= _TOP for level, _ in found):
+        faults.append("the artifact has no Markdown heading (# or ##)")
+    missing = missing_sections(contract.sections, found)
+    if missing:
+        faults.append(f"the artifact has no section (##) for: {', '.join(missing)}")
+    return faults
+
+
+def missing_sections(wanted: Sequence[str], found: Iterable[tuple[int, str]]) -> list[str]:
+    """Answer the sections that have no heading of the second level."""
+    there = {_plain(title) for level, title in found if level == _TOP}
+    return [section for section in wanted if _plain(section) not in there]
+
+
+def headings(text: str) -> Iterator[tuple[int, str]]:
+    """Answer level and title of each heading, outside of fenced code and comments."""
+    fence, in_comment = "", False
+    for line in text.splitlines():
+        edge = _FENCE.fullmatch(line)
+        if in_comment or (not fence and _COMMENT.match(line)):
+            in_comment = "-->" not in line
+        elif fence:
+            is_end = edge is not None and edge[1].startswith(fence) and not edge[2].strip()
+            fence = "" if is_end else fence
+        elif edge is not None and not ("`" in edge[1] and "`" in edge[2]):
+            fence = edge[1]
+        elif heading := _HEADING.match(line):
+            yield len(heading[1]), _title(line[heading.end() :])
+
+
+def _title(rest: str) -> str:
+    """Answer the title of a heading, without the signs that may close it."""
+    title = rest.strip()
+    before = title.rstrip("#")
+    return title if before and before[-1] not in " \t" else before.rstrip()
+
+
+def _plain(title: str) -> str:
+    return re.sub(r"[\s_-]+", "", title).casefold()
+
+
+def _whole(least: int, most: int) -> Hearing[int]:
+    def hear(key: str, value: Json, *, line: int) -> int:
+        return heard_int(key, value, line=line, least=least, most=most)
+
+    return hear
+
+
+def _validation(keys: Keys) -> Validation:
+    word = keys.text("validation", longest=_LONGEST) or VALIDATIONS[0]
+    keys.check("validation", VALIDATIONS.__contains__, f"one of {', '.join(VALIDATIONS)}")
+    return cast("Validation", word)
+
+
+def _artifact(keys: Keys, *, is_required: bool) -> str:
+    path = keys.text("artifact_path", longest=_LONGEST, is_required=is_required)
+    keys.check("artifact_path", _is_place, f"a relative path with {IDENTIFIER} in it")
+    return path
+
+
+def _is_place(path: str) -> bool:
+    parts = path.split("/")
+    rest = path.replace(IDENTIFIER, "")
+    is_plain = not any(letter in rest for letter in "{}\\\0*?:")
+    return IDENTIFIER in path and is_plain and not {"", ".", ".."} & set(parts)
+
+
+def _next_phase(keys: Keys, phase: str) -> str:
+    name = keys.text("next_phase", longest=_LONGEST)
+    if name in _NONE:
+        return ""
+    keys.check(
+        "next_phase", lambda text: is_phase(text) and text != phase, "the name of another phase"
+    )
+    return name

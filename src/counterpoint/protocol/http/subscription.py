@@ -1,0 +1,117 @@
+"""One follower of a surface's events: from a place on, about some subjects, in order, each once.
+
+Events are read when those before them have been taken, so a slow follower costs no memory. Who wants
+only some subjects still passes by the others: its place moves on with the ledger.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Collection
+from dataclasses import replace
+from typing import Final, Generic, TypeVar
+
+from counterpoint.kernel.errors import CounterpointError, InvalidInput
+from counterpoint.protocol.http.place import Place
+from counterpoint.protocol.surface import Event, Tell, contained
+from counterpoint.protocol.workers import Workers
+
+C = TypeVar("C")
+
+MOST_SUBJECTS: Final = 1000
+LONGEST_SUBJECT: Final = 200
+A_WHILE: Final = 1.0
+"""Seconds that one look waits for something to happen."""
+_PAGE: Final = 100
+
+
+class Subscription(Generic[C]):
+    """Where a follower is and what it wants."""
+
+    def __init__(self, tell: Tell[C], call: Callable[[], C], workers: Workers) -> None:
+        """Begin nowhere, wanting everything; `call` raises for who may not follow any more."""
+        self._tell = tell
+        self._call = call
+        self._workers = workers
+        self._place = Place(-1)
+        self._offered: Place | None = None
+        self.subjects: set[str] | None = None
+
+    @property
+    def place(self) -> Place:
+        """Behind what has been taken, or passed by."""
+        return self._place
+
+    async def move(self, place: Place | None) -> None:
+        """Go on from a place, None for now; InvalidInput if the ledger has not come so far."""
+        if place is not None:
+            # The entry itself must be there, also when some of its events are still to be told.
+            await self._look(place.sequence, 1, 0)
+        else:
+            position, _ = await self._look(None, 1, 0)
+            place = Place(position)
+        self._place, self._offered = replace(place), None
+
+    def check(self, more: Collection[str]) -> None:
+        """Raise InvalidInput for subjects that cannot be added."""
+        if any(len(one) > LONGEST_SUBJECT for one in more):
+            raise InvalidInput(f"an id has at most {LONGEST_SUBJECT} characters")
+        if len((self.subjects or set()).union(more)) > MOST_SUBJECTS:
+            raise InvalidInput(
+                f"there can be {MOST_SUBJECTS} subscriptions at most",
+                hint="Unsubscribe from what is over, or subscribe to the root of several.",
+            )
+
+    async def follow(self) -> AsyncGenerator[tuple[Place, Event | None]]:
+        """Answer each event that is wanted with its place, and (place, None) after each look.
+
+        An event counts as taken when the next one is asked for. After a `move` meanwhile it goes on
+        from there. Raises what ended it: a fault that does not pass by itself.
+        """
+        while True:
+            began = self._place
+            try:
+                position, found = await self._look(began.position, _PAGE, A_WHILE)
+            except CounterpointError as fault:
+                if not fault.retryable:
+                    raise
+                await asyncio.sleep(A_WHILE)
+                continue
+            for place, event in _placed(found):
+                # The very same one: to move to a place that is equal is a move too.
+                if self._place is not began:
+                    break
+                if place > began and self._concerns(event):
+                    self._offered = place
+                    yield place, event
+                    if self._place is began:
+                        self._place = began = place
+            if self._place is began:
+                self._place = began = max(began, Place(position))
+            yield self._place, None
+
+    def wants(self, place: Place, event: Event) -> bool:
+        """Whether an event that was just answered is still wanted: nothing was changed since."""
+        return self._offered is place and self._concerns(event)
+
+    def _concerns(self, event: Event) -> bool:
+        return self.subjects is None or not self.subjects.isdisjoint(event.subjects)
+
+    async def _look(
+        self, position: int | None, limit: int, seconds: float
+    ) -> tuple[int, list[Event]]:
+        def look() -> tuple[int, list[Event]]:
+            with contained("a surface's events"):
+                return self._tell(self._call(), position, limit, seconds)
+
+        return await self._workers.run(look)
+
+
+def _placed(events: list[Event]) -> list[tuple[Place, Event]]:
+    """Answer events with their places; those of one entry stand together."""
+    placed: list[tuple[Place, Event]] = []
+    number = 0
+    for event in events:
+        number = number + 1 if placed and placed[-1][0].sequence == event.sequence else 1
+        placed.append((Place(event.sequence, number), event))
+    return placed

@@ -1,0 +1,207 @@
+"""Plain calls of tools on a pipe, answered past the SDK.
+
+The SDK judges the first call of a connection and writes its answer; that call is then the pattern of
+those after it. A request is answered directly if and only if (1) it consists of `jsonrpc` "2.0", an
+`id`, `method` "tools/call" and `params`, which consist of a `name`, `arguments` and `_meta`, the last
+two or one of them perhaps missing, (2) its `_meta` is that of the pattern to the byte, and asks for no
+progress, (3) the tool exists and reports no progress, (4) no request of that `id` is under way, (5)
+nobody has initialised the connection a second time. Everything else goes the SDK's way.
+
+So only the `id`, the tool and its arguments differ from what the SDK has accepted, and only the `id`
+and the outcome from what it has answered. Whatever fills in an answer, the tool is run by
+`Surface.answer` in a worker on both ways. As with the SDK, a call that is cancelled is not answered,
+and one that the end of the connection overtakes is answered with "Connection closed".
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, Generic, TypeVar, cast
+
+import orjson
+from mcp.shared.dispatcher import coerce_request_id
+from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
+from mcp_types import (
+    CONNECTION_CLOSED,
+    INTERNAL_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCResponse,
+    RequestId,
+)
+
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import CounterpointError
+from counterpoint.protocol.surface import Outcome, Surface
+from counterpoint.protocol.tools import Tool
+from counterpoint.protocol.wire.outbox import Outbox, line_of
+from counterpoint.protocol.workers import Job, Workers
+
+logger = logging.getLogger(__name__)
+
+C = TypeVar("C")
+
+_REQUEST: Final = {"jsonrpc", "id", "method", "params"}
+_PARAMS: Final = {"name", "arguments", "_meta"}
+_WANTS_PROGRESS: Final = "progressToken"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pattern(Generic[C]):
+    """A call that the SDK has accepted: who sent it, in which envelope, and what it answered."""
+
+    envelope: bytes
+    call: Callable[[], C]
+    result: Mapping[str, Any]
+
+    def line(self, number: RequestId, outcome: Outcome) -> bytes:
+        """Answer the line that the SDK would write."""
+        result = dict(self.result)
+        result["content"] = [{**result["content"][0], "text": outcome.text}]
+        result["structuredContent"] = orjson.Fragment(outcome.text)
+        result["isError"] = outcome.is_error
+        return orjson.dumps({"jsonrpc": "2.0", "id": number, "result": result}) + b"\n"
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class _Asked:
+    """A call under way."""
+
+    number: RequestId
+    job: Job[bytes] | None = None
+
+
+class Direct(Generic[C]):
+    """The calls of one connection that are answered directly."""
+
+    def __init__(self, surface: Surface[C], workers: Workers, outbox: Outbox) -> None:
+        """Leave everything to the SDK until a call has been learned."""
+        self._surface = surface
+        self._workers = workers
+        self._outbox = outbox
+        outbox.on_answer = self._answered
+        self._learning: dict[RequestId, tuple[bytes, Callable[[], C]]] = {}
+        self._pattern: _Pattern[C] | None = None
+        self._under_way: set[_Asked] = set()
+        self._named: dict[RequestId, _Asked] = {}
+        self._is_off = False
+
+    def learn(
+        self, number: RequestId | None, params: Mapping[str, Any] | None, call: Callable[[], C]
+    ) -> None:
+        """Take a call that the SDK has accepted for the pattern, once it is answered.
+
+        call: what makes the calls of whoever sent it.
+        """
+        if number is None or params is None or self._is_off or not params.keys() <= _PARAMS:
+            return
+        meta, envelope = params.get("_meta"), _envelope(params)
+        wants_progress = isinstance(meta, dict) and _WANTS_PROGRESS in meta
+        if envelope is not None and not wants_progress:
+            self._learning[number] = envelope, call
+
+    def restart(self) -> None:
+        """Note that the connection is being initialised: answer nothing directly if it was before."""
+        self._is_off = bool(self._outbox.open or self._pattern)
+        self._pattern = None
+
+    def take(self, request: object) -> bool:
+        """Begin to answer a request; answer whether it is one to be answered directly."""
+        pattern, plain = self._pattern, _plain(request)
+        if pattern is None or plain is None:
+            return False
+        number, params = plain
+        tool = self._surface.find(params["name"])
+        if tool is None or tool.parameters.progress or _envelope(params) != pattern.envelope:
+            return False
+        key = coerce_request_id(number)
+        if not self._outbox.open.isdisjoint((key, str(key))):
+            # Only the last one of a name can be cancelled, and the SDK has it now.
+            self._named.pop(key, None)
+            return False
+        asked = self._named[key] = _Asked(number=number)
+        self._under_way.add(asked)
+        self._outbox.open.add(number)
+        work = partial(self._line, pattern, tool, number, params.get("arguments", {}))
+        asked.job = self._workers.submit(work, partial(self._tell, asked))
+        return True
+
+    def cancel(self, params: Mapping[str, Any] | None) -> None:
+        """Drop the call that a cancellation names: one that has begun runs on, unheard."""
+        named = cancelled_request_id_from_params(params)
+        if named is None:
+            return
+        self._learning.pop(named, None)
+        asked = self._named.get(coerce_request_id(named))
+        if asked is not None:
+            self._end(asked)
+
+    def close(self) -> None:
+        """Answer what is still under way with the end of the connection."""
+        for asked in list(self._under_way):
+            self._refuse(asked.number, CONNECTION_CLOSED, "Connection closed")
+            self._end(asked)
+
+    def _line(
+        self, pattern: _Pattern[C], tool: Tool[C], number: RequestId, arguments: dict[str, Json]
+    ) -> bytes:
+        return pattern.line(number, self._surface.answer(tool, pattern.call, arguments))
+
+    def _tell(self, asked: _Asked, line: bytes | CounterpointError) -> None:
+        if isinstance(line, bytes):
+            self._outbox.post(line)
+        else:
+            logger.error("a call of a tool has ended its thread")
+            self._refuse(asked.number, INTERNAL_ERROR, "Internal server error")
+        self._end(asked)
+
+    def _refuse(self, number: RequestId, code: int, words: str) -> None:
+        error = ErrorData(code=code, message=words)
+        self._outbox.post(line_of(JSONRPCError(jsonrpc="2.0", id=number, error=error)))
+
+    def _end(self, asked: _Asked) -> None:
+        """Take a call as done; what it still answers is dropped."""
+        if asked.job is not None:
+            asked.job.drop()
+        self._under_way.discard(asked)
+        key = coerce_request_id(asked.number)
+        if self._named.get(key) is asked:
+            del self._named[key]
+        self._outbox.settle(asked.number)
+
+    def _answered(self, answer: JSONRPCResponse | JSONRPCError) -> None:
+        """Make the pattern of a call that was learned."""
+        learned = self._learning.pop(answer.id, None) if answer.id is not None else None
+        if learned is not None and isinstance(answer, JSONRPCResponse) and not self._is_off:
+            envelope, call = learned
+            self._pattern = _Pattern(envelope=envelope, call=call, result=answer.result)
+
+
+def _plain(request: object) -> tuple[RequestId, dict[str, Any]] | None:
+    """Answer the number and the parameters of a plain call; None for anything else."""
+    if not isinstance(request, dict) or request.keys() != _REQUEST:
+        return None
+    said = cast("dict[str, Any]", request)
+    number, params = said["id"], said["params"]
+    is_call = said["method"] == "tools/call" and said["jsonrpc"] == "2.0"
+    if not is_call or isinstance(number, bool) or not isinstance(number, str | int):
+        return None
+    if not isinstance(params, dict) or not params.keys() <= _PARAMS:
+        return None
+    plain = cast("dict[str, Any]", params)
+    is_whole = isinstance(plain.get("name"), str) and isinstance(plain.get("arguments", {}), dict)
+    return (number, plain) if is_whole else None
+
+
+def _envelope(params: Mapping[str, Any]) -> bytes | None:
+    """Answer what comes with a call beside its tool and arguments, as bytes; empty if nothing.
+
+    None if it is nested so deep that nobody can write it.
+    """
+    try:
+        return orjson.dumps(params["_meta"]) if "_meta" in params else b""
+    except orjson.JSONEncodeError:
+        return None

@@ -1,0 +1,227 @@
+"""The side of a pipe that is read: one JSON-RPC message a line.
+
+A line is a message if and only if (1) it is at most `LINE_LIMIT` bytes and ends with a line feed,
+(2) it is JSON, (3) the JSON is a JSON-RPC 2.0 object. A line that fails (1) or (2) is answered with
+-32700 and `id` null, one that fails (3) with -32600 and its `id` if it has a usable one; the
+connection stays up. Empty lines mean nothing.
+
+Reading ends at the end of the input, or when the other side no longer reads. Requests that came
+before the end of the input are still answered, for at most `GRACE` seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from dataclasses import dataclass
+from typing import Any, Self, cast
+
+import anyio
+import orjson
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    RequestId,
+    jsonrpc_message_adapter,
+)
+from pydantic import ValidationError
+
+from counterpoint.protocol.wire.direct import Direct
+from counterpoint.protocol.wire.outbox import Outbox, Side
+
+LINE_LIMIT = 10_000_000
+GRACE = 2.0
+
+_CHUNK = 65536
+_TOO_LONG = b"\xff"
+_NEVER_ANSWERED = "subscriptions/listen"
+_CANCELLED = "notifications/cancelled"
+_BEGIN = "initialize"
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """Why a line says nothing."""
+
+    words: str
+
+
+class Inbox(Side):
+    """The read side: the SDK's stream protocol over a descriptor."""
+
+    def __init__(
+        self, fd: int, outbox: Outbox, begun: bytes = b"", direct: Direct[Any] | None = None
+    ) -> None:
+        """Read from a non-blocking descriptor; the caller keeps it open.
+
+        begun: what was read from it already; direct: who gets the requests before the SDK does.
+        """
+        self._fd = fd
+        self._loop = asyncio.get_running_loop()
+        self._outbox = outbox
+        self._direct = direct
+        self._ready = asyncio.Event()
+        outbox.on_gone = self._ready.set
+        self._heard: deque[object] = deque()
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._is_over = False
+        if begun:
+            self._take(begun)
+
+    async def aclose(self) -> None:
+        """End what is answered directly; leave the descriptor open."""
+        if self._direct is not None:
+            self._direct.close()
+
+    def end(self) -> None:
+        """Read nothing more; what was read whole is still answered."""
+        self._is_over = True
+        self._ready.set()
+
+    async def receive(self) -> SessionMessage:
+        """Answer the next message; EndOfStream when there is none."""
+        while True:
+            while self._heard:
+                message = await self._message(self._heard.popleft())
+                if message is not None:
+                    return SessionMessage(message)
+            if self._is_over:
+                await self._let_answers_go()
+                raise anyio.EndOfStream
+            await self._more()
+
+    def __aiter__(self) -> Self:
+        """Answer this side."""
+        return self
+
+    async def __anext__(self) -> SessionMessage:
+        """Answer the next message."""
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def _more(self) -> None:
+        """Wait until there is something for the SDK, or nobody to answer."""
+        self._ready.clear()
+        # What can always be read, such as a file, cannot be waited for.
+        while self._read():
+            if self._heard or self._is_over:
+                return
+            await asyncio.sleep(0)
+        self._loop.add_reader(self._fd, self._read)
+        try:
+            await self._ready.wait()
+        finally:
+            self._loop.remove_reader(self._fd)
+        self._is_over = self._is_over or self._outbox.is_gone
+
+    def _read(self) -> bool:
+        """Take what there is to read, and nothing for the end; answer whether there was any."""
+        try:
+            is_over = self._is_over or self._outbox.is_gone
+            self._take(b"" if is_over else os.read(self._fd, _CHUNK))
+        except BlockingIOError:
+            return False
+        except OSError:
+            self._take(b"")
+        if self._heard or self._is_over:
+            self._ready.set()
+        return True
+
+    def _take(self, chunk: bytes) -> None:
+        """Cut a chunk into lines; a line that grows too long keeps only its length."""
+        if not chunk:
+            self._is_over = True
+            chunk = b"\n"
+        first, *others = chunk.split(b"\n")
+        self._grow(first)
+        for other in others:
+            self._hear(b"".join(self._parts))
+            self._parts, self._size = [], 0
+            self._grow(other)
+
+    def _grow(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._size <= LINE_LIMIT:
+            self._parts.append(part)
+        else:
+            # One byte that is no JSON stands for the whole line.
+            self._parts = [_TOO_LONG]
+
+    def _hear(self, line: bytes) -> None:
+        """Answer a line directly, or keep what it says."""
+        if not line.strip():
+            return
+        try:
+            value = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            limit = f"Parse error: not a line of JSON of at most {LINE_LIMIT} bytes"
+            value = _Fault(limit if line == _TOO_LONG else "Parse error: not JSON")
+        # What came before it and waits has its turn first.
+        if self._heard or not self._is_direct(value):
+            self._heard.append(value)
+
+    def _is_direct(self, value: object) -> bool:
+        return self._direct is not None and self._direct.take(value)
+
+    async def _message(self, value: object) -> JSONRPCMessage | None:
+        """Answer a message for the SDK; None if it is none, and then it was answered."""
+        if isinstance(value, _Fault):
+            await self._refuse(PARSE_ERROR, value.words)
+            return None
+        if self._is_direct(value):
+            return None
+        try:
+            message = _parsed(value)
+        except ValidationError:
+            name = cast("dict[str, Any]", value).get("id") if isinstance(value, dict) else None
+            usable = isinstance(name, str | int) and not isinstance(name, bool)
+            await self._refuse(
+                INVALID_REQUEST, "Invalid request: not JSON-RPC 2.0", name if usable else None
+            )
+            return None
+        self._note(message)
+        return message
+
+    def _note(self, message: JSONRPCMessage) -> None:
+        """Remember which requests wait for an answer."""
+        if isinstance(message, JSONRPCRequest):
+            if message.method == _BEGIN and self._direct is not None:
+                self._direct.restart()
+            if message.method != _NEVER_ANSWERED:
+                self._outbox.open.add(message.id)
+        elif isinstance(message, JSONRPCNotification) and message.method == _CANCELLED:
+            if self._direct is not None:
+                self._direct.cancel(message.params)
+            request = (message.params or {}).get("requestId")
+            if isinstance(request, str | int):
+                self._outbox.settle(request)
+
+    async def _refuse(self, code: int, words: str, name: RequestId | None = None) -> None:
+        error = {"jsonrpc": "2.0", "id": name, "error": {"code": code, "message": words}}
+        try:
+            await self._outbox.write(orjson.dumps(error) + b"\n")
+        except anyio.BrokenResourceError:
+            self._is_over = True
+
+    async def _let_answers_go(self) -> None:
+        with anyio.move_on_after(GRACE):
+            while self._outbox.open and not self._outbox.is_gone:
+                self._outbox.answered.clear()
+                await self._outbox.answered.wait()
+
+
+def _parsed(value: Any) -> JSONRPCMessage:
+    """Answer the message of a JSON value; ValidationError if it is none."""
+    if isinstance(value, dict) and "method" in value:
+        if "id" in value:
+            return JSONRPCRequest.model_validate(value, by_name=False)
+        return JSONRPCNotification.model_validate(value, by_name=False)
+    return jsonrpc_message_adapter.validate_python(value, by_name=False)

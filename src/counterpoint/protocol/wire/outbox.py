@@ -1,0 +1,151 @@
+"""The side of a pipe that is written: one JSON-RPC message a line.
+
+Output is written whole: what a full pipe does not take is kept and flushed when it does, so that a
+cancelled task never leaves half a message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+import anyio
+import orjson
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCResponse, RequestId
+
+_HIGH_WATER = 1_000_000
+
+
+class Side:
+    """One direction of the wire; the descriptor stays the caller's, so closing does nothing."""
+
+    async def aclose(self) -> None:
+        """Leave the descriptor open."""
+
+    async def __aenter__(self) -> Self:
+        """Answer this side."""
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        """Leave the descriptor open."""
+
+
+class Outbox(Side):
+    """The write side: the SDK's stream protocol over a descriptor."""
+
+    def __init__(self, fd: int, limit: int = 0) -> None:
+        """Write to a non-blocking descriptor; the caller keeps it open.
+
+        limit: the other side counts as gone when so many bytes wait for it; 0: it never does.
+        """
+        self._fd = fd
+        self._limit = limit
+        self._loop = asyncio.get_running_loop()
+        self._kept = bytearray()
+        self._drained = asyncio.Event()
+        self._drained.set()
+        self.is_gone = False
+        """Whether the other side no longer reads."""
+        self.on_gone: Callable[[], None] = self._drained.set
+        """What to call when that is found out."""
+        self.on_answer: Callable[[JSONRPCResponse | JSONRPCError], None] = _unheard
+        """What to call with every answer that the SDK sends."""
+        self.open: set[RequestId] = set()
+        """The requests that were read and are not answered yet."""
+        self.answered = asyncio.Event()
+        """Set whenever an answer leaves nothing open."""
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Send a message; BrokenResourceError if nobody reads any more."""
+        message = item.message
+        await self.write(line_of(message))
+        if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
+            self.settle(message.id)
+            self.on_answer(message)
+
+    def settle(self, request: RequestId) -> None:
+        """Take a request as done, answered or not."""
+        self.open.discard(request)
+        if not self.open:
+            self.answered.set()
+
+    async def write(self, line: bytes) -> None:
+        """Write one line, waiting only while much is unread; BrokenResourceError as `send`."""
+        self.post(line)
+        if self.is_gone:
+            raise anyio.BrokenResourceError
+        if len(self._kept) > _HIGH_WATER:
+            await self._drained.wait()
+
+    def post(self, line: bytes) -> None:
+        """Write one line without waiting; nothing happens if nobody reads any more."""
+        if self.is_gone:
+            return
+        if self._kept:
+            self._kept += line
+        else:
+            self._keep(line)
+        if 0 < self._limit < len(self._kept):
+            self.leave()
+
+    async def drain(self, seconds: float) -> None:
+        """Wait until all is written, or the time is over."""
+        with anyio.move_on_after(seconds):
+            await self._drained.wait()
+
+    def leave(self) -> None:
+        """Take the other side as gone, and forget what waits for it."""
+        if self._kept:
+            self._loop.remove_writer(self._fd)
+            self._kept.clear()
+            self._drained.set()
+        self._lose()
+
+    def _lose(self) -> None:
+        self.is_gone = True
+        self.answered.set()
+        self.on_gone()
+
+    def _keep(self, line: bytes) -> None:
+        sent = self._push(line)
+        if sent < len(line):
+            self._kept += line[sent:]
+            self._drained.clear()
+            self._loop.add_writer(self._fd, self._flush)
+
+    def _flush(self) -> None:
+        del self._kept[: self._push(self._kept)]
+        if not self._kept:
+            self._loop.remove_writer(self._fd)
+            self._drained.set()
+
+    def _push(self, line: bytes | bytearray) -> int:
+        """Answer how many bytes the pipe took; one that nobody reads takes all."""
+        try:
+            return os.write(self._fd, line)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            self._lose()
+            return len(line)
+
+
+def line_of(message: JSONRPCMessage) -> bytes:
+    """Answer the line of a message."""
+    if isinstance(message, JSONRPCResponse):
+        body = {"jsonrpc": "2.0", "id": message.id, "result": message.result}
+        return orjson.dumps(body) + b"\n"
+    return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+
+
+def _unheard(_answer: JSONRPCResponse | JSONRPCError) -> None:
+    """Do nothing with an answer."""

@@ -1,0 +1,1 @@
+"""The workflow dialect: ten calls that record a workflow while it runs."""

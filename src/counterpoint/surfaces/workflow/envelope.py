@@ -1,0 +1,41 @@
+"""The shape of refusals: `{"error": true, "code", "message", "hint", "details"}`.
+
+kind of refusal                       code
+invalid, conflict, gate, forbidden    VALIDATION_ERROR
+not_found                             NOT_FOUND
+unavailable: git is missing           GIT_ERROR
+unavailable, integrity                INTERNAL_ERROR
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import CounterpointError, Kind, ProgramMissing
+from counterpoint.surfaces.paging import PAGE, clip, size_of
+
+_CODES: Final[dict[Kind, str]] = {
+    "not_found": "NOT_FOUND",
+    "invalid": "VALIDATION_ERROR",
+    "conflict": "VALIDATION_ERROR",
+    "gate": "VALIDATION_ERROR",
+    "forbidden": "VALIDATION_ERROR",
+    "integrity": "INTERNAL_ERROR",
+    "unavailable": "INTERNAL_ERROR",
+}
+_WORDS: Final = 3_000
+
+
+def refuse(refusal: CounterpointError) -> Json:
+    """Answer a refusal as an object that a caller can act on."""
+    code = "GIT_ERROR" if isinstance(refusal, ProgramMissing) else _CODES[refusal.kind]
+    answer: dict[str, Json] = {
+        "error": True,
+        "code": code,
+        "message": clip(refusal.message, _WORDS),
+        "hint": clip(refusal.hint, _WORDS),
+        "retryable": refusal.retryable,
+    }
+    details = {"kind": refusal.code, **refusal.facts}
+    return {**answer, "details": details} if size_of(details) < PAGE - size_of(answer) else answer

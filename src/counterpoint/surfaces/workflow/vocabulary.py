@@ -1,0 +1,223 @@
+"""The workflow words: types of arguments, and how the core's nouns are told.
+
+    core                                 here
+    done, partial, failed of a task      SUCCESS, PARTIAL_SUCCESS, FAILED
+    done, partial, failed of the rest    COMPLETED, PARTIAL, FAILED
+    open, active, review                 PENDING, IN_PROGRESS (a task: always IN_PROGRESS)
+
+Enumerations come in lower case and go out in upper case, as the original kept them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal, NotRequired, cast
+
+from pydantic import Field, WithJsonSchema
+from typing_extensions import TypedDict
+
+from counterpoint.core.model.asks import Report
+from counterpoint.core.model.journal import Outcomes
+from counterpoint.core.model.work import Item
+from counterpoint.core.model.workflows import LogLine, PhaseLine, TaskLine
+from counterpoint.kernel.canonical import Json, dump_any, load
+from counterpoint.kernel.clock import Timestamp, elapsed_ms
+from counterpoint.surfaces.paging import clip
+
+_TEXT = WithJsonSchema({"type": "string"})
+_TEXTS = WithJsonSchema({"type": "array", "items": {"type": "string"}})
+
+Id = Annotated[str, Field(min_length=1, max_length=80), _TEXT]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Said = Annotated[str, Field(min_length=1, max_length=20_000), _TEXT]
+Text = Annotated[str, Field(max_length=20_000), _TEXT]
+Line = Annotated[str, Field(max_length=2_000), _TEXT]
+Lines = Annotated[tuple[Line, ...], Field(max_length=100), _TEXTS]
+Areas = Annotated[tuple[Annotated[str, Field(max_length=500)], ...], Field(max_length=50), _TEXTS]
+Tokens = Annotated[int, Field(ge=0, le=2**53 - 1)]
+Cursor = Annotated[
+    str, Field(max_length=2_000, description="`next_cursor` of the page before"), _TEXT
+]
+
+Profile = Literal["simple", "standard", "complex"]
+Ended = Literal["completed", "failed", "partial"]
+PhaseEnded = Literal["completed", "failed"]
+TaskEnded = Literal["success", "partial_success", "failed"]
+CallerType = Literal["orchestrator", "subagent"]
+Category = Literal["architecture", "library_choice", "trade_off", "workaround", "other"]
+IssueType = Literal[
+    "documentation_gap", "bug_encountered", "dependency_conflict", "unclear_requirement", "other"
+]
+Include = Literal["phase_summary", "tasks", "decisions", "milestones", "blockers"]
+Tests = Literal["passed", "failed", "not_run"]
+
+PHASES: Final[dict[Profile, int]] = {"simple": 2, "standard": 3, "complex": 4}
+"""How many phases a workflow is expected to have, if nobody says."""
+STATUS: Final[dict[str, str]] = {"completed": "done", "failed": "failed", "partial": "partial"}
+"""The core's word for each end of a workflow or a phase."""
+
+_PARTS: Final[dict[str, str]] = {
+    "open": "PENDING",
+    "active": "IN_PROGRESS",
+    "review": "IN_PROGRESS",
+    "done": "COMPLETED",
+    "skipped": "COMPLETED",
+    "partial": "PARTIAL",
+    "failed": "FAILED",
+    "cancelled": "FAILED",
+}
+_TASKS: Final[dict[str, str]] = {
+    "done": "SUCCESS",
+    "skipped": "SUCCESS",
+    "partial": "PARTIAL_SUCCESS",
+    "failed": "FAILED",
+    "cancelled": "FAILED",
+}
+_OUTCOMES: Final[dict[TaskEnded, Outcomes]] = {
+    "success": "done",
+    "partial_success": "partial",
+    "failed": "failed",
+}
+_ISSUES: Final[dict[IssueType, str]] = {
+    "documentation_gap": "DOC_GAP",
+    "bug_encountered": "BUG",
+    "dependency_conflict": "DEPENDENCY_CONFLICT",
+    "unclear_requirement": "UNCLEAR_REQUIREMENT",
+    "other": "OTHER",
+}
+_ENTRY: Final = 2_000
+"""The most bytes of one text of an entry in a list."""
+
+
+class Outcome(TypedDict):
+    """What a task came to."""
+
+    summary: Annotated[Said, Field(description="What was done")]
+    achievements: NotRequired[Annotated[Lines, Field(description="What works now")]]
+    limitations: NotRequired[Annotated[Lines, Field(description="What is missing")]]
+    next_steps: NotRequired[Annotated[Lines, Field(description="What follows")]]
+    manual_review_needed: NotRequired[Annotated[bool, Field(description="A person should look")]]
+    manual_review_reason: NotRequired[Annotated[Text, Field(description="Why")]]
+
+
+class Metadata(TypedDict, total=False):
+    """What a task used."""
+
+    packages_added: Annotated[Lines, Field(description="New dependencies")]
+    packages_removed: Annotated[Lines, Field(description="Dependencies gone")]
+    commands_executed: Annotated[Lines, Field(description="Commands run")]
+    tests_status: Annotated[Tests, Field(description="Held against what the server ran")]
+    tokens_input: Annotated[Tokens, Field(description="Tokens read")]
+    tokens_output: Annotated[Tokens, Field(description="Tokens written")]
+
+
+class Filter(TypedDict, total=False):
+    """Which tasks and logs are asked for."""
+
+    phase: Annotated[int, Field(ge=1, description="Phase number")]
+    agent: Annotated[str, Field(min_length=1, max_length=200, description="Agent name")]
+    since: Annotated[str, Field(min_length=1, max_length=40, description="ISO time")]
+
+
+def heard_report(status: TaskEnded, outcome: Outcome) -> Report:
+    """Answer the report of a task's end; partly done ends it too."""
+    return Report(
+        outcome=_OUTCOMES[status],
+        summary=outcome["summary"],
+        achievements=tuple(outcome.get("achievements", ())),
+        limitations=tuple(outcome.get("limitations", ())),
+        next_steps=tuple(outcome.get("next_steps", ())),
+        ends=status == "partial_success",
+    )
+
+
+def plain(used: Metadata) -> dict[str, Json]:
+    """Answer what a task used as it is kept."""
+    return cast("dict[str, Json]", load(dump_any(cast("Any", used))))
+
+
+def heard_issue(kind: IssueType) -> str:
+    """Answer the stored name of a type of issue."""
+    return _ISSUES[kind]
+
+
+def told_part(item: Item) -> str:
+    """Answer the status of a workflow or a phase."""
+    return _PARTS[item.status]
+
+
+def told_task_status(item: Item) -> str:
+    """Answer the status of a task."""
+    return _TASKS.get(item.status, "IN_PROGRESS")
+
+
+def lasted(item: Item) -> int | None:
+    """Answer the milliseconds from the begin of an item to its end; None while it goes on."""
+    return elapsed_ms(item.created_at, Timestamp(item.closed_at)) if item.closed_at else None
+
+
+def seconds(milliseconds: int | None) -> int | None:
+    """Answer whole seconds."""
+    return None if milliseconds is None else round(milliseconds / 1000)
+
+
+def told_phase_line(line: PhaseLine) -> dict[str, Json]:
+    """Answer a phase as `phase_summary` lists it."""
+    return {
+        "phase_number": line.number,
+        "phase_name": line.item.title,
+        "phase_id": line.item.id,
+        "status": told_part(line.item),
+        "is_parallel": line.is_parallel,
+        "tasks": {
+            "total": line.tasks.total,
+            "completed": line.tasks.completed,
+            "failed": line.tasks.failed,
+            "in_progress": line.tasks.in_progress,
+        },
+        "duration_seconds": seconds(lasted(line.item)),
+        "started_at": line.item.created_at,
+        "completed_at": line.item.closed_at or None,
+    }
+
+
+def told_task_line(line: TaskLine) -> dict[str, Json]:
+    """Answer a task as `tasks` lists it."""
+    item, kept = line.item, line.kept
+    told: dict[str, Json] = {
+        "id": item.id,
+        "phase_id": line.phase,
+        "parent_task_id": None if item.parent == line.phase else item.parent,
+        "name": item.title,
+        "goal": clip(item.body, _ENTRY),
+        "status": told_task_status(item),
+        "caller_type": kept.get("caller_type"),
+        "agent_name": item.assignee or None,
+        "duration_seconds": seconds(lasted(item)),
+        "started_at": item.created_at,
+        "completed_at": item.closed_at or None,
+    }
+    words = cast("dict[str, Json]", kept.get("words", {}))
+    if line.outcome is not None:
+        told["summary"] = clip(line.outcome.summary, _ENTRY)
+        told["manual_review_needed"] = words.get("manual_review_needed", False)
+        told["verification"] = kept.get("verification")
+    return told
+
+
+def told_log_line(line: LogLine) -> dict[str, Json]:
+    """Answer a decision, a milestone or a blocker as its list shows it."""
+    record = line.record
+    details: dict[str, Any] = load(record.details) if record.details else {}
+    told: dict[str, Json] = {
+        "id": record.id,
+        "task_id": details.get("task") or record.item,
+        "task_name": line.task.title,
+        "agent_name": line.task.assignee or None,
+    }
+    shown = {name: value for name, value in details.items() if name != "task"}
+    if record.kind == "blocker":
+        told |= {"description": clip(record.body, _ENTRY), "created_at": record.created_at}
+        return {**told, **shown, "status": record.status.upper()}
+    if record.kind == "milestone":
+        return {**told, "message": record.body, **shown, "created_at": record.created_at}
+    return {**told, **shown, "created_at": record.created_at}

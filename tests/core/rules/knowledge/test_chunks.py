@@ -1,0 +1,145 @@
+"""Chunks of documents: nothing lost, nothing too long, every line where it was."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from counterpoint.core.rules.knowledge.chunks import cut
+
+lines = st.sampled_from(
+    [
+        "",
+        " ",
+        "# Title",
+        "## Part ##",
+        "plain words here",
+        "x" * 30,
+        "word " * 12,
+        "```",
+        "===",
+        "---",
+    ]
+)
+documents = st.lists(lines, max_size=40).map("\n".join)
+markups = st.sampled_from(["markdown", "rst", "plain"])
+
+
+def words(text):
+    """Answer what a text says, without its blanks."""
+    return "".join(text.split())
+
+
+@given(text=documents, markup=markups, size=st.integers(20, 90), share=st.integers(0, 2))
+def test_every_chunk_fits_and_nothing_is_lost(text, markup, size, share):
+    """Sizes hold, ids differ, lines are counted right, and each line is in some chunk."""
+    overlap = size * share // 5
+    chunks = cut("a.md", text, markup=markup, size=size, overlap=overlap)
+    assert len({chunk.id for chunk in chunks}) == len(chunks)
+    whole = text.split("\n")
+    covered: dict[int, str] = {}
+    for chunk in chunks:
+        assert 0 < len(chunk.text) <= size
+        assert chunk.text.strip()
+        meant = whole[chunk.first_line - 1 : chunk.last_line]
+        assert words(chunk.text) in words("".join(meant))
+        for number in range(chunk.first_line, chunk.last_line + 1):
+            covered[number] = covered.get(number, "") + chunk.text
+    for number, line in enumerate(whole, 1):
+        for word in line.split():
+            if len(word) < size - overlap - 1:
+                assert word in covered[number]
+
+
+@given(text=documents, size=st.integers(200, 400))
+def test_whole_lines_stand_in_a_chunk_as_in_the_document(text, size):
+    """If no line is cut, a chunk is a slice of the document."""
+    whole = [line.rstrip() for line in text.split("\n")]
+    for chunk in cut("a", text, markup="markdown", size=size, overlap=50):
+        assert chunk.text == "\n".join(whole[chunk.first_line - 1 : chunk.last_line])
+
+
+@given(text=documents, other=documents)
+def test_an_edit_elsewhere_leaves_the_ids_of_a_section(text, other):
+    """Ids come from the path and the text, not from the place."""
+    section = "# Kept section of its own\n" + "kept words " * 5
+    ids = {chunk.id for chunk in cut("a", section, markup="markdown")}
+    text, other = (part.replace("```", "") for part in (text, other))
+    for before in (text, other):
+        found = {chunk.id for chunk in cut("a", f"{before}\n\n{section}", markup="markdown")}
+        assert ids <= found
+    assert ids.isdisjoint(chunk.id for chunk in cut("b", section, markup="markdown"))
+
+
+def told(text, markup):
+    """Answer headings and first line of each chunk."""
+    return [(chunk.headings, chunk.first_line) for chunk in cut("a", text, markup=markup)]
+
+
+def test_a_markdown_document_is_cut_at_its_headings():
+    """Titles above a row of signs count too; in a fence all is text."""
+    text = (
+        "intro\n\n# One\na\n## Two #\nb\n```\n# no\n```\n# Three\nc\n\nFour\n====\nd\n\nFive\n---\n"
+        "e\nwords\n---\n#hash\n"
+    )
+    assert told(text, "markdown") == [
+        ((), 1),
+        (("One",), 3),
+        (("One", "Two"), 5),
+        (("Three",), 10),
+        (("Four",), 13),
+        (("Four", "Five"), 17),
+    ]
+    assert told(text, "plain") == [((), 1)]
+
+
+def test_a_longer_fence_is_closed_by_its_like():
+    """Three marks inside of four are text."""
+    assert told("````\n```\n# no\n````\n# yes\n", "markdown") == [((), 1), (("yes",), 5)]
+
+
+def test_a_rst_document_is_cut_at_its_rows_of_signs():
+    """Their signs rank in the order they come; a row that is too short is none."""
+    text = "=====\nTitle\n=====\n\nx\n\nPart\n----\ny\n\nNext\n----\nz\n\nLonger title\n---\nq\n"
+    assert told(text, "rst") == [
+        ((), 1),
+        (("Title",), 2),
+        (("Title", "Part"), 7),
+        (("Title", "Next"), 11),
+    ]
+
+
+def test_chunks_end_at_paragraphs_and_overlap():
+    """The cut is at the empty line of the second half; the next one repeats the last line."""
+    text = "\n".join(["a" * 20, "b" * 20, "", "c" * 20, "d" * 20])
+    chunks = cut("a", text, size=70, overlap=22)
+    assert [(chunk.first_line, chunk.last_line) for chunk in chunks] == [(1, 2), (2, 5)]
+    assert [chunk.id for chunk in chunks] == [
+        chunk.id for chunk in cut("a", text, size=70, overlap=22)
+    ]
+    plain = cut("a", "\n".join("x" * 20 for _ in range(5)), size=70, overlap=0)
+    assert [(chunk.first_line, chunk.last_line) for chunk in plain] == [(1, 3), (4, 5)]
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "  \n\t"])
+def test_an_empty_document_has_no_chunks(text):
+    """Blanks say nothing."""
+    assert cut("a", text) == []
+
+
+def test_a_long_line_is_cut_at_its_blanks():
+    """Or anywhere, if it has none; all parts carry its number."""
+    chunks = cut("a", "one two three four five " * 4, size=40, overlap=5)
+    assert all(chunk.first_line == chunk.last_line == 1 for chunk in chunks)
+    assert all(
+        chunk.text.endswith(("one ", "two ", "three ", "four ", "five ", "five"))
+        for chunk in chunks
+    )
+    assert [len(chunk.text) for chunk in cut("a", "x" * 100, size=40, overlap=5)] == [34, 34, 32]
+
+
+def test_equal_texts_of_one_document_are_told_apart():
+    """By their order."""
+    one, two, three = cut("a", "# A\nx\n# A\nx\n# A\nx", markup="markdown")
+    assert (two.id, three.id) == (f"{one.id}-2", f"{one.id}-3")
