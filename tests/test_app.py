@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 
 from counterpoint.app import App, open_app
-from counterpoint.kernel.errors import CircuitOpen, StoreFull, Unavailable
+from counterpoint.kernel.errors import (
+    CircuitOpen,
+    CounterpointError,
+    InvalidInput,
+    MalformedDocument,
+    OutOfOrder,
+    StoreFull,
+    Unavailable,
+)
 from counterpoint.storage.breaker import REST, Breaker
 
 
@@ -139,4 +147,35 @@ def test_a_database_that_cannot_be_opened_is_not_tried_for_ever(
     other.share(app, guarded=True)
     assert other.breaker is app.breaker
     assert other.store is app.store
+    app.close()
+
+
+def test_the_order_of_tools_is_read_from_its_file(tmp_path: Path) -> None:
+    """Relative to the working tree; the first call that opens the product reads it."""
+    (tmp_path / "order.yaml").write_text("note:\n  - tool_called: start\n")
+    app = open_app(tmp_path, {}, tool_dependencies="order.yaml")
+    agent = app.core(app.agent())
+    with pytest.raises(OutOfOrder) as refused:
+        agent.precedence.check("note", {}, lambda _kind, _name: False)
+    assert refused.value.facts["suggested_order"] == ["start", "note"]
+    app.close()
+
+
+@pytest.mark.parametrize(
+    ("written", "fault"),
+    [
+        (b"note:\n  - tool_called: strat\n", MalformedDocument),
+        (b"note: \xff", InvalidInput),
+        (None, InvalidInput),
+    ],
+)
+def test_an_order_of_tools_that_cannot_be_read_is_told(
+    tmp_path: Path, written: bytes | None, fault: type[CounterpointError]
+) -> None:
+    """It is never left out in silence."""
+    if written is not None:
+        (tmp_path / "order.yaml").write_bytes(written)
+    app = open_app(tmp_path, {"COUNTERPOINT_TOOL_DEPENDENCIES": "order.yaml"})
+    with pytest.raises(fault):
+        app.core(app.agent())
     app.close()

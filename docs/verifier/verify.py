@@ -22,8 +22,8 @@ A bundle holds if and only if
  4b format counterpoint-session, origin NAME/SESSION: each line is a thought of that session (ten
     keys) and follows its task's chain, in which others may stand between. `ledger` has a checkpoint
     of origin NAME and entries with paths to its root; the first entry writes this very seal;
- 5  each line after that is a text with its SHA-256; each digest `$text` of an entry, or `content` of a
-    thought, has exactly one, or an entry `text.redacted` tells in `sha256` that it was taken away.
+ 5  the other lines are texts with their SHA-256, in its order; each digest `$text` of an entry, or
+    `content` of a thought, has one, or an entry `text.redacted` tells it in `sha256` as taken away.
 """
 
 import base64
@@ -181,11 +181,11 @@ def check_rows(entry, chains, leaves, sealed, key):
 
 
 def check_texts(lines, wanted, gone):
-    for text in map(load, lines):
-        need(digest(text["body"].encode()).hex() == text["text"], "a text was changed")
-        need(len(text) == 2 and text["text"] in wanted, "nothing names the text, or it came before")
-        wanted.remove(text["text"])
-    need(wanted <= gone, "a text is missing")
+    texts = [load(line) for line in lines]
+    named = [digest(one["body"].encode()).hex() for one in texts]
+    need(named == [one["text"] for one in texts] == sorted({*named}), "a text was changed or moved")
+    need(all(len(one) == 2 for one in texts), "a text has another form")
+    need(wanted - gone <= {*named} <= wanted, "a text is missing, or nothing names it")
 
 
 def check_ledger(head, lines, key):

@@ -13,10 +13,9 @@ from types import ModuleType
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.actors import Actor, ActorKind
-from counterpoint.core.model.precedence import Table
 from counterpoint.core.operations.recording.desk import Caller, Outside
 from counterpoint.core.ports.store import Store
-from counterpoint.core.rules.precedence import read_table
+from counterpoint.core.rules.precedence import Table, read_table
 from counterpoint.evidence.dotenv import secret_values
 from counterpoint.evidence.keys import ProjectKey, open_key
 from counterpoint.evidence.local import LocalEvidence

@@ -35,6 +35,32 @@ def test_every_limit_is_kept(ledger, call):
     assert made["expires_at"] > made["created_at"]
     said = call("token", "list")
     assert "native brief find 10.0.0.0/8" in said.out
+    assert "60 a minute" in said.out
+
+
+def test_the_calls_of_a_month_and_of_a_tool_are_kept_and_counted(ledger, call, app):
+    """The list says how many calls of this month were taken."""
+    words = ("--calls-a-month", "1000", "--tool-limit", "find=5", "--tool-limit", "brief=9")
+    made = call("token", "create", "ci", *words, "--json").json
+    assert (made["calls_a_month"], made["tool_limits"]) == (1000, ["brief=9", "find=5"])
+    app.person().meters.take(made["id"], 1000)
+    (token,) = call("token", "list", "--json").json
+    assert token["calls_this_month"] == 10
+    said = call("token", "list").out
+    assert "1000 a month" in said
+    assert "brief=9 find=5" in said
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [("fnid=5", "there is no tool 'fnid'"), ("find", "is no limit of a tool")],
+)
+def test_a_limit_for_no_tool_is_refused(ledger, call, limit, words):
+    """Nothing is made."""
+    said = call("token", "create", "ci", "--tool-limit", limit)
+    assert said.code == 2
+    assert words in said.err
+    assert call("token", "list", "--json").json == []
 
 
 def test_a_revoked_token_is_listed_as_such(ledger, call):

@@ -377,3 +377,29 @@ def test_a_caller_of_a_guarded_surface_is_refused_over_http_too(app):
     with pytest.raises(CircuitOpen):
         office.call_for(grant, Caller(guarded=True))
     office.call_for(grant, Caller()).core.items.project()
+
+
+def test_a_month_outlives_the_server(up, token, call):
+    """What a token had left when the server ended is what it has left at the next one."""
+    secret = token("ci", "--calls-a-month", "3", "--tool-limit", "brief=2")
+    first = up()
+    assert [first.call("brief", secret)[1]["isError"] for _ in range(2)] == [False, False]
+    status, refused = first.call("brief", secret)
+    assert (status, refused["structuredContent"]["error"]) == (200, "rate_limited")
+    assert refused["structuredContent"]["retry_after"] <= 30
+    assert first.end()[0] == 0
+    second = up()
+    assert not second.call("list", secret)[1]["isError"]
+    told = second.call("list", secret)[1]["structuredContent"]
+    assert (told["error"], told["used"], told["limit"]) == ("quota_exceeded", 3, 3)
+    assert told["resets_at"].endswith("-01T00:00:00.000Z")
+    assert call("token", "list", "--json").json[0]["calls_this_month"] == 3
+
+
+def test_all_callers_share_the_month_of_the_server(up, token):
+    """With a token or another."""
+    secrets = [token("one"), token("other")]
+    server = up("--calls-a-month", "2")
+    told = [server.call("list", secret)[1] for secret in (*secrets, *secrets)]
+    assert [one["isError"] for one in told] == [False, False, True, True]
+    assert "this project" in told[-1]["structuredContent"]["message"]

@@ -26,7 +26,7 @@ QUICKSTART = DOCS / "quickstart.md"
 
 FENCE = re.compile(r"^```(?P<sort>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
-SORTS = {"", "text", "markdown", "json", "sh", "mermaid"}
+SORTS = {"", "text", "markdown", "json", "sh", "mermaid", "yaml"}
 """Without a word and `text` are pictures or commands for a terminal: their commands must exist."""
 
 

@@ -113,14 +113,25 @@ def test_an_amended_start_commit_is_a_warning(repo: Any) -> None:
     assert found.commits == (repo.head(),)
 
 
-def test_dirt_that_was_committed_as_it_was_is_told_apart(repo: Any) -> None:
-    """It counts as changed by commit, and a warning says that it is older than the task."""
+def test_dirt_that_was_committed_as_it_was_is_no_change(repo: Any) -> None:
+    """It is older than the task, which a warning says; whoever committed it has the commit listed."""
+    repo.sh("echo d >> a.txt; echo u > u; rm b.txt")
+    start = repo.evidence.snapshot(repo.root)
+    repo.sh(f"echo mine > mine; {COMMIT}")
+    found = repo.evidence.compare(repo.root, start)
+    assert kinds(found) == {"mine": "added"}
+    assert said(found, "`a.txt`, `b.txt`, `u`: was already so when the task began")
+    assert found.commits == (repo.head(),)
+
+
+def test_dirt_that_was_committed_otherwise_than_it_was_counts(repo: Any) -> None:
+    """The disk is as at the start, but the commit carries what it was not."""
     repo.sh("echo d >> a.txt")
     start = repo.evidence.snapshot(repo.root)
-    repo.sh("git commit -qam work")
+    repo.sh("cp a.txt kept.log; echo other > a.txt; git commit -qam other; cp kept.log a.txt")
     found = repo.evidence.compare(repo.root, start)
     assert kinds(found) == {"a.txt": "modified"}
-    assert said(found, "`a.txt`: was already so when the task began")
+    assert said(found, "`a.txt`: was changed in commits, but lies on disk as at the start")
 
 
 def test_a_commit_undone_on_disk_is_told_apart(repo: Any) -> None:

@@ -153,12 +153,20 @@ DIRTY = {
 
 
 def expected(repo: Any, start_tree: str, start_head: str, *, renames: bool) -> dict[str, Any]:
-    """Answer git's word: the net difference on disk, and what commits carry besides."""
+    """Answer git's word: the net difference on disk, and what commits carry besides.
+
+    A path that is committed as it lay on disk at the start is not among them.
+    """
     net = repo.diff(start_tree, repo.tree(), renames=renames)
     seen = set(net) | {change.previous for change in net.values()}
     carried = repo.diff(start_head, repo.head(), renames=False)
+    others = repo.diff(start_tree, repo.head(), renames=False)
     orphan = not repo.sh("git rev-parse -q --verify HEAD || true")
-    return net | {path: carried[path] for path in carried if path not in seen and not orphan}
+    return net | {
+        path: carried[path]
+        for path in carried
+        if path not in seen and path in others and not orphan
+    }
 
 
 def measure(repo: Any, situation: Situation) -> tuple[Any, str, str]:

@@ -104,13 +104,14 @@ def test_what_the_index_hides_is_asked_again_only_when_it_was_written(
         ("echo 1 >> a.txt", 2),
         ("echo 1 >> a.txt; echo 2 > fresh", 3),
         ("git mv a.txt moved", 4),
-        ("echo 1 >> a.txt; git commit -qam w", 5),
+        ("echo 1 >> a.txt; git commit -qam w", 4),
+        ("rm a.txt; seq 90 99 > fresh", 3),
     ],
 )
 def test_a_comparison_of_work_costs_few_runs(
     repo: Any, counted: Any, script: str, most: int
 ) -> None:
-    """A status; a diff, and one more for renames; three that tell of commits."""
+    """A status, what a new index hides, new files entered, a diff, one more for renames; commits."""
     evidence, runs = counted
     start = evidence.snapshot(repo.root)
     repo.sh(script)

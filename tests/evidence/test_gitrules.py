@@ -21,15 +21,24 @@ DIFFERENCES = st.builds(Difference, lines=LINES, renames=PAIRS)
 @given(
     start=st.dictionaries(PATHS, MARKS),
     now=st.dictionaries(PATHS, MARKS),
+    dirty=st.sets(PATHS),
     on_disk=DIFFERENCES,
     by_commit=DIFFERENCES,
 )
 def test_no_path_is_named_twice_and_none_from_nowhere(
-    start: dict[str, str], now: dict[str, str], on_disk: Difference, by_commit: Difference
+    start: dict[str, str],
+    now: dict[str, str],
+    dirty: set[str],
+    on_disk: Difference,
+    by_commit: Difference,
 ) -> None:
     """Each path has one place in the answer, in order, and comes from what was measured."""
     measured = Measured(
-        start=start, mark_now=lambda path: now.get(path, ""), on_disk=on_disk, by_commit=by_commit
+        start=start,
+        dirty=dirty,
+        mark_now=lambda path: now.get(path, ""),
+        on_disk=on_disk,
+        by_commit=by_commit,
     )
     changes, _ = decide(measured)
     names = [name for change in changes for name in (change.path, change.previous) if name]
@@ -38,20 +47,14 @@ def test_no_path_is_named_twice_and_none_from_nowhere(
     assert set(names) <= start.keys() | on_disk.lines.keys() | by_commit.lines.keys()
 
 
-@given(start=st.dictionaries(PATHS, MARKS), on_disk=DIFFERENCES)
-def test_dirt_that_stayed_is_never_counted(start: dict[str, str], on_disk: Difference) -> None:
-    """Without a commit, a path whose mark is the same is not in the answer."""
+@given(start=st.dictionaries(PATHS, MARKS), on_disk=DIFFERENCES, by_commit=DIFFERENCES)
+def test_dirt_that_stayed_is_never_counted(
+    start: dict[str, str], on_disk: Difference, by_commit: Difference
+) -> None:
+    """A path whose mark is the same is not in the answer, be it left or committed as it is."""
     measured = Measured(
-        start=start, mark_now=start.__getitem__, on_disk=on_disk, by_commit=Difference()
+        start=start, dirty=(), mark_now=start.__getitem__, on_disk=on_disk, by_commit=by_commit
     )
-    lines = {path: on_disk.lines[path] for path in on_disk.lines if path in start}
-    only_dirt = Measured(
-        start=start,
-        mark_now=start.__getitem__,
-        on_disk=Difference(lines=lines, renames=on_disk.renames),
-        by_commit=Difference(),
-    )
-    assert decide(only_dirt) == ((), ())
     changes, _ = decide(measured)
     assert not {change.path for change in changes} & start.keys()
 

@@ -40,7 +40,11 @@ def test_the_projects_own_file_wins_over_a_shipped_one(shelf):
     assert sheet.hides == ("feature.md (built-in)",)
     put(shelf, "bug-fix.md", "# Own\n")
     sheet = shelf.template("bug-fix")
-    assert (sheet.form, sheet.source, sheet.hides) == ("markdown", "project", ("bug-fix.yaml (built-in)",))
+    assert (sheet.form, sheet.source, sheet.hides) == (
+        "markdown",
+        "project",
+        ("bug-fix.yaml (built-in)",),
+    )
 
 
 def test_of_two_formats_in_one_folder_yaml_wins(shelf):

@@ -16,9 +16,9 @@ from builders import HandClock
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.actors import Actor, ActorKind
 from counterpoint.core.model.catalogue import NOUNS
-from counterpoint.core.model.templates import Sheet
 from counterpoint.core.model.texts.contracts import Contract
 from counterpoint.core.model.texts.skills import SkillReport
+from counterpoint.core.model.texts.templates import Sheet
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.desk import Caller, Desk, Outside
 from counterpoint.core.operations.recording.links import recount

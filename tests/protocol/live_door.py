@@ -34,6 +34,9 @@ TOKENS = {
     "nothing": Grant(id="tok_nothing", name="nil", session="ses_3", scopes=()),
     "echo": Grant(id="tok_echo", name="echo", session="ses_4", tools=("echo", "pause")),
     "elsewhere": Grant(id="tok_elsewhere", name="far", session="ses_5", surfaces=("other",)),
+    "curbed": Grant(
+        id="tok_curbed", name="curbed", session="ses_7", calls_a_month=3, tool_limits={"echo": 2}
+    ),
     "slow": Grant(id="tok_slow", name="slow", session="ses_6", calls_a_minute=2),
 }
 
@@ -52,6 +55,39 @@ class Answer:
         return json.loads(self.body)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Share:
+    """Calls that were drawn from a month."""
+
+    granted: int
+    used: int
+    month: str = "2026-11"
+    resets_at: str = "2026-12-01T00:00:00.000Z"
+    resets_in: int = 3600
+
+
+@dataclass
+class Months:
+    """Where the calls of months are kept, in memory: handfuls of two."""
+
+    calls_a_month: int = 0
+    used: dict[str, int] = field(default_factory=dict)
+    drawings: int = 0
+
+    def draw(self, subject: str, most: int) -> Share:
+        """Answer two calls, or as many as are left."""
+        self.drawings += 1
+        used = self.used.get(subject, 0)
+        granted = max(0, min(2, most - used))
+        self.used[subject] = used + granted
+        return Share(granted=granted, used=used + granted)
+
+    def give_back(self, subject: str, month: str, calls: int) -> None:
+        """Take calls back."""
+        assert month == "2026-11"
+        self.used[subject] -= calls
+
+
 @dataclass
 class Live:
     """A door that really listens, in a thread of its own."""
@@ -62,6 +98,7 @@ class Live:
     secrets: list[str] = field(default_factory=list)
     anyone: Grant | None = None
     troubles: Callable[[], list[str]] = list
+    till: Months = field(default_factory=Months)
     heard: threading.Event = field(default_factory=threading.Event)
     gate: threading.Event = field(default_factory=threading.Event)
     ended: threading.Event = field(default_factory=threading.Event)
@@ -153,7 +190,7 @@ def running(small, issuer=None, tell=None, **pages):
         surfaces=("small", "other"), build=lambda name: small.build(tell=tell if name == "small" else None), call_for=call_for,
         find=live.find, anyone=lambda: live.anyone, troubles=live.ready,
         gauges=lambda: {"counterpoint_ledger_entries": ("Entries.", 7)}, tell=live.tell,
-        hosts=Hosts(names=LOOPBACK), issuer=issuer, pages={"/about": about, **{f"/{name}": page for name, page in pages.items()}},
+        hosts=Hosts(names=LOOPBACK), till=live.till, issuer=issuer, pages={"/about": about, **{f"/{name}": page for name, page in pages.items()}},
     ))  # fmt: skip
     ready = threading.Event()
 
@@ -168,6 +205,7 @@ def running(small, issuer=None, tell=None, **pages):
             live.connections = lambda: listener.connections
             ready.set()
             await listener.serve(told)
+            await door.close()
         live.ended.set()
 
     thread = threading.Thread(target=asyncio.run, args=(serve(),))

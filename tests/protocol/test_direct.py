@@ -496,6 +496,30 @@ def test_the_first_call_goes_the_way_of_the_sdk(connect: Callable[..., Connectio
     run(course())
 
 
+def test_a_call_that_wants_progress_goes_the_way_of_the_sdk(
+    connect: Callable[..., Connection],
+) -> None:
+    """It is no pattern either: those after it that want none take the short way."""
+
+    async def course() -> None:
+        async with connect() as to:
+            await to.begin()
+            arguments = {"text": "x"}
+            for number in (1, 2):
+                meta = {"progressToken": "same"}
+                to.say(to.request(number, {"name": "echo", "arguments": arguments, "_meta": meta}))
+                assert (await to.hear())["id"] == number
+            assert to.count == 0
+            to.say(to.call(3, "echo", **arguments))
+            assert (await to.hear())["id"] == 3
+            assert to.count == 1
+            to.say({"jsonrpc": "2.0", "id": 4, "method": "ping"}, to.call(5, "echo", **arguments))
+            assert {(await to.hear())["id"], (await to.hear())["id"]} == {4, 5}
+            assert to.count == 2
+
+    run(course())
+
+
 def test_a_connection_that_is_initialised_again_is_left_to_the_sdk(
     connect: Callable[..., Connection],
 ) -> None:
@@ -504,12 +528,12 @@ def test_a_connection_that_is_initialised_again_is_left_to_the_sdk(
     async def course() -> None:
         async with connect("2025-11-25") as to:
             await to.begin()
-            to.say(hello("2025-03-26", 5))
+            to.say(hello("2025-03-26", 5), to.call(6, "echo", text="x"))
             assert (await to.hear())["result"]["protocolVersion"] == "2025-03-26"
             for number in (6, 7):
-                to.say(to.call(number, "echo", text="x"))
                 told = (await to.hear())["result"]["structuredContent"]
                 assert told["protocol"] == "2025-03-26"
+                to.say(to.call(number + 1, "echo", text="x"))
             assert to.count == 0
 
     run(course())
@@ -528,6 +552,8 @@ def test_a_tool_that_ends_its_thread_is_answered(
     async def course() -> None:
         async with connect(more=[die]) as to:
             await to.begin()
+            to.say(to.request(0, {"name": "die", "arguments": {}, "_meta": {"sdk": True}}))
+            assert (await to.hear())["error"]["code"] == 0
             to.say(to.call(1, "die"))
             assert (await to.hear())["error"] == {
                 "code": -32603,
@@ -539,7 +565,8 @@ def test_a_tool_that_ends_its_thread_is_answered(
     deaths: SimpleQueue[object] = SimpleQueue()
     monkeypatch.setattr(threading, "excepthook", deaths.put)
     run(course())
-    deaths.get(timeout=PATIENCE)
+    for _ in range(2):
+        deaths.get(timeout=PATIENCE)
 
 
 def test_no_more_calls_run_at_once_than_there_are_workers(
@@ -558,3 +585,18 @@ def test_no_more_calls_run_at_once_than_there_are_workers(
             assert len(await to.rest()) == 9
 
     run(course())
+
+
+def test_nothing_is_written_to_a_client_that_was_let_go() -> None:
+    """What the rest of its calls answer is for nobody: the descriptor may be another's by then."""
+
+    async def course() -> bytes:
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            outbox = Outbox(theirs.fileno())
+            outbox.post(b"before\n")
+            outbox.leave()
+            outbox.post(b"after\n")
+            return ours.recv(100)
+
+    assert run(course()) == b"before\n"

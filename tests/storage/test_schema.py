@@ -9,6 +9,7 @@ from counterpoint.core.model.catalogue import NOUNS
 from counterpoint.core.model.journal import Receipt, Record, Submission, Verdict
 from counterpoint.core.model.rows import columns
 from counterpoint.core.model.sessions import Claim, Handoff, Session
+from counterpoint.core.model.texts.briefs import Brief
 from counterpoint.core.model.work import Dependency, Item, Label
 from counterpoint.storage import statements
 from counterpoint.storage.sqlite import SqliteStore
@@ -86,6 +87,10 @@ SHAPES = [
     (Receipt, {"item": "x"}, "number desc", True),
     (Submission, {"item": "x"}, "number desc", True),
     (Verdict, {"item": "x"}, "number desc", True),
+    (Brief, {}, "number desc", True),
+    (Brief, {"status": "s"}, "number desc", True),
+    (Brief, {"item": "x"}, "number desc", True),
+    (Brief, {"slug": "x"}, "slug", False),
 ]
 
 

@@ -122,7 +122,7 @@ def list_(seat: Seat) -> None:
     elif not tokens:
         seat.out.aside("There is no token. Make one with `counterpoint token create NAME`.")
     else:
-        headings = ("id", "name", "state", "may", "only", "a minute", "until")
+        headings = ("id", "name", "state", "may", "only", "calls", "until")
         seat.out.table(headings, [_row(token) for token in tokens])
 
 
@@ -149,8 +149,9 @@ def _state(token: Token) -> str:
 
 def _row(token: Token) -> tuple[str, ...]:
     limits = (*token.surfaces, *token.tools, *token.addresses, *token.tool_limits)
+    minute = f"{token.calls_a_minute} a minute" if token.calls_a_minute else ""
     month = f"{token.calls_a_month} a month" if token.calls_a_month else ""
-    rate = ", ".join(part for part in (str(token.calls_a_minute or ""), month) if part)
+    rate = ", ".join(filter(None, (minute, month)))
     ends = token.revoked_at or token.expires_at
     scopes = " ".join(token.scopes)
     return token.id, token.name, _state(token), scopes, " ".join(limits), rate, ends

@@ -77,7 +77,7 @@ class GitTree:
     def _compare(self, start: Snapshot, *, is_counted: bool) -> Comparison:
         look = self._look()
         end = look.snapshot
-        past = self._past(start.commit, end.commit)
+        past, commits = self._past(start.commit, end.commit)
         older = end.commit if past == "gone" else start.commit
         moved = past in {"before", "beside"}
         by_commit = (
@@ -90,12 +90,12 @@ class GitTree:
         net = self._on_disk(older, look, start, by_commit, is_counted=is_counted)
         measured = Measured(
             start=start.files,
+            dirty=end.files.keys(),
             mark_now=lambda path: self._mark_now(look, path),
             on_disk=shown_difference(net, shown),
             by_commit=shown_difference(by_commit, shown),
         )
         changes, warnings = decide(measured)
-        commits = self._commits(older, end.commit) if moved else ()
         return Comparison(
             start=start,
             end=end,
@@ -110,17 +110,26 @@ class GitTree:
             ),
         )
 
-    def _past(self, older: str, newer: str) -> _Past:
-        """Answer where the start commit lies, as seen from HEAD."""
+    def _past(self, older: str, newer: str) -> tuple[_Past, tuple[str, ...]]:
+        """Answer where the start commit lies, as seen from HEAD, and the commits since.
+
+        A commit at which a walk from HEAD stops is marked; if the start is one, HEAD descends from it.
+        """
         if older == newer or not newer:
-            return "here" if older == newer else "lost"
-        if not older:
-            return "before"
+            return "here" if older == newer else "lost", ()
+        most = f"--max-count={_MOST_COMMITS + 1}"
+        how = ("rev-list", "--topo-order", "--reverse", "--boundary", most)
         try:
-            self.git.ask("merge-base", "--is-ancestor", older, newer)
-        except GitRefused as fault:
-            return "beside" if fault.code == 1 else "gone"
-        return "before"
+            walked = self.git.line(*how, f"{older}..{newer}" if older else newer, "--").split()
+        except GitRefused:
+            if self.git.agrees("cat-file", "-e", f"{older}^{{commit}}"):
+                raise
+            return "gone", ()
+        commits = tuple(commit for commit in walked if not commit.startswith("-"))
+        descends = not older or f"-{older}" in walked
+        if not descends and len(commits) > _MOST_COMMITS:
+            descends = self.git.agrees("merge-base", "--is-ancestor", older, newer)
+        return "before" if descends else "beside", commits
 
     def _on_disk(
         self,
@@ -163,13 +172,6 @@ class GitTree:
             if not status.letters[path].endswith("?") or path in fresh:
                 found.lines[path] = Line(kind=_kind(found.lines.get(path), status.letters[path]))
         return found
-
-    def _commits(self, older: str, newer: str) -> tuple[str, ...]:
-        span = f"{older}..{newer}" if older else newer
-        most = f"--max-count={_MOST_COMMITS + 1}"
-        return tuple(
-            self.git.line("rev-list", "--topo-order", "--reverse", most, span, "--").split()
-        )
 
     def _of_history(
         self, start: Snapshot, end: Snapshot, past: _Past, *, many: bool

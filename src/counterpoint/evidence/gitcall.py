@@ -50,11 +50,6 @@ _FIXED = (
 class GitRefused(Exception):
     """Git did not end with 0; the message is what it said. It never leaves this package."""
 
-    def __init__(self, message: str, code: int) -> None:
-        """Keep what git said and how it ended."""
-        super().__init__(message)
-        self.code = code
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitCall:
@@ -90,7 +85,7 @@ class GitCall:
                     hint="See what keeps the disk or the repository busy, then try again.",
                 ) from fault
         if process.returncode:
-            raise GitRefused(errors.decode("utf-8", "replace").strip(), process.returncode)
+            raise GitRefused(errors.decode("utf-8", "replace").strip())
         if remarks is not None:
             remarks += os.fsdecode(errors).splitlines()
         return output

@@ -1,7 +1,7 @@
 """Asks git what differs between a commit and another, or the files on disk.
 
-The answer has one line for each path (renames off) and, where anything was both added and deleted,
-git's pairs of renamed paths from a second run; the rules decide which pairs hold. Files on disk
+The answer has git's pairs of renamed paths and one line for each path as if there were no pairs, from
+a second run if there are any; the rules decide which pairs hold. Files on disk
 are compared through a copy of the index in a temporary folder, in which untracked and hidden files
 are entered, conflicts closed, and files passed over that git could not read. So untracked files take
 part in renames and line counts, no single file can fail the whole, and the repository's own index is
@@ -84,6 +84,10 @@ class Entries:
     no_files: Sequence[str] = ()
 
 
+_Entry = tuple[str, str, str, int, int]
+"""Letter, previous name, name, insertions, deletions."""
+
+
 def between(git: GitCall, older: str, newer: str, prefix: str, *, is_counted: bool) -> Difference:
     """Answer what differs from one commit to another, below the folder.
 
@@ -149,29 +153,35 @@ def _difference(
     *,
     is_counted: bool,
 ) -> Difference:
-    lines: dict[str, Line] = {}
     how = ("diff", *_DIFF, "--numstat") if is_counted else ("-c", _AS_IT_IS, "diff", *_DIFF)
-    plain = git.parts((*how, "--no-renames", *commits, "--", *paths), extra=extra)
-    for letter, _, path, insertions, deletions in _read(plain):
-        if letter in _KINDS:
-            lines[path.removeprefix(prefix)] = Line(
+
+    def found(renames: str) -> list[_Entry]:
+        return list(_read(git.parts((*how, renames, *commits, "--", *paths), extra=extra)))
+
+    paired = found("-M" if is_counted else "--no-renames")
+    pairs = [entry for entry in paired if entry[0] == "R"]
+    plain = found("--no-renames") if pairs else paired
+    return Difference(
+        lines={
+            path.removeprefix(prefix): Line(
                 kind=_KINDS[letter], insertions=insertions, deletions=deletions
             )
-    renames: dict[str, Rename] = {}
-    if is_counted and {"added", "deleted"} <= {line.kind for line in lines.values()}:
-        paired = git.parts((*how, "-M", *commits, "--", *paths), extra=extra)
-        for letter, previous, path, insertions, deletions in _read(paired):
-            if letter == "R":
-                renames[path.removeprefix(prefix)] = Rename(
-                    previous=previous.removeprefix(prefix),
-                    insertions=insertions,
-                    deletions=deletions,
-                )
-    return Difference(lines=lines, renames=renames)
+            for letter, _, path, insertions, deletions in plain
+            if letter in _KINDS
+        },
+        renames={
+            path.removeprefix(prefix): Rename(
+                previous=previous.removeprefix(prefix),
+                insertions=insertions,
+                deletions=deletions,
+            )
+            for _, previous, path, insertions, deletions in pairs
+        },
+    )
 
 
-def _read(parts: list[str]) -> Iterator[tuple[str, str, str, int, int]]:
-    """Join raw entries and counts: letter, previous name, name, insertions, deletions."""
+def _read(parts: list[str]) -> Iterator[_Entry]:
+    """Join raw entries and counts."""
     entries: dict[str, tuple[str, str]] = {}
     counts: dict[str, tuple[int, int]] = {}
     waiting = iter(parts)

@@ -7,9 +7,9 @@ what the start commit has. *After* is what lies on disk.
    the two exists. So what was dirty and did not change is not counted, what was dirty and came back
    to the committed content is, and so is an untracked file that was deleted.
 2. A path that rule 1 leaves out but that differs between the start commit and HEAD is changed by
-   commit, with the kind of that difference: commits are what goes on to review. This holds for a
-   path that was dirty and was committed as it was, and for one that was changed in commits and
-   restored on disk; both come with a warning, which says which of the two it is.
+   commit, with the kind of that difference, and comes with a warning: commits are what goes on to
+   review. But a path that was dirty at the start and is now committed as it was did not change within
+   the task; it only comes with a warning. It is one if it lies on disk as HEAD has it.
 3. What differs in the index alone is not changed; it comes with a warning, as the next commit
    would carry it.
 4. A pair that git holds for a rename is one if by the rules above its previous path is deleted and
@@ -32,9 +32,10 @@ _NAMED = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What was measured: marks at the start, and both diffs since the start commit."""
+    """What was measured: marks at the start, both diffs since the start commit, what is dirty now."""
 
     start: Mapping[str, str]
+    dirty: Collection[str]
     mark_now: Callable[[str], str]
     on_disk: Difference
     by_commit: Difference
@@ -45,20 +46,16 @@ def decide(measured: Measured) -> tuple[tuple[FileChange, ...], tuple[str, ...]]
     changes = _paired(_by_content(measured), measured.on_disk.renames)
     changes = _paired(changes, _equal(measured, changes))
     seen = set(changes) | {change.previous for change in changes.values()}
-    carried = {
+    committed = {
         path: _change(path, line.kind, line)
         for path, line in measured.by_commit.lines.items()
         if path not in seen
     }
+    as_it_was = committed.keys() & measured.start.keys() - set(measured.dirty)
+    carried = {path: change for path, change in committed.items() if path not in as_it_was}
     warnings = (
-        *told(
-            "was already so when the task began and was committed since",
-            carried.keys() & measured.start.keys(),
-        ),
-        *told(
-            "was changed in commits, but lies on disk as at the start",
-            carried.keys() - measured.start.keys(),
-        ),
+        *told("was already so when the task began and was committed since", as_it_was),
+        *told("was changed in commits, but lies on disk as at the start", carried.keys()),
     )
     changes |= _paired(carried, measured.by_commit.renames)
     return tuple(changes[path] for path in sorted(changes)), warnings

@@ -1,17 +1,27 @@
-"""Files beside the database: templates of plans, and the last checkpoint."""
+"""Files beside the database: templates of plans, and the last checkpoint.
+
+A template is found if and only if (1) its name is of small letters, digits, `-` and `_`, (2) there is
+a file of that name ending in `.yaml`, `.yml` or `.md`, first in the project's folder, then among those
+that ship with the product, (3) the file is a plain one inside that folder: no link leads outside.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from counterpoint.core.model.texts.templates import Form, Sheet, Source
 from counterpoint.kernel.errors import InvalidInput, NotFound
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-_SUFFIX = ".md"
+_FORMS: dict[str, Form] = {".yaml": "yaml", ".yml": "yaml", ".md": "markdown"}
+_SIZE_LIMIT = 1_000_000
+_SHIPPED = "templates"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,26 +30,57 @@ class TemplateShelf:
 
     folder: Path
 
-    def template(self, name: str) -> str:
-        """Answer the Markdown of a template; NotFound names those there are."""
+    def template(self, name: str) -> Sheet:
+        """Answer the sheet of a template; NotFound names those there are, InvalidInput if unreadable."""
         if not _NAME.fullmatch(name):
             raise InvalidInput(f"{name!r} is not the name of a template")
-        own = self.folder / f"{name}{_SUFFIX}"
-        if own.is_file():
-            return own.read_text(encoding="utf-8")
-        shipped = resources.files("counterpoint.evidence") / "templates" / f"{name}{_SUFFIX}"
-        if shipped.is_file():
-            return shipped.read_text(encoding="utf-8")
-        raise NotFound(
-            f"there is no template {name!r}", hint=f"There are: {', '.join(self.names())}."
-        )
+        found = list(self._files(name))
+        if not found:
+            raise NotFound(
+                f"there is no template {name!r}", hint=f"There are: {', '.join(self.names())}."
+            )
+        source, file, form = found[0]
+        hides = tuple(f"{other.name} ({kept.replace('_', '-')})" for kept, other, _ in found[1:])
+        return Sheet(slug=name, text=_text(file), form=form, source=source, hides=hides)
 
     def names(self) -> list[str]:
         """Answer the names of all templates."""
-        shipped = (resources.files("counterpoint.evidence") / "templates").iterdir()
         own = self.folder.iterdir() if self.folder.is_dir() else ()
-        files = {entry.name for entry in (*shipped, *own)}
-        return sorted(name.removesuffix(_SUFFIX) for name in files if name.endswith(_SUFFIX))
+        files = (Path(entry.name) for entry in (*_shipped().iterdir(), *own))
+        names = {
+            file.stem for file in files if file.suffix in _FORMS and _NAME.fullmatch(file.stem)
+        }
+        return sorted(name for name in names if next(self._files(name), None))
+
+    def _files(self, name: str) -> Iterator[tuple[Source, Traversable, Form]]:
+        for suffix, form in _FORMS.items():
+            own = self.folder / f"{name}{suffix}"
+            if own.is_file() and own.resolve().is_relative_to(self.folder.resolve()):
+                yield "project", own, form
+        for suffix, form in _FORMS.items():
+            shipped = _shipped() / f"{name}{suffix}"
+            if shipped.is_file():
+                yield "built_in", shipped, form
+
+
+def _shipped() -> Traversable:
+    return resources.files("counterpoint.evidence") / _SHIPPED
+
+
+def _text(file: Traversable) -> str:
+    """Answer the text of a template's file; InvalidInput if it is too large or no text."""
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(_SIZE_LIMIT + 1)
+        if len(data) > _SIZE_LIMIT:
+            raise InvalidInput(f"the template {file.name} has more than {_SIZE_LIMIT} bytes")
+        return data.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as fault:
+        why = fault.strerror if isinstance(fault, OSError) else fault.reason
+        raise InvalidInput(
+            f"the template {file.name} cannot be read: {why}",
+            hint="See that the file is UTF-8 text that this user may read.",
+        ) from fault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -182,7 +182,7 @@ class SessionEnded(Forbidden):
 
 
 class RateLimited(Forbidden):
-    """This caller has made as many such calls as it may for now."""
+    """This caller has made as many such calls as it may in a minute."""
 
     retryable = True
     default_hint = "Wait `retry_after` seconds, then repeat the call; nothing was done."

@@ -30,7 +30,7 @@ Way = tuple[str | int, ...]
 
 _MARK = "\ufeff"
 _FENCE = "---"
-_STRANGE = re.compile(r"[^\t\n\r -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_STRANGE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _BEGIN = re.compile(rf"{_FENCE}[ \t]*\r?(?:\n|\Z)")
 _END = re.compile(rf"^{_FENCE}[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
 _SHOWN = 60

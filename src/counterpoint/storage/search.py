@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from counterpoint.core.model.briefs import Brief
 from counterpoint.core.model.journal import Outcome, Record, Submission, Verdict
 from counterpoint.core.model.rows import Cell, Noun, columns
 from counterpoint.core.model.sessions import Handoff
+from counterpoint.core.model.texts.briefs import Brief
 from counterpoint.core.model.work import Item
 from counterpoint.core.ports.store import Hit
 from counterpoint.storage.statements import prose, row_key

@@ -32,7 +32,7 @@ Chain = Callable[..., list[bytes]]
 def bundle_of(entries: list[bytes], key: Any, texts: list[str]) -> list[bytes]:
     """Answer the lines of a bundle sealed with a key."""
     header = BundleHeader(project=PROJECT, key=key.public, checkpoint=key.seal(entries))
-    return list(dump_bundle(header, entries, texts))
+    return list(dump_bundle(header, entries, sorted(texts, key=canonical.text_digest)))
 
 
 @pytest.fixture
@@ -98,7 +98,9 @@ def test_the_lines_of_a_bundle_are_as_specified(
         "vkey": key.public.to_text(),
     }
     assert lines[1 : SIZE + 1] == [data + b"\n" for data in entries]
-    assert orjson.loads(lines[-1]) == {"body": "third", "text": canonical.text_digest("third")}
+    texts = [orjson.loads(line) for line in lines[SIZE + 1 :]]
+    assert texts == sorted(texts, key=lambda one: one["text"])
+    assert {"body": "third", "text": canonical.text_digest("third")} in texts
     assert all(line.count(b"\n") == 1 and line.endswith(b"\n") for line in lines)
 
 
@@ -294,7 +296,7 @@ def test_a_bundle_of_another_size_than_its_checkpoint_is_not_written(
 def test_every_fault_of_a_bundle_says_what_to_do(lines: list[bytes], stranger: Any) -> None:
     """Signature, chain and texts are all judged in one pass, each with a hint."""
     lines[2] = lines[2].replace(b"cp-1", b"cp-9")
-    lines[-1] = lines[-1].replace(b"third", b"fourth")
+    lines[-1] = lines[-1].replace(b"text", b"book", 1)
     report = verify_bundle(lines, stranger.public)
     assert report.fault_count == len(report.faults) >= 5
     assert all(isinstance(fault, CounterpointError) and fault.hint for fault in report.faults)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.model.briefs import BriefSought, Commission
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.lifecycles import BRIEF
+from counterpoint.core.model.texts.briefs import BriefSought, Commission
 from counterpoint.core.rules.briefing import SLUG_LIMIT, refuse_faults, slug_of
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import (
@@ -38,7 +38,11 @@ def test_a_brief_keeps_all_that_was_asked_for(studio, ada):
         )
     )  # fmt: skip
     assert (brief.id, brief.number, brief.slug) == ("demo-b1", 1, "how-to-log-in")
-    assert (brief.title, brief.description, brief.keywords) == ("How to lóg in", "Short.", ("login", "sso"))
+    assert (brief.title, brief.description, brief.keywords) == (
+        "How to lóg in",
+        "Short.",
+        ("login", "sso"),
+    )
     assert (brief.service, brief.category, brief.difficulty) == ("auth", "start", "beginner")
     assert (brief.target_word_count, brief.priority, brief.item) == (300, 100, plan)
     assert canonical.load(brief.variables) == {"a": [1, None]}
@@ -119,7 +123,10 @@ def test_briefs_are_listed_latest_first_in_pages(ada):
     assert (found(service="s"), found(category="c"), found(item=plan)) == ([1], [2], [3])
     assert (found(content_type="blog_post"), found(status="queued")) == ([4], [5])
     assert found(status="queued", service="s") == []
-    assert ada.briefs.counts(ALL) == dict.fromkeys(BRIEF.categories, 0) | {"pending": 4, "queued": 1}
+    assert ada.briefs.counts(ALL) == dict.fromkeys(BRIEF.categories, 0) | {
+        "pending": 4,
+        "queued": 1,
+    }
     assert ada.briefs.counts(BriefSought(service="s"))["pending"] == 1
 
 
@@ -143,18 +150,18 @@ def test_a_brief_moves_along_its_table(studio, ada, bob):
 
 def test_secrets_are_masked_in_a_brief(studio, ada):
     """In its words, its values, and the slug made of its title."""
-    studio.masking("hunter22secret")
-    secret = "hunter22secret"
+    hidden = "hunter22hunter"
+    studio.masking(hidden)
     ada = studio.core("ada")
     brief = ada.briefs.create(
         wish(
-            f"Log in with {secret}", description=secret, service=secret, category=secret,
-            keywords=(secret,), variables={"a": secret},
+            f"Log in with {hidden}", description=hidden, service=hidden, category=hidden,
+            keywords=(hidden,), variables={"a": hidden},
         )
     )  # fmt: skip
-    ada.briefs.move(brief.id, "failed", f"it said {secret}")
-    assert secret not in repr(studio.image())
-    assert secret not in repr(studio.last())
+    ada.briefs.move(brief.id, "failed", f"it said {hidden}")
+    assert hidden not in repr(studio.image())
+    assert hidden not in repr(studio.last())
 
 
 def test_a_brief_is_found_by_its_words(ada):

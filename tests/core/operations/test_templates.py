@@ -153,12 +153,18 @@ phases = st.lists(
 def _text(shape: Any) -> str:
     lines = ["name: N", "title: 'T {{ X }}'", "variables: {X: {}, Y: {default: ''}}", "phases:"]
     for number, (inner, after, review) in enumerate(shape, 1):
-        lines += [f"  - name: P{number}", f"    review: {review}", f"    tasks: [{', '.join(inner)}]"]
+        lines += [
+            f"  - name: P{number}",
+            f"    review: {review}",
+            f"    tasks: [{', '.join(inner)}]",
+        ]
         lines += [f"    dependencies: {after}"] if after else []
     return "\n".join(lines)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(shape=phases, x=values, y=values)
 def test_any_template_makes_what_its_preview_shows_or_nothing(studio, ada, shape, x, y):
     """Never half a plan: each item of the preview with its place, or a refusal of both."""

@@ -109,3 +109,30 @@ def test_minted_sessions_have_the_shape_that_is_asked_for():
     for wrong in ("", "ses_", "ses_" + "0" * 25, "ses_" + "u" * 26, "SES_" + "0" * 26):
         assert not access.is_session(wrong)
     assert not access.is_session("ses_" + "0" * 26 + "\n")
+
+
+def test_the_limits_of_tools_are_read_from_their_texts():
+    """A tool and a number; the same one twice is one."""
+    assert access.tool_limits_of(["find=30", "plan-1=1", "find=30"]) == {"find": 30, "plan-1": 1}
+    wish = access.check_wish(TokenWish(name="ci", tool_limits=("note=5", "find=30", "note=5")))
+    assert wish.tool_limits == ("find=30", "note=5")
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [["find"], ["find="], ["=3"], ["find=0"], ["find=-1"], ["find=1000001"], ["a b=3"],
+     ["find=1", "find=2"]],
+)  # fmt: skip
+def test_a_limit_of_a_tool_that_is_none_is_refused(texts):
+    """With what it should look like."""
+    with pytest.raises(InvalidInput) as refused:
+        access.tool_limits_of(texts)
+    assert "find=30" in refused.value.hint
+    assert len(refused.value.facts["faults"]) == 1
+
+
+@pytest.mark.parametrize("calls", [-1, access.MOST_CALLS_A_MONTH + 1])
+def test_a_month_has_no_fewer_calls_than_none_and_not_endlessly_many(calls):
+    """Both ends are told."""
+    with pytest.raises(InvalidInput, match="calls a month"):
+        access.check_wish(TokenWish(name="ci", calls_a_month=calls))

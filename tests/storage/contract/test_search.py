@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from counterpoint.core.model.journal import Outcome, Record, Submission, Verdict
 from counterpoint.core.model.rows import image_of
 from counterpoint.core.model.sessions import Handoff
+from counterpoint.core.model.texts.briefs import Brief
 from counterpoint.core.model.work import Item, Label
 
 
@@ -17,7 +18,7 @@ def _keys(hits):
 
 
 def test_every_searched_noun_is_found_by_its_words(store, example, save):
-    """Items, records, outcomes, handoffs, submissions and verdicts, each with kind and item."""
+    """Items, records, outcomes, handoffs, submissions, verdicts, briefs: with kind and item."""
     with store.writing("p") as writing:
         save(
             writing,
@@ -27,6 +28,7 @@ def test_every_searched_noun_is_found_by_its_words(store, example, save):
             example(Handoff, id="han_1", item="T-4", summary="zebra"),
             example(Submission, id="sub_1", item="T-5", summary="zebra"),
             example(Verdict, id="ver_1", item="T-6", reason="zebra"),
+            example(Brief, id="T-b1", item="T-7", description="zebra"),
         )
     with store.reading("p") as reading:
         found = {(hit.table, hit.key, hit.item, hit.kind) for hit in reading.search(["zebra"])}
@@ -37,6 +39,7 @@ def test_every_searched_noun_is_found_by_its_words(store, example, save):
         ("handoffs", "han_1", "T-4", "handoff"),
         ("submissions", "sub_1", "T-5", "submission"),
         ("verdicts", "ver_1", "T-6", "verdict"),
+        ("briefs", "T-b1", "T-7", "brief"),
     }
 
 

@@ -80,6 +80,19 @@ def test_a_template_is_filled(ada: Any) -> None:
     assert made["count"] > 1
 
 
+def test_a_template_in_yaml_is_filled_like_one_in_markdown(ada: Any) -> None:
+    """Those that ship; what must be given is asked for, and a dry run shows what will be made."""
+    refusal = ada.is_refused("plan", template="feature-development", variables={"NAME": "x"})
+    assert "did you mean 'FEATURE_NAME'" in refusal["message"]
+    assert (refusal["missing"], refusal["unknown"]) == (["FEATURE_NAME"], ["NAME"])
+    said = {"template": "feature-development", "variables": {"FEATURE_NAME": "Search"}}
+    shown = ada.does("plan", **said, dry_run=True)
+    made = ada.does("plan", **said)
+    assert made["count"] == shown["count"] == 19
+    assert [one["title"] for one in made["items"]] == [one["title"] for one in shown["items"]]
+    assert made["items"][0]["title"] == "Feature: Search"
+
+
 def test_a_dry_run_writes_nothing(ada: Any) -> None:
     """What would be made, in order, and nothing is."""
     before = ada.ledger_size

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from counterpoint.core.model.texts.briefs import Commission
+
 
 def test_words_find_items_and_records(ada: Any, plan: dict[str, str]) -> None:
     """Everything that was written is searched, the best first."""
@@ -40,6 +42,14 @@ def test_outcomes_handoffs_and_verdicts_are_found(
     ada.does("handoff", action="end", summary="zebra gone")
     kinds = {hit["kind"] for hit in ada.does("find", query="zebra")["hits"]}
     assert kinds == {"outcome", "handoff", "verdict"}
+
+
+def test_a_brief_is_found(ada: Any) -> None:
+    """With its title, and what it is to say."""
+    wish = Commission(title="Zebra", content_type="blog_post", description="Stripes.")
+    ada.core.briefs.create(wish)
+    (hit,) = ada.does("find", query="stripes", kinds=["brief"])["hits"]
+    assert (hit["id"], hit["kind"], hit["text"]) == ("demo-b1", "brief", "Zebra: Stripes.")
 
 
 def test_pages_follow_each_other_without_a_gap(ada: Any) -> None:

@@ -10,9 +10,9 @@ Layout: lines as in lines.py.
 A bundle is sound if and only if (1) the header is valid, (2) its checkpoint is signed by the key,
 for the origin that is the key's name, (3) the N entries are a sound ledger of the project whose root
 is the root of the checkpoint, (4) the thoughts and seals that the entries write are sound (see
-trail.py), (5) each further line is a text whose digest is right, that an entry refers to, and that
-comes once, (6) each text that an entry refers to is there, or a later entry tells that it was taken
-away.
+trail.py), (5) each further line is a text whose digest is right, that an entry refers to, and whose
+digest is above that of the line before, (6) each text that an entry refers to is there, or a later
+entry tells that it was taken away.
 
 Trust. The key in the header travels with what it signs: whoever changes the bundle can change the
 key as well. With that key alone the bundle is only shown to agree with itself. It is proved only if

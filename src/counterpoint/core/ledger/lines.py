@@ -1,7 +1,8 @@
 """Lines of bundles: how they are read, and the texts at the end of each.
 
 A bundle is lines in UTF-8, each ended by one line feed (0x0A), no empty line. The first is its
-header; then come the lines that are proved; the others are texts, each once, canonical JSON:
+header; then come the lines that are proved; the others are texts, by their digests, each once,
+canonical JSON:
 
     {"body": the text, "text": its SHA-256 in hex}
 
@@ -67,7 +68,7 @@ class BundleReport:
 
 
 def dump_texts(texts: Iterable[str]) -> Iterator[bytes]:
-    """Answer the line of each text, with its line feed."""
+    """Answer the line of each text, with its line feed; the texts come by their digests."""
     for body in texts:
         yield canonical.dump({"body": body, "text": canonical.text_digest(body)}) + b"\n"
 
@@ -140,6 +141,7 @@ class Texts:
         self._referred = referred
         self._redacted = redacted
         self._found: set[str] = set()
+        self._last = ""
 
     @property
     def found(self) -> int:
@@ -179,10 +181,11 @@ class Texts:
                 hint="The text was changed after it was written; what names it still holds.",
                 text=value["text"],
             )
-        if value["text"] not in self._referred or value["text"] in self._found:
+        if value["text"] not in self._referred or value["text"] <= self._last:
             raise ProofMismatch(
-                "nothing refers to the text, or it came before",
+                "nothing refers to the text, or its place is before another one",
                 hint="Leave this text out of account; the bundle does not speak of it.",
                 text=value["text"],
             )
+        self._last = value["text"]
         self._found.add(value["text"])

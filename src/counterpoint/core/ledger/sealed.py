@@ -17,8 +17,8 @@ in between, (4) the root of the N thoughts is that of the checkpoint, (5) the ch
 is signed by the key for the origin NAME, and each path leads from its entry, which is of the project,
 at its sequence to the root (RFC 9162, section 2.1.3.2), (6) the first entry writes the seal of the
 session with this checkpoint, size and root, (7) each further line is a text whose digest is right,
-that a thought names, and that comes once, (8) each text that a thought names is there, or one of the
-other entries tells that it was taken away.
+that a thought names, and whose digest is above that of the line before, (8) each text that a thought
+names is there, or one of the other entries tells that it was taken away.
 
 Trust: as for the bundle of a ledger (see bundle.py).
 """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from counterpoint.core.model.access import Token
-from counterpoint.core.model.briefs import Brief
 from counterpoint.core.model.journal import (
     Outcome,
     Profile,
@@ -18,6 +17,7 @@ from counterpoint.core.model.journal import (
 from counterpoint.core.model.proofs import Seal, Thought
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import Claim, Handoff, Session
+from counterpoint.core.model.texts.briefs import Brief
 from counterpoint.core.model.work import (
     Alias,
     Area,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from counterpoint.core.model.rows import Cell, N, Noun
-from counterpoint.core.model.templates import Sheet
+from counterpoint.core.model.texts.templates import Sheet
 from counterpoint.core.model.work import Item, Project
 from counterpoint.core.ports.feed import Feed
 from counterpoint.kernel.canonical import Json

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from datetime import UTC
 
-from counterpoint.core.model.briefs import (
+from counterpoint.core.model.texts.briefs import (
     BRIEF_PRIORITIES,
     CONTENT_TYPES,
     DIFFICULTIES,

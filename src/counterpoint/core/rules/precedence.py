@@ -20,16 +20,10 @@ is, by what is not optional, required for itself.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, cast, get_args
 
-from counterpoint.core.model.precedence import (
-    REQUIREMENT_KINDS,
-    Requirement,
-    RequirementKind,
-    Seen,
-    Table,
-)
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CyclicDependency, MalformedDocument
 from counterpoint.kernel.yamltext import (
@@ -39,6 +33,48 @@ from counterpoint.kernel.yamltext import (
     heard_words,
     read_yaml,
 )
+
+RequirementKind = Literal["tool_called", "session_state", "context_exists", "entity_exists"]
+
+REQUIREMENT_KINDS: Final[tuple[RequirementKind, ...]] = get_args(RequirementKind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirement:
+    """One thing that has to be so before a tool is called.
+
+    names: of these one is enough. For `tool_called` the tools, one of which this session has called;
+    for `session_state` the states; for `context_exists` the keys that the session's details or the
+    call's arguments have; for `entity_exists` the kind of thing.
+    argument: which argument of the call has the thing's id. made_by: the tool that brings it
+    about; empty if none is known. optional: is told to nobody and stops nothing.
+    """
+
+    kind: RequirementKind
+    names: tuple[str, ...]
+    argument: str = ""
+    made_by: str = ""
+    optional: bool = False
+
+
+Table = Mapping[str, tuple[Requirement, ...]]
+"""What each tool requires; a tool that is not in it requires nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What is so when a tool is called.
+
+    called: the tools that the session has called. state: how the session stands; empty if there is
+    none. context: the keys that it or the call has. exists: whether there is a thing of a kind
+    under the id that an argument gives.
+    """
+
+    called: frozenset[str]
+    state: str
+    context: frozenset[str]
+    exists: Callable[[str, str], bool]
+
 
 _KEYS = frozenset({*REQUIREMENT_KINDS, "argument", "made_by", "optional"})
 
@@ -109,16 +145,14 @@ def told(requirement: Requirement) -> dict[str, Json]:
 
 
 def _is_met(one: Requirement, seen: Seen, arguments: Mapping[str, Json]) -> bool:
-    match one.kind:
-        case "tool_called":
-            return not seen.called.isdisjoint(one.names)
-        case "session_state":
-            return seen.state in one.names
-        case "context_exists":
-            return not seen.context.isdisjoint(one.names)
-        case "entity_exists":
-            named = arguments.get(one.argument)
-            return isinstance(named, str) and any(seen.exists(kind, named) for kind in one.names)
+    if one.kind == "tool_called":
+        return not seen.called.isdisjoint(one.names)
+    if one.kind == "session_state":
+        return seen.state in one.names
+    if one.kind == "context_exists":
+        return not seen.context.isdisjoint(one.names)
+    named = arguments.get(one.argument)
+    return isinstance(named, str) and any(seen.exists(kind, named) for kind in one.names)
 
 
 def _step(one: Requirement) -> str:

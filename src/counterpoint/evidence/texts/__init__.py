@@ -1,1 +1,1 @@
-"""Texts that a project keeps as files: skills, and the contracts of its phases."""
+"""Texts that a project keeps as files: skills and contracts of phases."""

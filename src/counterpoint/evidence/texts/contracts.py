@@ -1,4 +1,4 @@
-"""Contracts of phases: a project's own files first, then those that ship with the product.
+"""Contracts of phases: a project's own files first, then those that ship.
 
 A project keeps its own in `.counterpoint/phases/<phase>.md` or else in `prompts/phases/<phase>.md`.
 They are read in the main tree, so that nobody changes in a worktree what judges the work done there.

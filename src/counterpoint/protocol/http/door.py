@@ -267,7 +267,8 @@ class Door(Generic[C]):
             return None
         refusal = self._spending.hurry(grant, visit.tool)
         if refusal is None and self._spending.is_counted(grant):
-            refusal = await self.workers.run(lambda: self._spending.spend(grant))
+            # A worker that answers a refusal would be taken for one that raised it.
+            (refusal,) = await self.workers.run(lambda: (self._spending.spend(grant),))
         if refusal is not None:
             visit.retry_after = refusal.facts["retry_after"]
         return refusal

@@ -23,15 +23,29 @@ class Drawn(Protocol):
     """Calls that were drawn from a month: how many, how many are used now, when it ends."""
 
     @property
-    def granted(self) -> int: ...
+    def granted(self) -> int:
+        """How many calls were drawn."""
+        ...
+
     @property
-    def used(self) -> int: ...
+    def used(self) -> int:
+        """How many of the month are used, with these."""
+        ...
+
     @property
-    def month(self) -> str: ...
+    def month(self) -> str:
+        """The month, such as `2026-11`."""
+        ...
+
     @property
-    def resets_at(self) -> str: ...
+    def resets_at(self) -> str:
+        """The first moment of the next month."""
+        ...
+
     @property
-    def resets_in(self) -> int: ...
+    def resets_in(self) -> int:
+        """The seconds until then."""
+        ...
 
 
 class Till(Protocol):

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 from pydantic import Field, WithJsonSchema
 
 from counterpoint.core.model.answers import Found
-from counterpoint.core.model.briefs import Brief
 from counterpoint.core.model.journal import Outcome, Record, Submission, Verdict
 from counterpoint.core.model.sessions import Handoff
+from counterpoint.core.model.texts.briefs import Brief
 from counterpoint.core.model.work import Item
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool

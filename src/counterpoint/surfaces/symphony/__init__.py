@@ -1,1 +1,1 @@
-"""The symphony dialect: issues, phases, pull requests and the agents that work on them."""
+"""The symphony dialect: issues, phases, pull requests and who works on them."""

@@ -7,6 +7,7 @@ from counterpoint.protocol.surface import Surface
 from counterpoint.surfaces.call import Call, within
 from counterpoint.surfaces.workflow.context import get_context
 from counterpoint.surfaces.workflow.envelope import refuse
+from counterpoint.surfaces.workflow.events import tell
 from counterpoint.surfaces.workflow.logs import log_decision, log_issue, log_milestone
 from counterpoint.surfaces.workflow.phases import complete_phase, start_phase
 from counterpoint.surfaces.workflow.tasks import complete_task, start_task
@@ -41,4 +42,5 @@ def build() -> Surface[Call]:
         ),
         refuse=refuse,
         within=within,
+        tell=tell,
     )

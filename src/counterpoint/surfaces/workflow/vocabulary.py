@@ -16,7 +16,7 @@ from pydantic import Field, WithJsonSchema
 from typing_extensions import TypedDict
 
 from counterpoint.core.model.asks import Report
-from counterpoint.core.model.journal import Outcomes
+from counterpoint.core.model.journal import Outcomes, Record
 from counterpoint.core.model.work import Item
 from counterpoint.core.model.workflows import LogLine, PhaseLine, TaskLine
 from counterpoint.kernel.canonical import Json, dump_any, load
@@ -196,7 +196,7 @@ def told_task_line(line: TaskLine) -> dict[str, Json]:
         "started_at": item.created_at,
         "completed_at": item.closed_at or None,
     }
-    words = cast("dict[str, Json]", kept.get("words", {}))
+    words = object_of(kept.get("words"))
     if line.outcome is not None:
         told["summary"] = clip(line.outcome.summary, _ENTRY)
         told["manual_review_needed"] = words.get("manual_review_needed", False)
@@ -204,10 +204,23 @@ def told_task_line(line: TaskLine) -> dict[str, Json]:
     return told
 
 
+def object_of(value: Json) -> dict[str, Json]:
+    """Answer a kept value that is an object; an empty one if it was redacted, or is not there."""
+    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+
+
+def details_of(record: Record) -> dict[str, Json]:
+    """Answer what an entry keeps beside its text; nothing once that was redacted."""
+    try:
+        return load(record.details) if record.details else {}
+    except ValueError:
+        return {}
+
+
 def told_log_line(line: LogLine) -> dict[str, Json]:
     """Answer a decision, a milestone or a blocker as its list shows it."""
     record = line.record
-    details: dict[str, Any] = load(record.details) if record.details else {}
+    details = details_of(record)
     told: dict[str, Json] = {
         "id": record.id,
         "task_id": details.get("task") or record.item,

@@ -122,6 +122,13 @@ def test_chunks_end_at_paragraphs_and_overlap():
     assert [(chunk.first_line, chunk.last_line) for chunk in plain] == [(1, 3), (4, 5)]
 
 
+def test_a_chunk_never_repeats_all_of_the_one_before():
+    """Even where the whole of it would fit into the overlap."""
+    text = "a\nb\n\n" + "x" * 50 + "\n" + "y" * 50
+    chunks = cut("a", text, size=60, overlap=5)
+    assert [(chunk.first_line, chunk.last_line) for chunk in chunks] == [(1, 2), (2, 4), (5, 5)]
+
+
 @pytest.mark.parametrize("text", ["", "\n\n", "  \n\t"])
 def test_an_empty_document_has_no_chunks(text):
     """Blanks say nothing."""

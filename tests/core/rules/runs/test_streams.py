@@ -13,7 +13,7 @@ from counterpoint.core.rules.runs.streams import FAULT_LIMIT, LINE_LIMIT, read
 
 CLAUDE = [
     {
-        "type": "system", "subtype": "init", "cwd": "/home/ada/orchard", "session_id": "s1",
+        "type": "system", "subtype": "init", "cwd": "orchard", "session_id": "s1",
         "tools": ["Bash", "Read"], "model": "claude-opus-4-6", "permissionMode": "default",
     },
     {
@@ -167,6 +167,13 @@ def test_a_line_that_cannot_be_read_is_named_and_the_rest_is_read(line, words):
     assert [one.line for one in stream.events] == [2, 4]
     [fault] = stream.faults
     assert (fault.line, words in fault.problem) == (3, True)
+
+
+def test_a_line_deeper_than_json_can_be_written_is_kept():
+    """What lies deeper than thirty levels is said to be there."""
+    [one] = read(['{"type": "odd", "deep": ' + "[" * 400 + "]" * 400 + "}"]).events
+    assert "… (deeper)" in one.payload
+    assert one.is_cut
 
 
 def test_a_stream_is_bounded():

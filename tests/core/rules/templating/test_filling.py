@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.model.templates import Sheet
+from counterpoint.core.model.texts.templates import Sheet
 from counterpoint.core.rules.drafting import plan_of
 from counterpoint.core.rules.templating import filling, listing
 from counterpoint.kernel import canonical
-from counterpoint.kernel.errors import CounterpointError, InvalidInput, MalformedDocument
+from counterpoint.kernel.errors import CounterpointError, InvalidInput
 
 ORDERED = """\
 name: Ordered
@@ -99,8 +99,16 @@ def test_without_gates_they_are_sentences():
     parts = list(filled.draft.walk())
     assert not any(p.checks or p.review or p.approval or p.artifact for p in parts)
     a = filled.draft.children[0].children[0]
-    assert a.acceptance == ("sure", "`make test` passes", "`run x` passes", "Somebody else has approved it")
-    assert filled.draft.children[2].acceptance == ("`make test` passes", "What was made is handed in")
+    assert a.acceptance == (
+        "sure",
+        "`make test` passes",
+        "`run x` passes",
+        "Somebody else has approved it",
+    )
+    assert filled.draft.children[2].acceptance == (
+        "`make test` passes",
+        "What was made is handed in",
+    )
     assert filled.draft.attributes == filling.fill(sheet(ORDERED), {"A": "x"}).draft.attributes
 
 
@@ -127,7 +135,9 @@ def test_a_command_given_whole_is_held_to_the_rules_of_commands():
 
 def test_a_plan_does_not_grow_without_end():
     """Many slots with long values, and too much to keep with the plan."""
-    many = "name: A\nvariables: {V: {}}\nphases: [{name: P}]\ncontext: " + '"' + "{{ V }}" * 501 + '"'
+    many = (
+        "name: A\nvariables: {V: {}}\nphases: [{name: P}]\ncontext: " + '"' + "{{ V }}" * 501 + '"'
+    )
     with pytest.raises(InvalidInput, match="grow by more"):
         filling.fill(sheet(many), {"V": "x" * 2000})
     few = many.replace("{{ V }}" * 501, "{{ V }}" * 40)
@@ -149,7 +159,12 @@ def test_markdown_is_filled_as_before():
 def test_a_list_shows_every_template():
     """Of YAML and Markdown, and one that is broken with its problem."""
     entry = listing.entry(sheet(ORDERED))
-    assert (entry.name, entry.category, entry.phases_count, entry.problem) == ("Ordered", "general", 3, "")
+    assert (entry.name, entry.category, entry.phases_count, entry.problem) == (
+        "Ordered",
+        "general",
+        3,
+        "",
+    )
     assert [(one.name, one.required) for one in entry.variables] == [
         ("A", True), ("B", False), ("CMD", False),
     ]  # fmt: skip
@@ -178,7 +193,14 @@ files = st.one_of(
 )
 some_values = st.dictionaries(
     st.sampled_from(["V", "W", "x"]),
-    st.one_of(st.text(max_size=12), st.none(), st.integers(), st.floats(), st.booleans(), st.lists(st.none())),
+    st.one_of(
+        st.text(max_size=12),
+        st.none(),
+        st.integers(),
+        st.floats(),
+        st.booleans(),
+        st.lists(st.none()),
+    ),
     max_size=3,
 )
 
@@ -190,12 +212,9 @@ def test_any_file_and_any_values_make_a_plan_or_a_refusal(text, values, form):
     try:
         filled = filling.fill(sheet(text, form), values)
         plan_of(filled.draft, lambda item: False)
-    except MalformedDocument as fault:
-        assert fault.message
-    except CounterpointError as fault:
-        assert fault.hint
-    else:
-        assert entry.problem == ""
+    except CounterpointError:
+        return
+    assert entry.problem == ""
 
 
 plain = st.text(alphabet="ab {}$\\@1&'\"#-\n\t", max_size=10)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.core.model.templates import Sheet, Variable
+from counterpoint.core.model.texts.templates import Sheet, Variable
 from counterpoint.core.rules.templating import reading
 from counterpoint.kernel.errors import MalformedDocument
 
@@ -107,7 +107,11 @@ def test_everything_a_template_says_is_read():
         "With care", True, {"k": "v"}, 35,
     )  # fmt: skip
     (hammer,) = build.tasks
-    assert (hammer.after, hammer.areas, hammer.labels) == (("1.2",), ("src", "{{ NAME }}"), ("hard",))
+    assert (hammer.after, hammer.areas, hammer.labels) == (
+        ("1.2",),
+        ("src", "{{ NAME }}"),
+        ("hard",),
+    )
     assert (hammer.acceptance, hammer.checks) == (("it holds",), (("make", "{{NAME}}", "x y"),))
     assert (hammer.priority, hammer.profile) == (0, "smith")
     assert (hammer.approval, hammer.artifact, hammer.review) == (True, True, False)
@@ -165,14 +169,22 @@ def test_the_title_and_the_category_have_usual_values():
         ("name: A\nphases:\n  - name: B\n    dependencies: [2]", 4, "means nothing here"),
         ("name: A\nphases:\n  - name: B\n    dependencies: ['99999999']", 4, "means nothing"),
         ("name: A\nphases:\n  - name: B\n    dependencies: [C]", 4, "did you mean 'B'?"),
-        ("name: A\nphases:\n - {name: B}\n - {name: B}\n - {name: C, dependencies: [B]}", 5, "several"),
+        (
+            "name: A\nphases:\n - {name: B}\n - {name: B}\n - {name: C, dependencies: [B]}",
+            5,
+            "several",
+        ),
         ("name: A\nvariables: x", 2, "'variables' is made of keys"),
         ("name: A\nvariables:\n  1a: {}", 3, "'1a' is no name"),
         ("name: A\nvariables:\n  X:\n    defalt: y", 4, "did you mean 'default'?"),
         ("name: A\nvariables:\n  X: text", 3, "a variable is made of keys"),
         ("name: A\nvariables:\n  X:\n    pattern: '(?=a)'", 4, "the pattern cannot be read"),
         ("name: A\nvariables:\n  X:\n    charset: slugs", 4, "did you mean 'slug'?"),
-        ("name: A\nvariables:\n  X:\n    charset: alpha\n    default: '1'", 5, "the default of 'X'"),
+        (
+            "name: A\nvariables:\n  X:\n    charset: alpha\n    default: '1'",
+            5,
+            "the default of 'X'",
+        ),
         ("name: A\ntitle: '{{ X }}'\nvariables:\n  Y:", 2, "is not a variable; did you mean 'Y'?"),
         ("name: A\ntitle: '{{ X'", 2, "not closed"),
         ("name: A\ntitle: '{{ }}'", 2, "not closed or has no name"),
@@ -197,9 +209,15 @@ def test_all_faults_are_told_together_in_order():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("variables: {" + ", ".join(f"V{n}: {{}}" for n in range(101)) + "}", "more than 100 variables"),
+        (
+            "variables: {" + ", ".join(f"V{n}: {{}}" for n in range(101)) + "}",
+            "more than 100 variables",
+        ),
         ("guidelines: [" + ", ".join("x" * 201) + "]", "more than 200 entries"),
-        ("variables: {" + ", ".join(f"V{n}: {{pattern: 'a{{450}}'}}" for n in range(5)) + "}", "together"),
+        (
+            "variables: {" + ", ".join(f"V{n}: {{pattern: 'a{{450}}'}}" for n in range(5)) + "}",
+            "together",
+        ),
     ],
 )
 def test_a_template_has_limits(text, words):

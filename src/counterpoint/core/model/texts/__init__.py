@@ -1,1 +1,1 @@
-"""Nouns of the texts that a project keeps as files."""
+"""Nouns of the texts that a project keeps as files, or wants to have written."""

@@ -1,4 +1,4 @@
-"""The contract of a phase: what work in it has to hand over, and how that is judged."""
+"""The contract of a phase: what is handed over in it, and how that is judged."""
 
 from __future__ import annotations
 

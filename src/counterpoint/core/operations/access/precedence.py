@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from counterpoint.core.model.precedence import Seen
 from counterpoint.core.model.rows import REDACTED
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.desk import Desk
 from counterpoint.core.rules import precedence
+from counterpoint.core.rules.precedence import Seen
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import OutOfOrder

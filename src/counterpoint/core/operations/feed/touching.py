@@ -22,14 +22,19 @@ from counterpoint.kernel.canonical import Json
 class Written:
     """What an entry wrote of one row, its images laid over each other."""
 
-    def __init__(self) -> None:
-        """Begin with nothing written."""
+    def __init__(self, time: str) -> None:
+        """Begin with nothing written, by an entry of that time."""
         self.values: dict[str, Json] = {}
         self.made = False
+        self._time = time
 
     def add(self, values: Mapping[str, Json], *, whole: bool) -> None:
-        """Lay another image over what was written before."""
-        self.made = self.made or whole
+        """Lay another image over what was written before.
+
+        A whole image alone does not say that the row is new: one that nobody read is written whole.
+        """
+        is_first = values.get("version", 1) == 1 and values.get("created_at") == self._time
+        self.made = self.made or (whole and not self.values and is_first)
         self.values.update(values)
 
 
@@ -61,7 +66,7 @@ def _written(entry: Entry) -> dict[tuple[str, str], Written]:
     found: dict[tuple[str, str], Written] = {}
     for row in entry.rows:
         if row.table in {Item.table, Record.table} and row.values is not None:
-            written = found.setdefault((row.table, str(row.key["id"])), Written())
+            written = found.setdefault((row.table, str(row.key["id"])), Written(entry.time))
             written.add(row.values, whole=row.whole)
     return found
 

@@ -230,9 +230,9 @@ class Seals:
         yield from dump_sealed(header, links, self._texts(thoughts))
 
     def _texts(self, thoughts: Sequence[Thought]) -> Iterator[str]:
-        """Answer the texts of thoughts that are still there, each once."""
+        """Answer the texts of thoughts that are still there, by their digests, each once."""
         with self._desk.reading() as view:
-            for digest in dict.fromkeys(one.content for one in thoughts):
+            for digest in sorted({one.content for one in thoughts}):
                 text = view.text(digest)
                 if text is not None:
                     yield text

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Protocol
 
 from counterpoint.core.model.actors import Actor
-from counterpoint.core.model.precedence import Requirement, Table
 from counterpoint.core.model.sessions import DEFAULT_LEASE_SECONDS
 from counterpoint.core.ports.evidence import Evidence, Signer
 from counterpoint.core.ports.store import Anchors, Library, Reading, Store, Writing
 from counterpoint.core.ports.texts import Contracts, Skills
+from counterpoint.core.rules.precedence import Requirement, Table
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.ids import Mint
 

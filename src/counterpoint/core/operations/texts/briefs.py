@@ -6,9 +6,15 @@ from dataclasses import replace
 from itertools import count
 from typing import cast
 
-from counterpoint.core.model.briefs import Brief, BriefSought, Commission, ContentType, Difficulty
 from counterpoint.core.model.lifecycles import BRIEF
 from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.texts.briefs import (
+    Brief,
+    BriefSought,
+    Commission,
+    ContentType,
+    Difficulty,
+)
 from counterpoint.core.model.work import Item, Project
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.desk import Desk

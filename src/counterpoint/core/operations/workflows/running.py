@@ -136,7 +136,7 @@ class Workflows:
             refuse_closed_gates(change, item.id)
         running = running_below(change.writing, item)
         set_attributes(change, item, {"outcome": outcome})
-        after = move(change, item, status)
+        after = move(change, change.get(Item, item.id), status)
         change.told(status=status)
         warnings: tuple[str, ...] = ()
         if running:

@@ -94,12 +94,13 @@ class _Page(HTMLParser):
         """End what is not seen."""
         self._hidden = max(0, self._hidden - (tag in _HIDDEN))
 
-    @override
-    def handle_data(self, data: str) -> None:
+    def _take(self, data: str) -> None:
         """Take visible text, line by line."""
         if not self._hidden:
             for number, part in enumerate(data.split("\n"), self.getpos()[0]):
                 self._add(number, part)
+
+    handle_data = _take  # the parser's own name for what it calls
 
     def _add(self, number: int, text: str) -> None:
         self.lines[number] = self.lines.get(number, "") + text

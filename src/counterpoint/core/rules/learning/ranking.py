@@ -1,4 +1,4 @@
-"""The order in which found learnings are shown: relevance, place of the match, quality.
+"""The order of found learnings: relevance, place of the match, quality.
 
     score = 50 % relevance + 30 % place + 20 % quality          each from 0 to 1
 

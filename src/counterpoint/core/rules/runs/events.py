@@ -1,4 +1,4 @@
-"""Events of an agent's run, whichever command line it was, and what they add up to.
+"""Events of an agent's run, from any command line, and what they add up to.
 
     type               subtype                                    what it is
     system             init, or none                              about the run; also what is not known

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.templates import Filled, Sheet, Sketch, Template
+from counterpoint.core.model.texts.templates import Filled, Sheet, Sketch, Template
 from counterpoint.core.rules import outline
 from counterpoint.core.rules.templating import listing, markdown, reading, slots
 from counterpoint.core.rules.templating.variables import settled, text_of

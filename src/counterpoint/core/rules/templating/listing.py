@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from counterpoint.core.model.templates import (
+from counterpoint.core.model.texts.templates import (
     GENERAL,
     Sheet,
     Sketch,

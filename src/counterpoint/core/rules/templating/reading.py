@@ -40,7 +40,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, cast
 
-from counterpoint.core.model.templates import GENERAL, Sheet, Sketch, Template, Variable
+from counterpoint.core.model.texts.templates import GENERAL, Sheet, Sketch, Template, Variable
 from counterpoint.core.rules import outline
 from counterpoint.core.rules.templating import patterns, slots
 from counterpoint.core.rules.templating.parts import LIST_LIMIT, Parts

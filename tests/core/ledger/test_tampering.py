@@ -1,0 +1,140 @@
+"""Ten thousand tamperings, all found; a second verifier that shares no code agrees."""
+
+from __future__ import annotations
+
+import runpy
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from counterpoint.core.ledger.note import VerifierKey
+from counterpoint.core.ledger.offline import verify_any
+from counterpoint.kernel.errors import MalformedDocument
+from fakes.studio import Studio
+from fakes.tampering import TAMPERINGS, Lines, bundles, sealed, tamper, tell, whole
+
+PARTS = 10
+EACH = 1_000
+"""Tamperings in each part, half of them of the bundle of a project, half of a session's."""
+AGREED = 200
+VERIFIER = Path(__file__).parents[3] / "docs" / "verifier" / "verify.py"
+
+
+@pytest.fixture(scope="module")
+def story() -> Iterator[Studio]:
+    """Give a project with thoughts, a redaction and sealed sessions, which no test changes."""
+    studio = tell()
+    yield studio
+    studio.close()
+
+
+@pytest.fixture
+def key(story: Studio) -> VerifierKey:
+    """Answer the key of the project."""
+    return story.system.audit.key
+
+
+@pytest.fixture
+def sound(story: Studio) -> list[Lines]:
+    """Answer the sound bundles."""
+    return bundles(story)
+
+
+def is_sound(data: bytes, key: VerifierKey) -> bool:
+    """Tell what the product says of a file."""
+    try:
+        return verify_any(BytesIO(data), key).sound
+    except MalformedDocument:
+        return False
+
+
+Agrees = Callable[[bytes, VerifierKey], bool]
+
+
+@pytest.fixture(scope="module")
+def agrees() -> Agrees:
+    """Answer what tells what the second verifier says of a file."""
+    verifier = runpy.run_path(str(VERIFIER))
+
+    def agrees(data: bytes, key: VerifierKey) -> bool:
+        try:
+            verifier["verify"](data, key.to_text())
+        except verifier["Broken"]:
+            return False
+        return True
+
+    return agrees
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_tampering_of_a_bundle_is_found(
+    sound: list[Lines], key: VerifierKey, part: int
+) -> None:
+    """Edits, removals, insertions, other orders, cuts, and forgeries with everything hashed anew."""
+    chance = Random(f"tampering {part}")  # noqa: S311 -- seeded, so that a failure comes back
+    tried: Counter[str] = Counter()
+    for number in range(EACH):
+        name, changed = tamper(sound[number % 2], chance)
+        tried[name] += 1
+        assert not is_sound(whole(changed), key), (name, number)
+    assert len(tried) == len(TAMPERINGS)
+    assert min(tried.values()) > EACH // 20
+
+
+def test_a_second_verifier_accepts_what_we_export(
+    story: Studio, key: VerifierKey, agrees: Agrees
+) -> None:
+    """It was written from the rules alone."""
+    for session in [one.session for one in story.system.seals.list()]:
+        assert agrees(b"".join(story.system.seals.export(session)), key)
+    assert agrees(b"".join(story.system.audit.export()), key)
+    other = VerifierKey(name=key.name, public_key=bytes(32))
+    assert not agrees(b"".join(story.system.seals.export(sealed(story))), other)
+
+
+def test_a_second_verifier_finds_what_we_find(
+    sound: list[Lines], key: VerifierKey, agrees: Agrees
+) -> None:
+    """Of tampered bundles, too, both say the same: none holds."""
+    chance = Random("agreement")  # noqa: S311 -- seeded, so that a failure comes back
+    for number in range(AGREED):
+        name, changed = tamper(sound[number % 2], chance)
+        assert not agrees(whole(changed), key), (name, number)
+
+
+def test_the_second_verifier_is_small_and_alone() -> None:
+    """It can be read in one sitting, and imports nothing of ours and nothing to install."""
+    lines = VERIFIER.read_text("utf-8").splitlines()
+    assert len(lines) <= 250
+    imported = {line.split()[1] for line in lines if line.startswith(("import ", "from "))}
+    assert imported == {"base64", "hashlib", "json", "re", "sys"}
+
+
+def test_the_second_verifier_is_a_program(story: Studio, key: VerifierKey, tmp_path: Path) -> None:
+    """A file, and the key if there is one; the exit code is the answer."""
+    file = tmp_path / "session.bundle"
+    data = b"".join(story.system.seals.export(sealed(story)))
+
+    def run(*words: str) -> tuple[int, str]:
+        done = subprocess.run(
+            [sys.executable, "-I", str(VERIFIER), *words],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    file.write_bytes(data)
+    assert run(str(file), key.to_text()) == (0, "Sound.\n")
+    assert run(str(file))[1].startswith("Sound in itself")
+    file.write_bytes(data.replace(b"ada", b"eve"))
+    code, said = run(str(file), key.to_text())
+    assert (code, said[:8]) == (1, "Broken: ")
+    assert run()[0] == 1
