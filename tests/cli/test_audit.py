@@ -130,6 +130,73 @@ def test_a_bundle_that_was_edited_does_not_verify(call, ledger, tmp_path):
     assert call("audit", "verify", "--bundle", str(tmp_path / "junk")).code == 2
 
 
+@pytest.fixture
+def thought(app, agent):
+    """Give the session of an agent who thought about a task and sealed it."""
+    for kind in ("plan", "reflection"):
+        agent.thoughts.think(kind, f"a {kind}", task="harbour-4")
+    return agent.seals.seal(agent.caller.actor.session).session
+
+
+def test_a_sealed_session_is_exported_and_verified_anywhere(
+    call, ledger, thought, tmp_path, monkeypatch
+):
+    """No ledger, no database: the file, and the key from elsewhere."""
+    bundle = tmp_path / "session.bundle"
+    said = call("audit", "export", str(bundle), "--session", thought)
+    assert said.code == 0
+    key = call("audit", "verify", "--json").json["key"]
+    assert f"counterpoint verify session.bundle --key '{key}'" in said.out
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COUNTERPOINT_DB", str(tmp_path / "none.db"))
+    said = call("verify", str(bundle), "--key", key)
+    assert said.code == 0
+    assert said.out.startswith(f"Sound: 2 thoughts of {thought} of harbour in session.bundle.\n")
+    found = call("verify", str(bundle), "--key", key, "--json").json
+    assert (found["sound"], found["trusted"], found["session"]) == (True, True, thought)
+    assert (found["thoughts"], found["seals"], found["texts"]) == (2, 1, 2)
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_a_verified_ledger_tells_of_its_thoughts_and_redactions(call, ledger, thought, tmp_path):
+    """How many there are, and how many texts are gone."""
+    bundle = tmp_path / "ledger.bundle"
+    assert call("audit", "redact", "harbour-r3", "--reason", "private").code == 0
+    assert call("audit", "export", str(bundle)).code == 0
+    said = call("verify", str(bundle))
+    assert said.code == 0
+    assert "  thoughts  2 in chains, 1 sessions sealed\n" in said.out
+    assert "  redacted  1 texts are gone on purpose\n" in said.out
+    assert "--key" in said.err
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_what_was_changed_in_a_bundle_is_a_no(call, ledger, thought, tmp_path, as_json):
+    """Exit code 1 with a fault; 2 if it is no bundle, or no file; 2 for a key that is none."""
+    bundle = tmp_path / "session.bundle"
+    call("audit", "export", str(bundle), "--session", thought)
+    flags = ["--json"] if as_json else []
+    bundle.write_bytes(bundle.read_bytes().replace(b"a plan", b"a whim"))
+    said = call("verify", str(bundle), *flags)
+    assert said.code == 1
+    assert said.json["faults"][0]["code"] if as_json else said.out.startswith("Broken: ")
+    assert call("verify", str(bundle), "--key", "x", *flags).code == 2
+    bundle.write_text("junk")
+    assert call("verify", str(bundle), *flags).code == 2
+    assert call("verify", str(tmp_path / "none"), *flags).code == 2
+
+
+def test_a_session_that_is_not_sealed_is_not_exported(call, ledger, agent, tmp_path):
+    """It may still grow; nothing is left behind."""
+    agent.thoughts.think("plan", "x", task="harbour-4")
+    target = tmp_path / "out"
+    said = call("audit", "export", str(target), "--session", agent.caller.actor.session)
+    assert said.code == 1
+    assert "not sealed" in said.err
+    assert call("audit", "export", "--session", "ses_none").code == 1
+    assert [path for path in tmp_path.iterdir() if path.is_file()] == []
+
+
 def test_an_export_never_overwrites(call, ledger, tmp_path):
     """A file that is there stays what it is."""
     target = tmp_path / "mine"

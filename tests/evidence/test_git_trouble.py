@@ -57,7 +57,8 @@ def test_a_tracked_file_that_cannot_be_read_fails_nothing(barred: Any) -> None:
     barred.sh("echo x >> a.txt; chmod 000 a.txt; echo y >> b.txt; echo z > n")
     found = barred.evidence.compare(barred.root, start)
     assert kinds(found) == {"a.txt": "modified", "b.txt": "modified", "n": "added"}
-    assert "`a.txt` cannot be read (Permission denied)" in found.warnings
+    assert found.warnings == ("`a.txt` cannot be read (Permission denied)",)
+    assert [c.insertions for c in found.changes if c.path == "b.txt"] == [1]
     assert barred.evidence.compare(barred.root, found.end).changes == ()
 
 

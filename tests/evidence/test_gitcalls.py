@@ -103,7 +103,7 @@ def test_what_the_index_hides_is_asked_again_only_when_it_was_written(
     [
         ("echo 1 >> a.txt", 2),
         ("echo 1 >> a.txt; echo 2 > fresh", 3),
-        ("git mv a.txt moved", 4),
+        ("git mv a.txt moved", 3),
         ("echo 1 >> a.txt; git commit -qam w", 4),
         ("rm a.txt; seq 90 99 > fresh", 3),
     ],

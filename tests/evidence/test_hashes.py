@@ -148,13 +148,21 @@ def test_a_large_file_is_compared_by_size_and_time(
     assert first.files != second.files
 
 
+@pytest.mark.parametrize("size", [0, 1, 999_999, 1 << 20, (1 << 20) + 1, 3 << 20])
+def test_a_file_of_any_size_is_hashed_whole(tmp_path: Path, size: int) -> None:
+    """Also one that fills what is read at once to the last byte."""
+    content = os.urandom(size)
+    (tmp_path / "f").write_bytes(content)
+    assert marks.mark(tmp_path, "f").digest == hashlib.sha256(content).hexdigest()
+
+
 def test_a_file_that_cannot_be_read_is_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It keeps a mark, so that it does not seem deleted."""
     (tmp_path / "closed").write_text("x")
 
-    def refuse(path: Path) -> str:
+    def refuse(path: str, size: int) -> str:
         raise PermissionError(13, "Permission denied", path)
 
     monkeypatch.setattr(marks, "_content", refuse)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from counterpoint.core.model.evidence import (
+    Branch,
     ChangeKind,
     Command,
     Comparison,
@@ -18,7 +19,7 @@ from counterpoint.core.model.evidence import (
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.kernel.canonical import text_digest
 from counterpoint.kernel.clock import Clock
-from counterpoint.kernel.errors import NotFound, PathOutside, ProgramMissing
+from counterpoint.kernel.errors import InvalidInput, NotFound, PathOutside, ProgramMissing
 
 
 @dataclass(kw_only=True)
@@ -40,6 +41,8 @@ class ScriptedTree:
     during: Callable[[], None] | None = None
     warnings: tuple[str, ...] = ()
     ran: list[tuple[str, ...]] = field(default_factory=list)
+    branches: dict[str, Branch] = field(default_factory=dict)
+    places: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def write(self, path: str, text: str) -> None:
         """Put a file into the tree."""
@@ -123,6 +126,41 @@ class ScriptedTree:
         if name not in self.files:
             raise NotFound(f"there is no file {name}")
         return text_digest(self.files[name]), len(self.files[name].encode())
+
+    def load(self, root: Path, path: str, limit: int) -> bytes:
+        """Answer the content of a file."""
+        files, name = self.at(root), self.contain(root, path)
+        if name not in files:
+            raise NotFound(f"there is no file {name}")
+        content = files[name].encode("utf-8", "surrogateescape")
+        if len(content) > limit:
+            raise InvalidInput(f"{name} is too long")
+        return content
+
+    def save(self, root: Path, path: str, content: bytes | None) -> None:
+        """Put a file there, or take it away."""
+        files, name = self.at(root), self.contain(root, path)
+        if content is None:
+            files.pop(name, None)
+        else:
+            files[name] = content.decode()
+
+    def at(self, root: Path) -> dict[str, str]:
+        """Answer the files of a tree."""
+        return self.places.get(root.name, self.files)
+
+    def branch(self, root: Path, name: str, base: str, limit: int) -> Branch:
+        """Answer what the script says of the branch."""
+        if name not in self.branches:
+            raise NotFound(f"there is no branch {name!r}")
+        found = self.branches[name]
+        if len(found.diff) > limit:
+            raise InvalidInput("the difference is too long")
+        return replace(found, base=base or found.base)
+
+    def head(self, root: Path, name: str) -> str:
+        """Answer the commit of a branch."""
+        return self.branch(root, name, "", 10**9).head
 
 
 def _kind(path: str, then: dict[str, str], now: dict[str, str]) -> ChangeKind:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+import re
 import socket
 import threading
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 from live_door import PATIENCE, TOKENS, running
@@ -288,6 +291,15 @@ def test_what_is_no_frame_or_no_text_ends_it(live):
     _until_alone(live)
 
 
+def test_the_messages_that_the_page_shows_are_the_ones_there_are():
+    """What is copied from it is understood."""
+    page = (Path(__file__).parents[2] / "docs" / "http.md").read_text("utf-8")
+    told, asked = re.findall(r"^```json\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert list(json.loads(told)) == ["event", "id", "data"]
+    heard = conversation._read(asked)
+    assert (heard.subscribe, str(heard.after)) == (("demo-7", "demo-31"), "41.1")
+
+
 def test_messages_take_calls(live):
     """One to open, one for each message; beyond that the client is told to wait."""
     with talking(live, by="slow") as peer:
@@ -384,6 +396,7 @@ def test_pings_of_a_client_that_takes_nothing_do_not_pile_up(live, story, monkey
     rude.connect(("127.0.0.1", live.port))
     rude.sendall(_handshake(query="?after=-1"))
     rude.settimeout(1)
+    assert rude.recv(12) == b"HTTP/1.1 101"
     pings = (b"\x89\xfd" + b"\0\0\0\0" + b"x" * 125) * 1000
     sent = 0
     with suppress(TimeoutError):
@@ -446,6 +459,13 @@ def test_the_end_of_the_server_ends_conversations_at_once(small, story, caplog, 
         assert live.ended.wait(PATIENCE / 2)
         assert ended(peer)[1] == 1012
     assert caplog.records == []
+
+
+@pytest.mark.parametrize(("fault", "told"), [(asyncio.CancelledError, 0), (ValueError, 1)])
+def test_what_is_cut_off_is_no_fault_however_late(live, caplog, fault, told):
+    """A slow machine ends as quietly as a quick one; faults are logged as ever."""
+    logging.getLogger("uvicorn.error").error("it ended", exc_info=fault())
+    assert len(caplog.records) == told
 
 
 def test_a_message_that_is_far_too_large_ends_it(live):

@@ -14,11 +14,15 @@ from counterpoint.core.operations.access.meters import Meters
 from counterpoint.core.operations.access.precedence import Precedence
 from counterpoint.core.operations.access.tokens import Tokens
 from counterpoint.core.operations.audit import Auditing
+from counterpoint.core.operations.boards.issues import Issues
+from counterpoint.core.operations.boards.policies import Policies
 from counterpoint.core.operations.claims import Claims
 from counterpoint.core.operations.feed.following import Following
 from counterpoint.core.operations.gates import Gates
 from counterpoint.core.operations.items import Items
 from counterpoint.core.operations.journal import Journal
+from counterpoint.core.operations.learned.learnings import Learnings
+from counterpoint.core.operations.learned.surveys import Surveys
 from counterpoint.core.operations.memory import Memory
 from counterpoint.core.operations.overview import Overview
 from counterpoint.core.operations.plans import Plans
@@ -130,6 +134,26 @@ class Core:
     def context(self) -> Context:
         """Verbs for looking at such work."""
         return Context(self._desk)
+
+    @cached_property
+    def issues(self) -> Issues:
+        """Verbs for the issues of a board."""
+        return Issues(self._desk)
+
+    @cached_property
+    def policies(self) -> Policies:
+        """Verbs for what the project asks of work."""
+        return Policies(self._desk)
+
+    @cached_property
+    def learnings(self) -> Learnings:
+        """Verbs for what was learned."""
+        return Learnings(self._desk)
+
+    @cached_property
+    def surveys(self) -> Surveys:
+        """Verbs for what was looked through, and how the tests stand."""
+        return Surveys(self._desk)
 
     @cached_property
     def profiles(self) -> Profiles:

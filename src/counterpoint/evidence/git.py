@@ -166,6 +166,7 @@ class GitTree:
             self.index,
             entries,
             known,
+            doubted={raw(path) for path in start.files},
             is_counted=is_counted,
         )
         for path in blind:

@@ -1,7 +1,7 @@
 """Asks git what differs between a commit and another, or the files on disk.
 
 The answer has git's pairs of renamed paths and one line for each path as if there were no pairs, from
-a second run if there are any; the rules decide which pairs hold. Files on disk
+a second run if one may not hold; the rules decide which pairs hold. Files on disk
 are compared through a copy of the index in a temporary folder, in which untracked and hidden files
 are entered, conflicts closed, and files passed over that git could not read. So untracked files take
 part in renames and line counts, no single file can fail the whole, and the repository's own index is
@@ -12,7 +12,7 @@ which git's test for changes within the same second rests.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -104,11 +104,12 @@ def on_disk(
     entries: Entries,
     among: Collection[str] | None,
     *,
+    doubted: Collection[str],
     is_counted: bool,
 ) -> Difference:
     """Answer what differs from a commit to the files on disk, below the folder.
 
-    among: the only paths that can differ, where they are known: git need not look at the others.
+    doubted: paths whose pairs the rules may not let stand. among: the only paths that can differ, where they are known: git need not look at the others.
     is_counted: whether git reads the files, for lines and renames.
     """
     paths: tuple[str, ...] = BELOW
@@ -117,7 +118,9 @@ def on_disk(
         if not paths:
             return Difference()
     with _index(git, older, prefix, index, entries) as extra:
-        return _difference(git, (older,), prefix, paths, extra, is_counted=is_counted)
+        return _difference(
+            git, (older,), prefix, paths, extra, doubted=doubted, is_counted=is_counted
+        )
 
 
 @contextmanager
@@ -151,6 +154,7 @@ def _difference(
     paths: tuple[str, ...],
     extra: dict[str, str],
     *,
+    doubted: Collection[str] | None = None,
     is_counted: bool,
 ) -> Difference:
     how = ("diff", *_DIFF, "--numstat") if is_counted else ("-c", _AS_IT_IS, "diff", *_DIFF)
@@ -160,7 +164,9 @@ def _difference(
 
     paired = found("-M" if is_counted else "--no-renames")
     pairs = [entry for entry in paired if entry[0] == "R"]
-    plain = found("--no-renames") if pairs else paired
+    ends = {name.removeprefix(prefix) for entry in pairs for name in entry[1:3]}
+    is_sure = doubted is not None and ends.isdisjoint(doubted)
+    plain = paired if is_sure or not pairs else found("--no-renames")
     return Difference(
         lines={
             path.removeprefix(prefix): Line(
@@ -168,7 +174,8 @@ def _difference(
             )
             for letter, _, path, insertions, deletions in plain
             if letter in _KINDS
-        },
+        }
+        | (_halves(pairs, prefix) if is_sure else {}),
         renames={
             path.removeprefix(prefix): Rename(
                 previous=previous.removeprefix(prefix),
@@ -178,6 +185,15 @@ def _difference(
             for _, previous, path, insertions, deletions in pairs
         },
     )
+
+
+def _halves(pairs: Iterable[_Entry], prefix: str) -> dict[str, Line]:
+    """Answer what pairs are made of; where they stand, nobody asks for the lines of the halves."""
+    halves: dict[str, Line] = {}
+    for _, previous, path, _, _ in pairs:
+        halves[previous.removeprefix(prefix)] = Line(kind="deleted")
+        halves[path.removeprefix(prefix)] = Line(kind="added")
+    return halves
 
 
 def _read(parts: list[str]) -> Iterator[_Entry]:

@@ -22,7 +22,7 @@ from typing import Protocol, cast
 from pathspec import GitIgnoreSpec
 
 from counterpoint.core.model.evidence import Comparison, FileChange, Snapshot
-from counterpoint.evidence.marks import EMPTY, mark, shown
+from counterpoint.evidence.marks import EMPTY, mark_at, shown
 
 _OWN_FOLDER = ".counterpoint"
 _LARGEST_RULES = 1_000_000
@@ -119,7 +119,7 @@ def snapshot(root: Path) -> Snapshot:
     walk = _Walk(root)
     files: dict[str, str] = {}
     for name in walk.names():
-        found = mark(root, name)
+        found = mark_at(f"{root}/{name}")
         if found.digest:
             files[shown(name)] = found.digest
         if found.remark:

@@ -7,12 +7,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from counterpoint.core.model.evidence import Command, Comparison, Execution, Snapshot
+from counterpoint.core.model.evidence import Branch, Command, Comparison, Execution, Snapshot
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.evidence import commands, hashes, paths
 from counterpoint.evidence.environment import for_command
 from counterpoint.evidence.git import GitTree, is_marked, open_tree, standing
 from counterpoint.evidence.gitstatus import Hidden
+from counterpoint.evidence.trees import branches, writing
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.errors import ProgramMissing
 
@@ -73,6 +74,22 @@ class LocalEvidence:
     def digest(self, root: Path, path: str) -> tuple[str, int]:
         """Answer SHA-256 and size of a file below the root; NotFound, PathOutside."""
         return paths.digest(root, path)
+
+    def load(self, root: Path, path: str, limit: int) -> bytes:
+        """Answer a file below the root; NotFound, PathOutside, InvalidInput above the limit."""
+        return paths.load(root, path, limit)
+
+    def save(self, root: Path, path: str, content: bytes | None) -> None:
+        """Write a file below the root, whole or not at all; None takes it away. PathOutside."""
+        writing.save(root, path, content)
+
+    def branch(self, root: Path, name: str, base: str, limit: int) -> Branch:
+        """Answer a branch and its difference; NotFound, InvalidInput."""
+        return branches.read_branch(root, name, base, environ=self.environ, limit=limit)
+
+    def head(self, root: Path, name: str) -> str:
+        """Answer the commit a branch is on; NotFound."""
+        return branches.read_head(root, name, environ=self.environ)
 
     def _tree(self, top: Path) -> GitTree | str:
         """Answer the tree at the top; git is asked anew only when its folder is another."""

@@ -55,11 +55,15 @@ def mark(root: Path, name: str) -> Mark:
     parents = PurePosixPath(name).parents
     if any((root / parent).is_symlink() for parent in parents if parent.name):
         return Mark()
-    path = root / name
+    return mark_at(f"{root}/{name}")
+
+
+def mark_at(path: str) -> Mark:
+    """Answer the mark of a path of which it is known that it lies below no link."""
     try:
-        state = path.lstat()
+        state = os.lstat(path)
         if stat.S_ISLNK(state.st_mode):
-            return Mark(digest=hashlib.sha256(os.fsencode(path.readlink())).hexdigest())
+            return Mark(digest=hashlib.sha256(os.fsencode(Path(path).readlink())).hexdigest())
     except (FileNotFoundError, NotADirectoryError):
         return Mark()
     except OSError as fault:
@@ -67,23 +71,28 @@ def mark(root: Path, name: str) -> Mark:
     return _of_file(path, state) if stat.S_ISREG(state.st_mode) else Mark()
 
 
-def _of_file(path: Path, state: os.stat_result) -> Mark:
+def _of_file(path: str, state: os.stat_result) -> Mark:
     if state.st_size > LARGEST:
         return _outside(state, "is over 64 MB and was compared by size and time only")
     try:
-        return Mark(digest=_content(path))
+        return Mark(digest=_content(path, state.st_size))
     except FileNotFoundError:
         return Mark()
     except OSError as fault:
         return _outside(state, f"cannot be read ({fault.strerror})")
 
 
-def _content(path: Path) -> str:
+def _content(path: str, size: int) -> str:
+    """Answer the digest of a file; knowing its size saves room and a look for its end."""
     state = hashlib.sha256()
+    most = min(size + 1, _CHUNK)
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        while chunk := os.read(descriptor, _CHUNK):
+        chunk = os.read(descriptor, most)
+        while chunk:
             state.update(chunk)
+            # A plain file gives less than was asked for only at its end.
+            chunk = os.read(descriptor, most) if len(chunk) == most else b""
     finally:
         os.close(descriptor)
     return state.hexdigest()

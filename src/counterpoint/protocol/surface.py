@@ -1,9 +1,9 @@
 """A surface: what one dialect offers over MCP, and how it answers.
 
 A tool call is answered in this order: (1) the tool is looked up (`UnknownTool` leaves the surface,
-for it is an error of the protocol); (2) `around` opens; (3) the arguments are checked, every fault
-at once; (4) `within` runs the tool, or answers in its place; (5) the answer, which must be a JSON
-object, is written as text once. A refusal goes through `refuse` into the dialect's own envelope;
+for it is an error of the protocol), and refused if it is closed here; (2) `around` opens; (3) the
+arguments are checked, every fault at once; (4) `within` runs the tool, or answers in its place; (5)
+the answer, which must be a JSON object, is written as text once. A refusal goes through `refuse` into the dialect's own envelope;
 anything unforeseen is logged with its traceback and answered without a word about its inside.
 """
 
@@ -19,7 +19,13 @@ from typing import Any, Generic, TypeVar, cast
 import orjson
 
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import CounterpointError, NotFound, Unexpected, UnknownTool
+from counterpoint.kernel.errors import (
+    CounterpointError,
+    Forbidden,
+    NotFound,
+    Unexpected,
+    UnknownTool,
+)
 from counterpoint.protocol.arguments import check
 from counterpoint.protocol.parameters import Progress
 from counterpoint.protocol.prompts import Prompt, Said
@@ -94,6 +100,7 @@ class Surface(Generic[C]):
     """Everything one dialect offers, in a fixed order.
 
     guarded: its calls are refused at once while the store they ask fails again and again.
+    closed: tools that exist, but not for whom this was built: none is listed, each call is refused.
     """
 
     name: str
@@ -108,13 +115,14 @@ class Surface(Generic[C]):
     watch: Watch[C] | None = None
     tell: Tell[C] | None = None
     guarded: bool = False
+    closed: tuple[Tool[C], ...] = ()
     _by_name: dict[str, Tool[C]] = field(
         init=False, repr=False, compare=False, default_factory=dict[str, "Tool[C]"]
     )
 
     def __post_init__(self) -> None:
         """Refuse two tools of one name with ValueError."""
-        for tool in self.tools:
+        for tool in (*self.tools, *self.closed):
             if tool.name in self._by_name:
                 raise ValueError(f"two tools are named {tool.name}")
             self._by_name[tool.name] = tool
@@ -188,9 +196,18 @@ class Surface(Generic[C]):
         progress: Progress,
     ) -> Outcome:
         try:
+            self._refuse_closed(tool)
             return _outcome(self._run(tool, call(), arguments, progress), is_error=False)
         except CounterpointError as refusal:
             return _outcome(self.refuse(refusal), is_error=True)
+
+    def _refuse_closed(self, tool: Tool[C]) -> None:
+        if tool in self.closed:
+            raise Forbidden(
+                f"{tool.name} is out of scope for this connection",
+                hint="Call only what `tools/list` shows.",
+                tool=tool.name,
+            )
 
     def _run(
         self, tool: Tool[C], call: C, arguments: Mapping[str, Json], progress: Progress

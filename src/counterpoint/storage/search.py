@@ -8,6 +8,7 @@
     Submission   –            summary  item    submission
     Verdict      –            reason   item    verdict
     Brief        title, keys  text     item    brief
+    Passage      headings     text     path    its shelf
 
 Rules: (1) a row is indexed again only when one of its columns above changed. (2) Indexing waits for
 the end of the transaction (or for its first search), so rows and texts may come in any order.
@@ -23,6 +24,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from counterpoint.core.model.delivery.knowledge import Passage
 from counterpoint.core.model.journal import Outcome, Record, Submission, Verdict
 from counterpoint.core.model.rows import Cell, Noun, columns
 from counterpoint.core.model.sessions import Handoff
@@ -63,6 +65,7 @@ _SOURCES: tuple[Source, ...] = (
     Source(Submission, (), ("summary",), "item", ""),
     Source(Verdict, (), ("reason",), "item", ""),
     Source(Brief, ("title", "keywords"), ("description",), "item", ""),
+    Source(Passage, ("headings",), ("text",), "path", "shelf"),
 )
 SOURCES: dict[type[Noun], Source] = {source.noun: source for source in _SOURCES}
 

@@ -17,7 +17,7 @@ from counterpoint.settings import Settings
 from counterpoint.surfaces.call import Call
 
 _KEPT: Final = 64
-"""How many built surfaces are kept: a scope file may name any tools."""
+"""How many built surfaces are kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +40,16 @@ def _workflow(_settings: Settings) -> Surface[Call]:
     return build()
 
 
+def _symphony(settings: Settings) -> Surface[Call]:
+    from counterpoint.surfaces.symphony.surface import build
+
+    return build(settings)
+
+
 _DIALECTS: dict[str, _Dialect] = {
     "native": _Dialect(build=_native),
     "workflow": _Dialect(build=_workflow),
+    "symphony": _Dialect(build=_symphony, varies_by=("profile", "tool_scope")),
 }
 
 
@@ -62,8 +69,11 @@ def surface(name: str, settings: Settings | None = None) -> Surface[Call]:
             f"there is no surface {name[:60]!r}", hint=f"There are: {', '.join(_DIALECTS)}."
         )
     given = settings or Settings()
-    chosen = {varied: getattr(given, varied) for varied in dialect.varies_by}
-    return _built(name, Settings(surface=name, **chosen))
+    chosen = Settings(
+        surface=name, **{varied: getattr(given, varied) for varied in dialect.varies_by}
+    )
+    # A list that comes out of a file is what the file says when the connection starts.
+    return dialect.build(chosen) if chosen.tool_scope else _built(name, chosen)
 
 
 @lru_cache(maxsize=_KEPT)

@@ -95,8 +95,6 @@ def test_a_scope_file_opens_what_it_names(tmp_path):
     path = tmp_path / "tools.json"
     path.write_text(json.dumps(["add_comment", "get_issue", "get_issue"]), "utf-8")
     assert read_scope(path, "worker") == ("get_issue", "add_comment")
-    path.write_text('["configure_project"]', "utf-8")
-    assert read_scope(path) == ("configure_project",)
     path.write_text("[]", "utf-8")
     assert read_scope(path, "worker") == ()
 

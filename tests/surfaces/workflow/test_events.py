@@ -253,3 +253,23 @@ def test_accounts_of_the_core_are_no_news(lead, flow, hear, workshop):
     lead.core.items.edit(task, Edit(title="Tar"))
     (event,) = hear()
     assert (event.name, event.data["task"]["name"]) == ("task:updated", "Tar")
+
+
+def test_what_was_redacted_is_passed_over_in_silence(workshop, lead, flow, hear):
+    """The events are still there, each in its place, without the words; nobody is held up by them."""
+    task = begin(lead, flow)
+    chosen = {"question": "What?", "chosen": "Tar", "reasoning": "Dry"}
+    made = lead.does("log_decision", task_id=task, category="trade_off", **chosen)
+    end(lead, task)
+    lead.does("complete_workflow", workflow_id=flow["workflow_id"], status="failed", summary="No")
+    with workshop.app.store.reading(workshop.app.project) as view:
+        texts = [text for _, text in view.texts()]
+    for text in texts:
+        workshop.app.person().redaction.redact(text, "it was wrong")
+    events = hear()
+    assert names(events) == [
+        "workflow:created", "phase:created", "workflow:updated", "task:created",
+        "decision:created", "task:updated", "workflow:updated",
+    ]  # fmt: skip
+    assert events[4].data["decision"]["id"] == made["decision_id"]
+    assert "Tar" not in repr(events)

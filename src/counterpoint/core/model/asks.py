@@ -19,6 +19,7 @@ class Report:
     """What a worker says at the end.
 
     ends: whether `partial` ends the item too; else it is put back for others to go on with.
+    hands_in: whether `done` leads to the review in any case: somebody else ends the item.
     """
 
     outcome: Outcomes
@@ -28,6 +29,7 @@ class Report:
     next_steps: tuple[str, ...] = ()
     met: tuple[int, ...] = ()
     ends: bool = False
+    hands_in: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

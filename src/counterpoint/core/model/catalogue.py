@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from counterpoint.core.model.access import Token
+from counterpoint.core.model.delivery.knowledge import Document, Passage
+from counterpoint.core.model.delivery.phases import PhaseClaim, PhaseVerdict
+from counterpoint.core.model.delivery.requests import ChangeRequest
+from counterpoint.core.model.delivery.runs import Run, StreamEvent
 from counterpoint.core.model.journal import (
     Outcome,
     Profile,
@@ -56,6 +60,13 @@ NOUNS: tuple[type[Noun], ...] = (
     Thought,
     Seal,
     Brief,
+    PhaseClaim,
+    PhaseVerdict,
+    ChangeRequest,
+    Run,
+    StreamEvent,
+    Document,
+    Passage,
 )
 
 BY_TABLE: dict[str, type[Noun]] = {noun.table: noun for noun in NOUNS}

@@ -55,6 +55,23 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Branch:
+    """A branch and how it differs from where it left its base.
+
+    head, base_commit: full ids. commits: short id and first line of each since, oldest first, at most
+    100. dirty: paths that are not committed, if it is the branch the tree is on. diff: as git prints it.
+    """
+
+    name: str
+    base: str
+    head: str
+    base_commit: str
+    commits: tuple[str, ...]
+    dirty: tuple[str, ...]
+    diff: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
     """A command to run: an argument list (never shell text), a folder below the root, a limit."""
 

@@ -169,7 +169,7 @@ class Tasks:
         self, change: Change, item: Item, claim: Claim, report: Report, comparison: Comparison
     ) -> Finished:
         status = "partial" if report.ends else _STATUS[report.outcome]
-        if report.outcome == "done" and closed_gates(change, item.id):
+        if report.outcome == "done" and (report.hands_in or closed_gates(change, item.id)):
             status = "review"
         found = measured(comparison)
         outcome = self._outcome(change, item, claim, report, comparison, found)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from counterpoint.core.model.evidence import Command, Comparison, Execution, Snapshot
+from counterpoint.core.model.evidence import Branch, Command, Comparison, Execution, Snapshot
 
 Watch = Callable[[str], None]
 """Is told, in words, how a long command is getting on."""
@@ -33,6 +33,25 @@ class Evidence(Protocol):
 
     def digest(self, root: Path, path: str) -> tuple[str, int]:
         """Answer SHA-256 and size of a file below the root; NotFound, PathOutside."""
+        ...
+
+    def load(self, root: Path, path: str, limit: int) -> bytes:
+        """Answer a file below the root; NotFound, PathOutside, InvalidInput above the limit."""
+        ...
+
+    def save(self, root: Path, path: str, content: bytes | None) -> None:
+        """Write a file below the root, whole or not at all; None takes it away. PathOutside."""
+        ...
+
+    def branch(self, root: Path, name: str, base: str, limit: int) -> Branch:
+        """Answer a branch and its difference; without names the one here and the usual base.
+
+        NotFound without a repository, branch or base; InvalidInput for a difference above the limit.
+        """
+        ...
+
+    def head(self, root: Path, name: str) -> str:
+        """Answer the commit a branch is on; NotFound."""
         ...
 
 

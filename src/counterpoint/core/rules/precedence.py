@@ -1,4 +1,4 @@
-"""Judgments about the order of calls: what is still to come first, and how to make it up.
+"""Judgments about the order of calls: what is missing, and how to make it up.
 
 A table is YAML: each tool, with a list of what it requires.
 

@@ -1,4 +1,4 @@
-"""Everyone who follows the events of a surface, on server-sent events or on a WebSocket.
+"""Everyone who follows a surface, on server-sent events or on a WebSocket.
 
     GET /events/<surface>            what happens from now on
     GET …?after=12.1                 what has happened since, then what happens; -1 is from the beginning
@@ -126,7 +126,7 @@ def _piece(place: Place, event: Event) -> bytes:
 
 
 def _asked(scope: Scope) -> tuple[Place | None, list[str]]:
-    """Answer the place to go on from, None for now, and the subjects; InvalidInput."""
+    """Answer the place to go on from, if one is named, and the subjects; InvalidInput."""
     query: dict[str, list[str]] = parse_qs(
         scope["query_string"].decode("latin-1"), keep_blank_values=True
     )

@@ -1,4 +1,4 @@
-"""A surface's events on a WebSocket: what the server sends, and what a client may ask.
+"""A surface's events on a WebSocket: what each side may say.
 
     server   {"event": "task:created", "id": "12.1", "data": {…}}     an event, with its place
              {"event": "following", "id": "12", "data": {"about": […] or null}}

@@ -1,4 +1,4 @@
-"""Where a follower of a surface's events is: behind which event, or behind a whole entry.
+"""Where a follower is: behind one event, or behind a whole entry.
 
     12      behind everything that entry 12 of the ledger gave
     12.3    behind the third event of entry 12

@@ -17,6 +17,7 @@ from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.http11 import Request
 
@@ -109,6 +110,9 @@ class _Socket(WebSocketsSansIOProtocol):
         self.transport.pause_reading()
 
     async def send(self, message: Any) -> None:
+        if self.handshake_complete and self.transport.is_closing():
+            # Known here at once; the library hears of it only when nothing more is to be sent.
+            raise ClientDisconnected
         await super().send(message)
         if message["type"] == "websocket.accept" and not self.read_paused:
             self.transport.resume_reading()
@@ -139,6 +143,8 @@ class Listener:
 
     def __init__(self, door: Door[Any], sockets: Sequence[socket.socket]) -> None:
         """Serve nothing yet."""
+        # The same one each time: what is cut off late is no fault either, and a filter is added once.
+        logging.getLogger("uvicorn.error").addFilter(_was_not_cut_off)
         self._gone = asyncio.Event()
         self._sockets = list(sockets)
         wire = type("_Wire", (_Wire,), {"gone": self._gone})
@@ -206,6 +212,11 @@ class Listener:
                 await asyncio.wait_for(self._gone.wait(), UNWIND)
         for connection in list(state.connections):
             connection.transport.abort()
+
+
+def _was_not_cut_off(record: logging.LogRecord) -> bool:
+    """Whether a record tells of anything but an answer that was cancelled on purpose."""
+    return not record.exc_info or record.exc_info[0] is not asyncio.CancelledError
 
 
 @contextmanager

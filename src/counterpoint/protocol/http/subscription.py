@@ -1,4 +1,4 @@
-"""One follower of a surface's events: from a place on, about some subjects, in order, each once.
+"""One follower of events: from a place on, about some subjects, each once.
 
 Events are read when those before them have been taken, so a slow follower costs no memory. Who wants
 only some subjects still passes by the others: its place moves on with the ledger.
@@ -43,7 +43,7 @@ class Subscription(Generic[C]):
         return self._place
 
     async def move(self, place: Place | None) -> None:
-        """Go on from a place, None for now; InvalidInput if the ledger has not come so far."""
+        """Go on from a place, None: the end; InvalidInput if the ledger has not come so far."""
         if place is not None:
             # The entry itself must be there, also when some of its events are still to be told.
             await self._look(place.sequence, 1, 0)

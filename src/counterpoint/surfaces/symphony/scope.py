@@ -3,8 +3,8 @@
 What a session may call is decided by, in this order: (1) its scope file, (2) its agent type, (3) with
 neither, nothing: all tools are open. A scope file is a JSON array of tool names; an empty one opens no
 tool. It is refused if and only if (a) it cannot be read, (b) it is no JSON array of texts, (c) it names a
-tool that does not exist, (d) it names a tool that the agent type does not have. A refused file opens
-no tool: the server does not start.
+tool that does not exist, (d) it names a tool that the agent type does not have, or `configure_project`,
+which is for a person's own client. A refused file opens no tool: the server does not start.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from counterpoint.kernel.errors import InvalidInput
 
 AgentType = Literal["worker", "researcher", "judge", "scanner", "architect", "planner", "intake"]
 AGENT_TYPES: Final[tuple[AgentType, ...]] = get_args(AgentType)
+CONFIGURE: Final = "configure_project"
+"""Open only to a connection without agent type and scope file."""
 _LETTERS: Final[dict[str, AgentType]] = dict(zip("WRJSAPI", AGENT_TYPES, strict=True))
 
 _MATRIX: Final = """
@@ -128,6 +130,8 @@ def _problem(name: object, mine: Collection[str], agent_type: str) -> str:
         return f"{name!r} is no text"
     if name not in TOOLS:
         return f"there is no tool {name!r}"
+    if name == CONFIGURE:
+        return f"{name} is opened by no scope file"
     return "" if name in mine else f"{name} is not a tool of the type {agent_type}"
 
 

@@ -1,4 +1,4 @@
-"""What happens in workflows, as events: what came into being, and what was changed.
+"""What happens in workflows, as events: what came to be, and what changed.
 
     event                               data
     workflow:created, :updated          workflow_id, workflow

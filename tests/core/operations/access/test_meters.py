@@ -19,6 +19,13 @@ def test_a_month_is_taken_by_the_handful_until_there_is_none(ada):
     assert ada.meters.take("tok_1", 251).granted == 1
 
 
+def test_a_month_that_is_used_up_is_told_without_writing(studio, ada, monkeypatch):
+    """Whoever is refused again and again keeps no writer waiting."""
+    ada.meters.take("tok_1", 1)
+    monkeypatch.delattr(type(studio.store), "writing")
+    assert ada.meters.take("tok_1", 1).granted == 0
+
+
 def test_what_was_not_used_is_given_back(ada):
     """To the month it was taken from; never more than were taken."""
     given = ada.meters.take("tok_1", 1000)

@@ -72,6 +72,17 @@ def test_a_call_that_comes_too_early_is_told_what_to_call(ordered):
     assert refused.value.facts["suggested_order"] == ["resume", "log"]
 
 
+def test_a_tool_is_remembered_once(ordered, monkeypatch):
+    """The second call writes nothing; what else is counted of a session is no tool."""
+    ada = ordered.core("ada")
+    ada.precedence.note("start")
+    ada.meters.take(ada.caller.actor.session, 5)
+    monkeypatch.delattr(type(ordered.store), "writing")
+    ada.precedence.note("start")
+    assert ada.precedence.called(ada.caller.actor.session) == {"start"}
+    monkeypatch.undo()
+
+
 def test_each_session_has_called_its_own_tools(ordered):
     """Once is enough; another session begins with none; the one meant can be named."""
     ada, bob = ordered.core("ada"), ordered.core("bob")

@@ -34,11 +34,15 @@ from counterpoint.kernel.errors import InvalidInput, NotFound, SessionEnded
 
 _MASKED_WORDS = frozenset(
     {"argv", "assignee", "files", "folder", "name", "path", "pattern", "profile", "scope"}
-    | {"subject", "tags", "title", "category", "keywords", "service"}
+    | {"subject", "tags", "title", "category", "keywords", "service", "headings", "paths", "branch"}
 )
 """Columns that are kept as they are but may hold what an agent wrote."""
 _MASKED_JSON = frozenset(
-    (name, "prose") for name in ("answer", "details", "evidence", "files", "value", "variables")
+    (name, "prose")
+    for name in (
+        *("answer", "details", "evidence", "files", "gates"),
+        *("payload", "risk", "value", "variables"),
+    )
 )
 """Prose that is JSON: masked value by value, so that it stays JSON and no escape hides a secret."""
 

@@ -36,10 +36,12 @@ def names_of(view: Reading, item: str) -> dict[str, str]:
 
 def attributes_of(view: Reading, item: str) -> dict[str, Json]:
     """Answer the values that are kept with an item, by name; a redacted one is its mark."""
-    return {
-        kept.name: REDACTED if kept.value == REDACTED else canonical.load(kept.value)
-        for kept in view.select(Attribute, item=item)
-    }
+    return {kept.name: value_of(kept) for kept in view.select(Attribute, item=item)}
+
+
+def value_of(attribute: Attribute) -> Json:
+    """Answer the value of an attribute."""
+    return REDACTED if attribute.value == REDACTED else canonical.load(attribute.value)
 
 
 def give_name(change: Change, item: Item, scope: str, name: str) -> None:

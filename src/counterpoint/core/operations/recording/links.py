@@ -40,8 +40,10 @@ def _hold_children(change: Change, parent: Item, held: int) -> None:
 
 def next_position(change: Change, parent: str) -> int:
     """Answer the place behind the last child of an item; 0 at the top, where places mean nothing."""
-    places = [child.position for child in change.select(Item, parent=parent)] if parent else []
-    return max(places, default=-1) + 1
+    if not parent:
+        return 0
+    last = change.writing.select(Item, parent=parent, order="position desc", limit=1)
+    return last[0].position + 1 if last else 0
 
 
 def release(change: Change, needed: Item) -> list[str]:

@@ -9,7 +9,8 @@ from typing import Any, Final, cast
 
 from counterpoint.core.model.journal import Outcome, Record, RecordKind
 from counterpoint.core.model.lifecycles import UNCLOSED
-from counterpoint.core.model.work import Item
+from counterpoint.core.model.rows import REDACTED
+from counterpoint.core.model.work import Attribute, Item
 from counterpoint.core.model.workflows import (
     ContextFilter,
     LogLine,
@@ -20,7 +21,7 @@ from counterpoint.core.model.workflows import (
 )
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.desk import Desk
-from counterpoint.core.operations.recording.facets import attributes_of, item_named
+from counterpoint.core.operations.recording.facets import attributes_of, item_named, value_of
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -98,14 +99,14 @@ class Context:
         """Answer tasks by their age, beyond an item's number."""
         with self._desk.reading() as view:
             found = list(islice(_tasks(view, workflow, asked, after), limit))
-            return [_task_line(view, task, phase) for task, phase in found]
+            return _task_lines(view, found)
 
     def count_tasks(self, workflow: str, asked: ContextFilter) -> int:
         """Answer how many tasks a filter finds."""
         with self._desk.reading() as view:
-            if asked == ContextFilter():
-                return sum(view.counts(Item, "kind", root=workflow, kind="task").values())
-            return sum(1 for _ in _tasks(view, workflow, asked, 0))
+            if asked.since:
+                return sum(1 for _ in _tasks(view, workflow, asked, 0))
+            return sum(view.counts(Item, "kind", **_columns(view, workflow, asked)).values())
 
     def log(
         self,
@@ -143,13 +144,10 @@ def number_of(view: Reading, phase: Item) -> int:
 
 def phase_of(view: Reading, task: Item) -> Item:
     """Answer the phase that a task is of, also through other tasks; else what is on top."""
-    here: Item = task
-    while here.kind != "phase" and here.parent:
-        above = view.find(Item, here.parent)
-        if above is None:
-            break
-        here = above
-    return here
+    here: Item | None = task
+    while here is not None and here.kind != "phase" and here.parent:
+        here = view.find(Item, here.parent)
+    return here or task
 
 
 def find_below(view: Reading, task: str) -> list[Item]:
@@ -172,7 +170,7 @@ def metrics_of(view: Reading, workflow: Item) -> dict[str, Json]:
         words = cast("dict[str, Any]", attributes_of(view, task.id).get("words", {}))
         tokens += sum(words.get(name, 0) for name in ("tokens_input", "tokens_output"))
         for outcome in view.select(Outcome, item=task.id):
-            files |= {file["path"] for file in _evidence(outcome)["files"]}
+            files |= _files_of(outcome)
         spent += _lasted_ms(task) if task.is_closed else 0
     return {
         "total_phases": sum(view.counts(Item, "kind", parent=workflow.id, kind="phase").values()),
@@ -184,12 +182,13 @@ def metrics_of(view: Reading, workflow: Item) -> dict[str, Json]:
     }
 
 
-def _evidence(outcome: Outcome) -> dict[str, Any]:
-    try:
-        return canonical.load(outcome.evidence)
-    except ValueError:
-        # Redacted: nobody can know any more.
-        return {"files": []}
+def _files_of(outcome: Outcome) -> set[str]:
+    """Answer the paths that an outcome kept; of a redacted one nobody can know any more."""
+    if outcome.evidence == REDACTED:
+        return set()
+    return {
+        file["path"] for file in cast("dict[str, Any]", canonical.load(outcome.evidence))["files"]
+    }
 
 
 def _lasted_ms(item: Item) -> int:
@@ -236,34 +235,44 @@ def _line(view: Reading, phase: Item, counts: Mapping[str, int]) -> PhaseLine:
     )
 
 
+def _columns(view: Reading, workflow: str, asked: ContextFilter) -> dict[str, Filter]:
+    """Answer what a filter asks of the columns of tasks."""
+    chosen: dict[str, Filter] = {"root": workflow, "kind": "task"}
+    if asked.phase:
+        chosen["parent"] = (asked.phase, *_nested(view, workflow).get(asked.phase, ()))
+    if asked.agent:
+        chosen["assignee"] = asked.agent
+    return chosen
+
+
 def _tasks(
     view: Reading, workflow: str, asked: ContextFilter, after: int
 ) -> Iterator[tuple[Item, str]]:
     """Answer tasks with the ids of their phases."""
-    who: dict[str, Filter] = {"assignee": asked.agent} if asked.agent else {}
+    columns = _columns(view, workflow, asked)
     phases: dict[str, str] = {}
     while True:
-        found = view.select(
-            Item, root=workflow, kind="task", order="number", after=(after,), limit=_CHUNK, **who
-        )
+        found = view.select(Item, order="number", after=(after,), limit=_CHUNK, **columns)
         for task in found:
-            phase = phases.get(task.parent) or phase_of(view, task).id
-            phases[task.parent] = phase
-            if asked.phase in {"", phase} and task.created_at >= asked.since:
-                yield task, phase
+            if task.parent not in phases:
+                phases[task.parent] = phase_of(view, task).id
+            if task.created_at >= asked.since:
+                yield task, phases[task.parent]
         if len(found) < _CHUNK:
             return
         after = found[-1].number
 
 
-def _task_line(view: Reading, task: Item, phase: str) -> TaskLine:
-    ended = view.select(Outcome, item=task.id, order="token desc", limit=1)
-    return TaskLine(
-        item=task,
-        phase=phase,
-        kept=attributes_of(view, task.id),
-        outcome=ended[0] if ended else None,
-    )
+def _task_lines(view: Reading, found: Sequence[tuple[Item, str]]) -> list[TaskLine]:
+    ids = tuple(task.id for task, _ in found)
+    kept: dict[str, dict[str, Json]] = {name: {} for name in ids}
+    for one in view.select(Attribute, item=ids) if ids else ():
+        kept[one.item][one.name] = value_of(one)
+    ended = {one.item: one for one in view.select(Outcome, item=ids, order="token")} if ids else {}
+    return [
+        TaskLine(item=task, phase=phase, kept=kept[task.id], outcome=ended.get(task.id))
+        for task, phase in found
+    ]
 
 
 def _log(
@@ -307,10 +316,7 @@ def _subjects(view: Reading, records: Sequence[Record], workflow: str) -> dict[s
 
 def _told_task(record: Record) -> str:
     """Answer the task that a record names beside the item that it hangs on."""
-    if not record.details:
+    if record.details in {"", REDACTED}:
         return ""
-    try:
-        told = canonical.load(record.details).get("task", "")
-    except ValueError:
-        return ""
+    told = cast("dict[str, Json]", canonical.load(record.details)).get("task", "")
     return told if isinstance(told, str) else ""

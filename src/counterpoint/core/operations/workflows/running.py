@@ -156,7 +156,7 @@ class Workflows:
             above = _parts(view, workflow, phase, asked.parent)
             number = attributes_of(view, phase)
             warnings = _beside(
-                view, self._desk, above[1], asked, parallel=bool(number["is_parallel"])
+                view, self._desk, above[1], asked, parallel=number.get("is_parallel") is True
             )
         kept: dict[str, Json] = {**asked.kept, **({"tree": tree} if tree else {})}
         draft = Draft(

@@ -1,0 +1,1 @@
+"""Nouns of what is handed over: claims of phases, changes, runs, knowledge."""

@@ -1,0 +1,74 @@
+"""Documents that are kept to be found: where they came from, and the pieces they were cut into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from counterpoint.core.model.rows import Prose
+from counterpoint.kernel.clock import Timestamp
+
+Shelf = Literal["project", "vault"]
+"""`project`: only here. `vault`: found from every project of the database."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A file that was taken in; `sha256` is of its bytes, so that the same is not taken in twice."""
+
+    table: ClassVar[str] = "library"
+    key: ClassVar[tuple[str, ...]] = ("project", "shelf", "path")
+
+    project: str
+    shelf: Shelf
+    path: str
+    sha256: str
+    size: int
+    markup: str
+    chunks: int
+    agent: str
+    updated_at: Timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A piece of a document, from one line to another; `headings` stand above it."""
+
+    table: ClassVar[str] = "passages"
+    key: ClassVar[tuple[str, ...]] = ("project", "shelf", "id")
+
+    project: str
+    shelf: Shelf
+    id: str
+    path: str
+    position: int
+    headings: tuple[str, ...]
+    text: Prose
+    first_line: int
+    last_line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A document after it was asked to be taken in; `is_same` if it was there as it is."""
+
+    document: Document
+    is_same: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassageAsk:
+    """What is looked for; a score is from 0 to 1."""
+
+    query: str
+    limit: int = 5
+    least: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassageFound:
+    """A passage and how well it fits; `project` is where it is kept."""
+
+    passage: Passage
+    score: float
+    project: str

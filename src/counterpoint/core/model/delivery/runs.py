@@ -1,0 +1,96 @@
+"""Runs of agents and the events of their streams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from counterpoint.core.model.rows import Prose
+from counterpoint.kernel.clock import Timestamp
+
+NOT_TOLD = -1
+"""Stands for a number that a run's stream does not tell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run of an agent, from its stream; costs in millionths of a dollar."""
+
+    table: ClassVar[str] = "runs"
+    key: ClassVar[tuple[str, ...]] = ("project", "id")
+
+    project: str
+    id: str
+    number: int
+    item: str
+    profile: str
+    agent: str
+    status: str
+    error: Prose
+    cost_micros: int
+    duration_ms: int
+    turns: int
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    events: int
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamEvent:
+    """One event of a run; `number` counts them from 1, `payload` is JSON text."""
+
+    table: ClassVar[str] = "run_events"
+    key: ClassVar[tuple[str, ...]] = ("project", "run", "number")
+
+    project: str
+    run: str
+    number: int
+    item: str
+    type: str
+    subtype: str
+    payload: Prose
+    is_cut: bool
+    time: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOrder:
+    """Which run a stream is of; what is empty is found out or made up."""
+
+    run: str = ""
+    item: str = ""
+    profile: str = ""
+    agent: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingested:
+    """A run after its stream was read: how many events were kept now, which lines were no events."""
+
+    run: Run
+    kept: int
+    faults: tuple[str, ...]
+    fault_count: int
+    is_cut: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventFilter:
+    """Which events are asked for: of a run, of an item, or of both."""
+
+    run: str = ""
+    item: str = ""
+    type: str = ""
+    subtype: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventPage:
+    """Some events in their order, and how many there are in all."""
+
+    events: tuple[StreamEvent, ...]
+    total: int

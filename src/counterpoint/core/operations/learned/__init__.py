@@ -1,0 +1,1 @@
+"""Verbs for what was learned: learnings, what was looked through, how the tests stand."""

@@ -1,0 +1,1 @@
+"""Judging issues: what their labels mean."""

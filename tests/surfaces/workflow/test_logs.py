@@ -1,0 +1,156 @@
+"""The tools `log_decision`, `log_issue` and `log_milestone`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from counterpoint.core.model.journal import Record
+
+DECISION = {"question": "Which?", "chosen": "This", "reasoning": "It is better"}
+ISSUE = {"type": "bug_encountered", "description": "It breaks", "resolution": "Mended"}
+
+
+@pytest.mark.parametrize(
+    "category", ["architecture", "library_choice", "trade_off", "workaround", "other"]
+)
+def test_a_decision_of_each_category_is_kept(lead: Any, begin: Any, category: str) -> None:
+    """With all that was said, under the task, as one entry."""
+    task, size = begin(), lead.ledger_size
+    answer = lead.does(
+        "log_decision", task_id=task, category=category, options_considered=["a", "b"],
+        trade_offs="t", **DECISION,
+    )  # fmt: skip
+    assert lead.ledger_size == size + 1
+    assert answer["created_at"] == lead.last_entry.time
+    record = lead.core.overview.find(Record, answer["decision_id"])
+    assert (record.kind, record.item, record.tags) == ("decision", task, (category,))
+    assert "It is better" in record.body
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored"),
+    [
+        ("documentation_gap", "DOC_GAP"),
+        ("bug_encountered", "BUG"),
+        ("dependency_conflict", "DEPENDENCY_CONFLICT"),
+        ("unclear_requirement", "UNCLEAR_REQUIREMENT"),
+        ("other", "OTHER"),
+    ],
+)
+def test_an_issue_of_each_type_is_kept(
+    lead: Any, workflow: str, begin: Any, kind: str, stored: str
+) -> None:
+    """One that needs no person is no blocker."""
+    task = begin()
+    answer = lead.does("log_issue", task_id=task, **(ISSUE | {"type": kind}))
+    record = lead.core.overview.find(Record, answer["issue_id"])
+    assert (record.kind, record.status) == ("finding", "")
+    assert f'"type":"{stored}"' in record.details
+    blockers = lead.does("get_context", workflow_id=workflow, include=["blockers"])
+    assert (blockers["blockers"], blockers["has_blockers"]) == ([], False)
+
+
+def test_an_issue_for_a_person_blocks_until_it_is_resolved(
+    lead: Any, ada: Any, workflow: str, begin: Any
+) -> None:
+    """It is listed here and in the native brief, and goes from both when it is resolved."""
+    task = begin()
+    asked = {"task_id": task, "requires_human_review": True}
+    issue = lead.does("log_issue", **asked, **ISSUE)["issue_id"]
+    seen = lead.does("get_context", workflow_id=workflow, include=["blockers"])
+    assert (seen["blockers_count"], seen["has_blockers"]) == (1, True)
+    assert seen["blockers"][0] == {
+        "id": issue,
+        "task_id": task,
+        "task_name": "Draw",
+        "agent_name": "designer",
+        "description": "It breaks",
+        "created_at": seen["blockers"][0]["created_at"],
+        "type": "BUG",
+        "resolution": "Mended",
+        "status": "OPEN",
+    }
+    assert issue in str(ada.does("brief"))
+    answer = lead.does("log_issue", **ISSUE, task_id=task, resolves=issue)
+    assert (answer["issue_id"], answer["resolved_at"]) == (issue, lead.last_entry.time)
+    assert lead.does("get_context", workflow_id=workflow, include=["blockers"])["blockers"] == []
+    assert issue not in str(ada.does("brief"))
+    refusal = lead.is_refused("log_issue", **asked, **ISSUE, resolves=issue)
+    assert refusal["code"] == "VALIDATION_ERROR"
+
+
+def test_a_blocker_of_an_ended_task_holds_what_goes_on(
+    lead: Any, workflow: str, phase: str, begin: Any, end: Any
+) -> None:
+    """Its phase, or the workflow; it still names the task."""
+    task = begin()
+    end(task)
+    asked = {"task_id": task, "requires_human_review": True}
+    first = lead.does("log_issue", **asked, **ISSUE)["issue_id"]
+    assert lead.core.overview.find(Record, first).item == phase
+    lead.does("complete_phase", phase_id=phase, status="completed")
+    second = lead.does("log_issue", **asked, **ISSUE)["issue_id"]
+    assert lead.core.overview.find(Record, second).item == workflow
+    seen = lead.does("get_context", workflow_id=workflow, include=["blockers"])["blockers"]
+    assert [blocker["task_id"] for blocker in seen] == [task, task]
+    lead.does("complete_workflow", workflow_id=workflow, status="completed", summary="x")
+    assert lead.is_refused("log_issue", **asked, **ISSUE)["code"] == "VALIDATION_ERROR"
+    lead.does("log_decision", task_id=task, category="other", **DECISION)
+
+
+def test_a_milestone_is_kept_with_its_progress(lead: Any, workflow: str, begin: Any) -> None:
+    """And its metadata, which the list shows too."""
+    task = begin()
+    answer = lead.does(
+        "log_milestone", task_id=task, message="Half", progress=50, metadata={"n": [1]}
+    )
+    seen = lead.does("get_context", workflow_id=workflow, include=["milestones"])
+    assert seen["milestones_count"] == 1
+    assert seen["milestones"] == [
+        {
+            "id": answer["milestone_id"],
+            "task_id": task,
+            "task_name": "Draw",
+            "agent_name": "designer",
+            "message": "Half",
+            "progress": 50,
+            "metadata": {"n": [1]},
+            "created_at": answer["created_at"],
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tool", "wrong"),
+    [
+        ("log_milestone", {"message": ""}),
+        ("log_milestone", {"message": "x" * 501}),
+        ("log_milestone", {"message": "x", "progress": 101}),
+        ("log_milestone", {"message": "x", "progress": -1}),
+        ("log_milestone", {"message": "x", "progress": 33.3}),
+        ("log_milestone", {"message": "x", "metadata": {"x": "x" * 5_001}}),
+        ("log_decision", {**DECISION, "category": "taste"}),
+        ("log_decision", {**DECISION, "category": "other", "chosen": ""}),
+        ("log_issue", {**ISSUE, "type": "blocker"}),
+        ("log_issue", {"type": "other", "description": "x"}),
+    ],
+)
+def test_what_is_out_of_bounds_is_refused(
+    lead: Any, begin: Any, tool: str, wrong: dict[str, Any]
+) -> None:
+    """Nothing is clamped, rounded or dropped."""
+    assert lead.is_refused(tool, task_id=begin(), **wrong)["code"] == "VALIDATION_ERROR"
+
+
+@pytest.mark.parametrize("tool", ["log_decision", "log_issue", "log_milestone"])
+def test_a_task_that_is_not_there_is_not_found(lead: Any, phase: str, tool: str) -> None:
+    """A phase is no task."""
+    more = {
+        "log_decision": {"category": "other", **DECISION},
+        "log_issue": ISSUE,
+        "log_milestone": {"message": "x"},
+    }[tool]
+    for name in (phase, "demo-999"):
+        assert lead.is_refused(tool, task_id=name, **more)["code"] == "NOT_FOUND"
