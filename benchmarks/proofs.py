@@ -49,7 +49,7 @@ def _sessions(rounds: int) -> list[Row]:
         records = [one.record.id for one in other().thoughts.list(session=session, limit=20)]
         proving = [_spent(lambda r=r: other().seals.proof(r)) for r in records]
         checking = _spent(lambda: other().seals.verify(session))
-        chains = _spent(lambda: other().thoughts.verify())
+        chains = _spent(other().thoughts.verify)
         sealed, whole = list(other().seals.export(session)), list(other().audit.export())
     entries = len(whole) - 1 - THOUGHTS
     found = alternate(

@@ -192,7 +192,14 @@ def listing_of(surface_name: str) -> str:
         eras[version] = next(alike, version)
         answers.setdefault(eras[version], told)
     reads = [tool.name for tool in surface.tools if tool.reads]
-    listing = {"surface": surface_name, "eras": eras, "reads": reads, "answers": answers}
+    types = catalogue.types(surface_name)
+    listing = {
+        "surface": surface_name,
+        "eras": eras,
+        "reads": reads,
+        **({"types": types} if types else {}),
+        "answers": answers,
+    }
     return orjson.dumps(listing, option=orjson.OPT_INDENT_2).decode() + "\n"
 
 

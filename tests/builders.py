@@ -202,6 +202,17 @@ class Workshop:
         self._stack.callback(app.close)
         return app
 
+    def beside(self, tree: Path) -> App:
+        """Answer the product as it is seen from another working tree of the repository."""
+        app = App(
+            settings=Settings(db=self._database),
+            places=find_places(tree),
+            environ=self.app.environ,
+            clock=self.clock,
+        )
+        app.share(self.app)
+        return app
+
     def agent(
         self,
         name: str,

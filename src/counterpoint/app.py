@@ -15,8 +15,10 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model.actors import Actor, ActorKind
 from counterpoint.core.operations.recording.desk import Caller, Outside
 from counterpoint.core.ports.store import Store
+from counterpoint.core.rules import identifiers
 from counterpoint.core.rules.precedence import Table, read_table
 from counterpoint.evidence.dotenv import secret_values
+from counterpoint.evidence.host import ProcessHost
 from counterpoint.evidence.keys import ProjectKey, open_key
 from counterpoint.evidence.local import LocalEvidence
 from counterpoint.evidence.places import Places, find_places, open_folder
@@ -114,13 +116,19 @@ class App:
 
     @cached_property
     def project(self) -> str:
-        """The id of the project: as set, else the only one there is, else the folder's name.
+        """The id of the project: as set, or of the item that was set, or of the only one, or the folder's.
 
         So a repository that was renamed or moved goes on with the project it had. A database on a
         server may be that of many repositories: there only the first and the last are tried.
         """
         if self.settings.project:
             return self.settings.project
+        named = identifiers.heard(self.settings.item) if self.settings.item else None
+        if named is not None and self.exists:
+            owner = (one.project for one in self.store.projects() if one.prefix == named[0])
+            found = next(owner, None)
+            if found is not None:
+                return found
         is_mine = self.exists and not self.is_remote
         known = [project.project for project in self.store.projects()] if is_mine else []
         return known[0] if len(known) == 1 else _slug(self.places.home.name)
@@ -138,6 +146,12 @@ class App:
         if self.is_remote:
             return postgres().open_postgres(self.settings.db)
         return open_sqlite(self.database)
+
+    @cached_property
+    def host(self) -> ProcessHost:
+        """This process, as others that use the same database see it."""
+        folder = self.places.folder if self.settings.db == MEMORY else self.folder
+        return ProcessHost(folder / "running", self.clock, RandomMint())
 
     @cached_property
     def outside(self) -> Outside:
@@ -159,6 +173,7 @@ class App:
             secrets=secret_values(self.places.tree, self.environ),
             lease_seconds=self.settings.lease_seconds,
             precedence=self._precedence,
+            host=self.host,
         )
         system = Caller(actor=Actor(kind="system", name="counterpoint"), root=self.places.tree)
         Core(outside, system).projects.open(self.places.home.name)
@@ -206,12 +221,30 @@ class App:
         is_first = guarded and "store" not in host.__dict__
         self.store = self.breaker.opening(lambda: host.store) if is_first else host.store
         self.signer = host.signer
+        self.host = host.host
 
     @cached_property
     def _guarded(self) -> Outside:
         """Every port, the store behind the breaker."""
         outside = self.breaker.opening(lambda: self.outside)
         return replace(outside, store=GuardedStore(outside.store, self.breaker))
+
+    @cached_property
+    def tree(self) -> Path:
+        """The tree that is measured: the one that was set, which must be of the same repository.
+
+        Raises InvalidInput for one that is not, or is not there.
+        """
+        if not self.settings.worktree:
+            return self.places.tree
+        chosen = Path(self.settings.worktree)
+        if not chosen.is_dir() or find_places(chosen).home != self.places.home:
+            raise InvalidInput(
+                f"the worktree {chosen.name!r} is no working tree of this repository",
+                hint="Give --worktree-path a linked worktree of it, or leave it out.",
+                workspace=chosen.name,
+            )
+        return find_places(chosen).tree
 
     def core(self, identity: Identity, *, guarded: bool = False) -> Core:
         """Answer the core as one caller may use it.
@@ -225,7 +258,11 @@ class App:
             session=identity.session,
         )
         caller = Caller(
-            actor=actor, root=self.places.tree, client=identity.client, item=identity.item
+            actor=actor,
+            root=self.tree,
+            home=self.places.home,
+            client=identity.client,
+            item=identity.item,
         )
         return Core(self._guarded if guarded else self.outside, caller)
 
@@ -249,6 +286,8 @@ class App:
         """Let go of the database, if it was opened."""
         if "store" in self.__dict__:
             self.store.close()
+        if "host" in self.__dict__:
+            self.host.close()
 
 
 def postgres() -> ModuleType:
@@ -264,8 +303,15 @@ def postgres() -> ModuleType:
 
 
 def open_app(start: Path, environ: Mapping[str, str], **flags: str | None) -> App:
-    """Answer the app for a folder, an environment and the flags that were given."""
-    return App(settings=load_settings(environ, **flags), places=find_places(start), environ=environ)
+    """Answer the app for a folder, an environment and the flags that were given.
+
+    Paths that are set and do not begin at the root begin at the folder.
+    """
+    settings = load_settings(environ, **flags)
+    for name in ("tool_scope", "worktree"):
+        if value := getattr(settings, name):
+            settings = replace(settings, **{name: str(start / Path(value).expanduser())})
+    return App(settings=settings, places=find_places(start), environ=environ)
 
 
 def _slug(name: str) -> str:

@@ -27,6 +27,7 @@ class Settings:
     agent, profile: who is calling. session: the sitting to speak in; empty: a fresh one.
     tool_scope: a file with a JSON list of the tools that are offered; empty: as the profile says.
     run: the run of an agent that what is written belongs to.
+    worktree: the tree that is measured and worked in; empty: the one the connection started in.
     project_slug, symphony_dir: where older systems kept an agent's memory; see `docs/symphony.md`.
     mode: what may be done: `FULL`, `READONLY`, `TEST`, `MINIMAL`. proofs: `1`: offer the tools for
     proofs too.
@@ -47,6 +48,7 @@ class Settings:
     session: str = ""
     tool_scope: str = ""
     run: str = ""
+    worktree: str = ""
     project_slug: str = ""
     symphony_dir: str = ""
     mode: str = "FULL"
@@ -58,6 +60,15 @@ class Settings:
     idle_minutes: int = 10
 
 
+OTHER_NAMES = {
+    "project": "project_id",
+    "item": "issue_id",
+    "profile": "agent_type",
+    "tool_scope": "tool_scope_file",
+    "run": "run_id",
+    "worktree": "worktree_path",
+}
+"""What settings are called too, as flags and as variables; the name of its own goes first."""
 _NUMBERS = {"lease_seconds": LEASE_SECONDS, "idle_minutes": IDLE_MINUTES}
 
 
@@ -69,12 +80,17 @@ def load_settings(environ: Mapping[str, str], **flags: str | None) -> Settings:
     values: dict[str, Any] = {}
     for setting in fields(Settings):
         flag = flags.get(setting.name)
-        named = environ.get(PREFIX + setting.name.upper())
-        value = flag if flag is not None else named
+        value = flag if flag is not None else _named(environ, setting.name)
         if value is not None:
             bounds = _NUMBERS.get(setting.name)
             values[setting.name] = value if bounds is None else _number(setting.name, value, bounds)
     return Settings(**values)
+
+
+def _named(environ: Mapping[str, str], name: str) -> str | None:
+    own = environ.get(PREFIX + name.upper())
+    other = OTHER_NAMES.get(name)
+    return environ.get(PREFIX + other.upper()) if own is None and other else own
 
 
 def _number(name: str, text: str, bounds: range) -> int:

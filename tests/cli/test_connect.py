@@ -110,15 +110,20 @@ def test_calls_of_one_connection_share_session_and_secret(app):
     assert len(one.secret) == 32
 
 
-@pytest.mark.parametrize("flag", ["issue-id", "project-id", "worktree-path", "agent-type"])
-def test_a_flag_of_a_dialect_to_come_is_refused(call, place, monkeypatch, flag):
-    """It is neither unknown nor ignored, as a flag or as a variable."""
-    said = call("mcp", f"--{flag}", "7")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--agent-type", "poet"],
+        ["--tool-scope-file", "missing.json"],
+        ["--agent-type", "worker", "--tool-scope-file", "wide.json"],
+    ],
+)
+def test_what_opens_no_tool_is_wrong_usage(call, place, words):
+    """An unknown agent type, a scope file that is missing, one that is wider than the type."""
+    (place / "wide.json").write_text('["get_issue", "approve_pr"]')
+    said = call("mcp", "--surface", "symphony", *words)
     assert said.code == 2
-    assert f"--{flag}" in said.err
-    assert "symphony" in said.err
-    monkeypatch.setenv("COUNTERPOINT_" + flag.upper().replace("-", "_"), "7")
-    assert call("mcp").code == 2
+    assert words[-1].removesuffix(".json") in said.err
 
 
 def test_a_surface_that_is_not_there_is_wrong_usage(call, place):

@@ -137,6 +137,14 @@ class ScriptedTree:
             raise InvalidInput(f"{name} is too long")
         return content
 
+    def below(self, root: Path, folder: str, limit: int) -> list[str]:
+        """Answer the files below a folder."""
+        start = self.contain(root, folder) + "/"
+        found = sorted(path for path in self.at(root) if path.startswith(start))
+        if len(found) > limit:
+            raise InvalidInput(f"{folder} has too many files")
+        return found
+
     def save(self, root: Path, path: str, content: bytes | None) -> None:
         """Put a file there, or take it away."""
         files, name = self.at(root), self.contain(root, path)

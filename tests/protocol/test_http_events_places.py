@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterpoint.kernel.errors import Forbidden, InvalidInput, StoreBusy, Unexpected
-from counterpoint.protocol.http import subscription
+from counterpoint.protocol.http import conversation, subscription
 from counterpoint.protocol.http.place import Place, load_place
 from counterpoint.protocol.http.subscription import Subscription
 from counterpoint.protocol.workers import Workers
@@ -202,3 +205,52 @@ def test_subscriptions_have_bounds(story):
     for more in (["a", "b"], ["a" * 201]):
         with pytest.raises(InvalidInput):
             found.check(more)
+
+
+def test_an_event_on_its_way_does_not_overtake_a_move(small):
+    """It waited for its turn while the client went back: it comes again in its place, once."""
+    story = small.Story()
+    story.grow(("a:created", "x"), ("b:created", "y"))
+    sent, gate = [], asyncio.Event()
+    messages = [{"type": "websocket.connect"}]
+
+    async def receive():
+        while not messages:
+            await heard.wait()
+            heard.clear()
+        return messages.pop(0)
+
+    async def send(message):
+        if message["type"] != "websocket.accept":
+            told = json.loads(message["text"])
+            sent.append((told["event"], told["id"]))
+            if len(sent) == 2:
+                messages.append({"type": "websocket.receive", "text": '{"after": "-1"}'})
+                heard.set()
+                await gate.wait()
+            elif len(sent) == 5:
+                messages.append({"type": "websocket.disconnect"})
+                heard.set()
+
+    async def run():
+        follower = Subscription(story.tell, lambda: None, Workers(2))
+        await follower.move(load_place("-1"))
+        talk = conversation.Conversation(follower, lambda: 0, receive, send)
+        asyncio.get_running_loop().call_later(0.2, gate.set)
+        await asyncio.wait_for(talk.hold({"subprotocols": []}), 20)
+
+    heard = asyncio.Event()
+    asyncio.run(run())
+    assert sent[:5] == [
+        ("following", "-1"), ("a:created", "0.1"),
+        ("following", "-1"), ("a:created", "0.1"), ("b:created", "0.2"),
+    ]  # fmt: skip
+
+
+def test_the_messages_that_the_page_shows_are_the_ones_there_are():
+    """What is copied from it is understood."""
+    page = (Path(__file__).parents[2] / "docs" / "http.md").read_text("utf-8")
+    told, asked = re.findall(r"^```json\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert list(json.loads(told)) == ["event", "id", "data"]
+    heard = conversation._read(asked)
+    assert (heard.subscribe, str(heard.after)) == (("demo-7", "demo-31"), "41.1")

@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import re
 import socket
 import threading
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 import pytest
 from live_door import PATIENCE, TOKENS, running
@@ -289,15 +287,6 @@ def test_what_is_no_frame_or_no_text_ends_it(live):
                 got += chunk
             assert code.to_bytes(2, "big") in got
     _until_alone(live)
-
-
-def test_the_messages_that_the_page_shows_are_the_ones_there_are():
-    """What is copied from it is understood."""
-    page = (Path(__file__).parents[2] / "docs" / "http.md").read_text("utf-8")
-    told, asked = re.findall(r"^```json\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    assert list(json.loads(told)) == ["event", "id", "data"]
-    heard = conversation._read(asked)
-    assert (heard.subscribe, str(heard.after)) == (("demo-7", "demo-31"), "41.1")
 
 
 def test_messages_take_calls(live):

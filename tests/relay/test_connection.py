@@ -461,7 +461,9 @@ def test_a_server_that_does_not_start_is_refused(tmp_path, monkeypatch):
         (["--surface", "none"], {}),
         (["--surface", "../native"], {}),
         ([], {"COUNTERPOINT_IN_PROCESS": "1"}),
-        ([], {"COUNTERPOINT_ISSUE_ID": "7"}),
+        (["--surface", "symphony", "--agent-type", "poet"], {}),
+        (["--surface", "symphony", "--tool-scope-file", "/not/there.json"], {}),
+        (["--surface", "symphony"], {"COUNTERPOINT_TOOL_SCOPE_FILE": "/not/there.json"}),
         ([], {"COUNTERPOINT_LEASE_SECONDS": "soon"}),
     ],
 )

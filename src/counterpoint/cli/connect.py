@@ -17,25 +17,15 @@ from counterpoint.app import App
 from counterpoint.cli.output import Output, one_line, output_for
 from counterpoint.cli.seat import open_here
 from counterpoint.kernel.canonical import dump_any
-from counterpoint.kernel.errors import NotFound
+from counterpoint.kernel.errors import InvalidInput, NotFound
 from counterpoint.protocol.listing import render_listing, tools_listed
 from counterpoint.protocol.surface import Surface
 from counterpoint.protocol.tools import Tool
+from counterpoint.settings import Settings
 from counterpoint.surfaces import catalogue
 from counterpoint.surfaces.call import Call
 
 F = TypeVar("F", bound=Callable[..., object])
-
-_LATER: Final = {
-    "issue-id": "symphony",
-    "project-id": "symphony",
-    "worktree-path": "symphony",
-    "agent-type": "symphony",
-    "project-slug": "symphony",
-    "symphony-dir": "symphony",
-    "tool-scope-file": "symphony",
-}
-"""Flags of a dialect that this version does not speak; refused, so that none is ignored."""
 
 _CURSORS: Final = b"counterpoint cursor v1"
 
@@ -60,8 +50,7 @@ class Connection:
 
     @cached_property
     def _is_guarded(self) -> bool:
-        settings = self._app.settings
-        return catalogue.surface(settings.surface, settings).guarded
+        return catalogue.surface(self._app.settings.surface).guarded
 
     def call(self, client: str) -> Call:
         """Answer what a tool gets; CounterpointError while the ledger cannot be opened."""
@@ -78,21 +67,28 @@ class Connection:
         return Call(core=core, secret=self._secret, settings=self._app.settings)
 
 
-def _later_flags(command: F) -> F:
-    """Give a command the flags of dialects to come, each with its environment variable."""
-    for flag in _LATER:
-        variable = "COUNTERPOINT_" + flag.upper().replace("-", "_")
-        command = click.option(f"--{flag}", envvar=variable, hidden=True)(command)
-    return command
-
-
 @click.command("mcp")
 @click.option("--surface", metavar="NAME", help="The dialect to speak.  [default: native]")
 @click.option("--db", metavar="PATH", help="The database.  [default: .counterpoint/ledger.db]")
-@click.option("--project", metavar="NAME", help="The project.  [default: the folder's name]")
-@click.option("--item", metavar="ID", help="The item this connection is for.")
+@click.option(
+    "--project",
+    "--project-id",
+    metavar="NAME",
+    help="The project.  [default: that of the item, else the folder's name]",
+)
+@click.option("--item", "--issue-id", metavar="ID", help="The item this connection is for.")
 @click.option("--agent", metavar="NAME", help="Who calls.  [default: the client's own name]")
-@click.option("--profile", metavar="NAME", help="The role in which it calls.")
+@click.option("--profile", "--agent-type", metavar="NAME", help="The role in which it calls.")
+@click.option(
+    "--tool-scope",
+    "--tool-scope-file",
+    metavar="FILE",
+    help="A JSON list of the only tools that are offered.",
+)
+@click.option("--worktree", "--worktree-path", metavar="FOLDER", help="The tree it works in.")
+@click.option("--run", "--run-id", metavar="ID", help="The run that what it writes belongs to.")
+@click.option("--project-slug", metavar="NAME", help="Names the folder of its memory.")
+@click.option("--symphony-dir", metavar="FOLDER", help="Where the folders of memory lie.")
 @click.option("--session", metavar="ID", help="The session to speak in.  [default: a fresh one]")
 @click.option("--tool-dependencies", metavar="FILE", help="Which tools need something else first.")
 @click.option(
@@ -101,7 +97,6 @@ def _later_flags(command: F) -> F:
     envvar="COUNTERPOINT_IN_PROCESS",
     help="Serve here, without the server that others share.",
 )
-@_later_flags
 def mcp_command(in_process: bool, **flags: str | None) -> None:
     """Serve MCP on standard input and output: what a client's configuration starts.
 
@@ -111,32 +106,21 @@ def mcp_command(in_process: bool, **flags: str | None) -> None:
     The ledger is opened by the first call; if it cannot be, each call says why.
     """
     del in_process  # whoever comes here is: `counterpoint.relay` takes the other calls
-    _refuse_later({name: flags.pop(name.replace("-", "_")) for name in _LATER})
     from counterpoint.protocol.stdio import serve_stdio
 
     app = open_here(**flags)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     connection = Connection(app)
-    serve_stdio(surface_named(app.settings.surface), lambda caller: connection.call(caller.client))
+    surface = surface_named(app.settings.surface, app.settings)
+    serve_stdio(surface, lambda caller: connection.call(caller.client))
 
 
-def _refuse_later(given: dict[str, str | None]) -> None:
-    named = [name for name, value in given.items() if value is not None]
-    if named:
-        dialects = ", ".join(sorted({_LATER[name] for name in named}))
-        flags = ", ".join(f"--{name}" for name in named)
-        raise click.UsageError(
-            f"{flags} belongs to the dialect {dialects}, which is not in this version."
-            " Leave the option (or its COUNTERPOINT_ variable) out."
-        )
-
-
-def surface_named(name: str) -> Surface[Call]:
-    """Answer a surface by its name; a wrong name is wrong usage."""
+def surface_named(name: str, settings: Settings | None = None) -> Surface[Call]:
+    """Answer a surface by its name for settings; a name or settings that open none are wrong usage."""
     try:
-        return catalogue.surface(name)
-    except NotFound as missing:
-        raise click.UsageError(f"{missing.message}. {missing.hint}") from None
+        return catalogue.surface(name, settings)
+    except (NotFound, InvalidInput) as refused:
+        raise click.UsageError(f"{refused.message}. {refused.hint}") from None
 
 
 @click.command("tools")

@@ -49,6 +49,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     "up": "up",
     "down": "serve",
     "token": "tokens",
+    "profile": "agents.profiles",
+    "learning": "agents.learnings",
     "status": "work",
     "list": "work",
     "show": "show",

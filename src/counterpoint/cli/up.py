@@ -25,6 +25,7 @@ import click
 import orjson
 
 from counterpoint.app import App, Identity
+from counterpoint.cli.connect import surface_named
 from counterpoint.cli.history import shape
 from counterpoint.cli.seat import open_here, places, require
 from counterpoint.cli.serve import WORKERS, attending, end_server
@@ -34,7 +35,7 @@ from counterpoint.core.rules import access
 from counterpoint.core.rules.secrets import mask
 from counterpoint.kernel.canonical import dump_any
 from counterpoint.kernel.clock import SystemClock
-from counterpoint.kernel.errors import CounterpointError, Forbidden, Unavailable
+from counterpoint.kernel.errors import CounterpointError, Forbidden, InvalidInput, Unavailable
 from counterpoint.protocol.http.door import Door, Gauges, House
 from counterpoint.protocol.http.events import Events, Told
 from counterpoint.protocol.http.grants import Grant
@@ -45,6 +46,7 @@ from counterpoint.protocol.http.telling import Line
 from counterpoint.protocol.meeting import find_meeting
 from counterpoint.protocol.server import Caller
 from counterpoint.protocol.workers import Workers
+from counterpoint.settings import Settings
 from counterpoint.surfaces import catalogue
 from counterpoint.surfaces.call import Call
 
@@ -121,8 +123,10 @@ class Office:
             session=sitting.session,
             profile=self.app.settings.profile,
             client=caller.client,
+            item=self.app.settings.item,
         )
-        return Call(core=self.app.core(identity, guarded=caller.guarded), secret=self._secret)
+        core = self.app.core(identity, guarded=caller.guarded)
+        return Call(core=core, secret=self._secret, settings=self.app.settings)
 
     def draw(self, subject: str, most: int) -> Usage:
         """Take some calls of this month, for a token or for all."""
@@ -279,12 +283,12 @@ def up_command(
         _refuse_open_doors(app, host, issuer)
         if issuer is not None:
             issuer.keys.load()
-        for name in catalogue.names():
-            catalogue.surface(name)
+        offered = tuple(name for name in catalogue.names() if _is_offered(name, app.settings))
         sockets = listen(host, port)
         logging.basicConfig(level=logging.WARNING, handlers=[_Told()], force=True)
         gc.freeze()
-        asyncio.run(_run(office, Hosts(names=_names(host, names)), sockets, replace=replace))
+        known = Hosts(names=_names(host, names))
+        asyncio.run(_run(office, known, sockets, offered, replace=replace))
         gc.freeze()
         # The second signal of an impatient person must not spoil a clean end.
         for number in _ENDING:
@@ -300,6 +304,18 @@ def _issuer(issuer: str | None, audience: str | None, jwks: str | None) -> Issue
         raise click.UsageError("--oauth-issuer, --oauth-audience and --jwks go together.")
     keys = KeySet(jwks)
     return Issuer(name=issuer, audience=audience, keys=keys, sitting=access.session_from)
+
+
+def _is_offered(name: str, settings: Settings) -> bool:
+    """Whether a surface can be started so; a file that opens no tool is wrong usage."""
+    if settings.tool_scope:
+        surface_named(name, settings)
+    try:
+        catalogue.surface(name, settings)
+    except InvalidInput:
+        # A role that this dialect does not have may be one of another.
+        return False
+    return True
 
 
 def _refuse_open_doors(app: App, host: str, issuer: Issuer | None) -> None:
@@ -336,14 +352,19 @@ def _names(host: str, more: tuple[str, ...]) -> tuple[str, ...]:
 
 
 async def _run(
-    office: Office, hosts: Hosts, listening: list[socket.socket], *, replace: bool
+    office: Office,
+    hosts: Hosts,
+    listening: list[socket.socket],
+    offered: tuple[str, ...],
+    *,
+    replace: bool,
 ) -> None:
     """Serve both doors until a signal, or `counterpoint down`, says to end."""
     app, workers = office.app, Workers(WORKERS)
     door = Door(
         house=House(
-            surfaces=catalogue.names(),
-            build=catalogue.surface,
+            surfaces=offered,
+            build=lambda name: catalogue.surface(name, app.settings),
             call_for=office.call_for,
             find=office.find,
             anyone=office.anyone,

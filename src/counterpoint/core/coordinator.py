@@ -13,18 +13,30 @@ from functools import cached_property
 from counterpoint.core.operations.access.meters import Meters
 from counterpoint.core.operations.access.precedence import Precedence
 from counterpoint.core.operations.access.tokens import Tokens
+from counterpoint.core.operations.accounts.actions import Actions
+from counterpoint.core.operations.accounts.condition import Health
+from counterpoint.core.operations.accounts.sittings import Sittings
+from counterpoint.core.operations.accounts.stages import Stages
 from counterpoint.core.operations.audit import Auditing
 from counterpoint.core.operations.boards.issues import Issues
+from counterpoint.core.operations.boards.moving import Moving
 from counterpoint.core.operations.boards.policies import Policies
 from counterpoint.core.operations.claims import Claims
+from counterpoint.core.operations.delivery.phases import Phases
+from counterpoint.core.operations.delivery.requests import Requests
+from counterpoint.core.operations.delivery.workspaces import Workspaces
 from counterpoint.core.operations.feed.following import Following
 from counterpoint.core.operations.gates import Gates
 from counterpoint.core.operations.items import Items
 from counterpoint.core.operations.journal import Journal
+from counterpoint.core.operations.knowledge.documents import Documents
+from counterpoint.core.operations.knowledge.notebooks import Notebooks
 from counterpoint.core.operations.learned.learnings import Learnings
 from counterpoint.core.operations.learned.surveys import Surveys
 from counterpoint.core.operations.memory import Memory
 from counterpoint.core.operations.overview import Overview
+from counterpoint.core.operations.planning.plans import Planning
+from counterpoint.core.operations.planning.steps import Steps
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.profiles import Profiles
 from counterpoint.core.operations.projects import Projects
@@ -35,8 +47,10 @@ from counterpoint.core.operations.recording.desk import Caller, Desk, OpenUnit, 
 from counterpoint.core.operations.recording.unit import once
 from counterpoint.core.operations.redaction import Redaction
 from counterpoint.core.operations.reviews import Reviews
+from counterpoint.core.operations.runs.streams import Runs
 from counterpoint.core.operations.search import Search
 from counterpoint.core.operations.sessions import Sessions
+from counterpoint.core.operations.stints.stints import Stints
 from counterpoint.core.operations.tasks import Tasks
 from counterpoint.core.operations.texts.briefs import Briefs
 from counterpoint.core.operations.texts.skills import Skills
@@ -59,6 +73,12 @@ class Core:
         """
         found, desk = self.sessions.get(session), self._desk
         actor = replace(desk.caller.actor, session=found.id, name=found.agent)
+        return Core(desk.outside, replace(desk.caller, actor=actor), desk.unit)
+
+    def seated(self, session: str) -> Core:
+        """Answer the core as the same caller may use it in a session of its own, begun or not."""
+        desk = self._desk
+        actor = replace(desk.caller.actor, session=session)
         return Core(desk.outside, replace(desk.caller, actor=actor), desk.unit)
 
     @property
@@ -141,6 +161,11 @@ class Core:
         return Issues(self._desk)
 
     @cached_property
+    def moving(self) -> Moving:
+        """Verbs for moving issues between projects."""
+        return Moving(self._desk)
+
+    @cached_property
     def policies(self) -> Policies:
         """Verbs for what the project asks of work."""
         return Policies(self._desk)
@@ -154,6 +179,21 @@ class Core:
     def surveys(self) -> Surveys:
         """Verbs for what was looked through, and how the tests stand."""
         return Surveys(self._desk)
+
+    @cached_property
+    def planning(self) -> Planning:
+        """Verbs for plans that are known by a slug."""
+        return Planning(self._desk)
+
+    @cached_property
+    def steps(self) -> Steps:
+        """Verbs for the phases and tasks of such plans."""
+        return Steps(self._desk)
+
+    @cached_property
+    def stints(self) -> Stints:
+        """Verbs for sessions that others take up."""
+        return Stints(self._desk)
 
     @cached_property
     def profiles(self) -> Profiles:
@@ -194,6 +234,56 @@ class Core:
     def seals(self) -> Seals:
         """Verbs for sealing sessions and proving what was thought in them."""
         return Seals(self._desk)
+
+    @cached_property
+    def sittings(self) -> Sittings:
+        """Verbs for audited sittings."""
+        return Sittings(self._desk)
+
+    @cached_property
+    def stages(self) -> Stages:
+        """Verbs for strict tasks."""
+        return Stages(self._desk)
+
+    @cached_property
+    def actions(self) -> Actions:
+        """Verbs for the account of calls."""
+        return Actions(self._desk)
+
+    @cached_property
+    def health(self) -> Health:
+        """Verbs for the condition of the project."""
+        return Health(self._desk)
+
+    @cached_property
+    def phases(self) -> Phases:
+        """Verbs for handing phases over."""
+        return Phases(self._desk)
+
+    @cached_property
+    def requests(self) -> Requests:
+        """Verbs for changes that are handed in."""
+        return Requests(self._desk)
+
+    @cached_property
+    def workspaces(self) -> Workspaces:
+        """Verbs for the trees that work is done in."""
+        return Workspaces(self._desk)
+
+    @cached_property
+    def documents(self) -> Documents:
+        """Verbs for documents that are kept to be found."""
+        return Documents(self._desk)
+
+    @cached_property
+    def notebooks(self) -> Notebooks:
+        """Verbs for what roles remember."""
+        return Notebooks(self._desk)
+
+    @cached_property
+    def runs(self) -> Runs:
+        """Verbs for runs of agents."""
+        return Runs(self._desk)
 
     @cached_property
     def redaction(self) -> Redaction:

@@ -13,9 +13,9 @@ from counterpoint.evidence import commands, hashes, paths
 from counterpoint.evidence.environment import for_command
 from counterpoint.evidence.git import GitTree, is_marked, open_tree, standing
 from counterpoint.evidence.gitstatus import Hidden
-from counterpoint.evidence.trees import branches, writing
+from counterpoint.evidence.trees import branches, listing, writing
 from counterpoint.kernel.clock import Clock
-from counterpoint.kernel.errors import ProgramMissing
+from counterpoint.kernel.errors import NotFound, ProgramMissing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +48,15 @@ class LocalEvidence:
         return replace(found, warnings=(tree, *found.warnings)) if tree else found
 
     def compare(self, root: Path, start: Snapshot) -> Comparison:
-        """Answer what changed in the tree since the start, measured as the start was."""
-        top = paths.real_root(root)
+        """Answer what changed in the tree since the start, measured as the start was.
+
+        A tree that is gone answers nothing but a warning: what was done there cannot be known.
+        """
+        try:
+            top = paths.real_root(root)
+        except NotFound:
+            warning = "what changed since the start is not known: the working tree is gone"
+            return Comparison(start=start, end=start, warnings=(warning,))
         if start.method == "hash":
             return hashes.compare(top, start)
         tree = self._tree(top)
@@ -78,6 +85,10 @@ class LocalEvidence:
     def load(self, root: Path, path: str, limit: int) -> bytes:
         """Answer a file below the root; NotFound, PathOutside, InvalidInput above the limit."""
         return paths.load(root, path, limit)
+
+    def below(self, root: Path, folder: str, limit: int) -> list[str]:
+        """Answer the files below a folder by path; PathOutside, InvalidInput above the limit."""
+        return listing.below(root, folder, limit)
 
     def save(self, root: Path, path: str, content: bytes | None) -> None:
         """Write a file below the root, whole or not at all; None takes it away. PathOutside."""

@@ -79,6 +79,10 @@ class Outcome:
     is_error: bool
 
 
+Unopened = Callable[[Tool[Any], CounterpointError], Json]
+"""(tool, refusal) → answer of a call whose caller cannot be served; raises the refusal, or answers."""
+
+
 def silent(done: float, total: float | None = None, message: str = "") -> None:
     """Tell nobody how far a tool is."""
 
@@ -99,6 +103,7 @@ def unkeyed(
 class Surface(Generic[C]):
     """Everything one dialect offers, in a fixed order.
 
+    unopened: answers the calls that need no caller, such as one that asks what is wrong.
     guarded: its calls are refused at once while the store they ask fails again and again.
     closed: tools that exist, but not for whom this was built: none is listed, each call is refused.
     """
@@ -114,6 +119,7 @@ class Surface(Generic[C]):
     around: Around[C] = straight
     watch: Watch[C] | None = None
     tell: Tell[C] | None = None
+    unopened: Unopened | None = None
     guarded: bool = False
     closed: tuple[Tool[C], ...] = ()
     _by_name: dict[str, Tool[C]] = field(
@@ -197,7 +203,13 @@ class Surface(Generic[C]):
     ) -> Outcome:
         try:
             self._refuse_closed(tool)
-            return _outcome(self._run(tool, call(), arguments, progress), is_error=False)
+            try:
+                made = call()
+            except CounterpointError as refusal:
+                if self.unopened is None:
+                    raise
+                return _outcome(self.unopened(tool, refusal), is_error=False)
+            return _outcome(self._run(tool, made, arguments, progress), is_error=False)
         except CounterpointError as refusal:
             return _outcome(self.refuse(refusal), is_error=True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import suppress
 
 TYPE_CHECKING = False
@@ -30,9 +31,32 @@ class Lists:
         self._eras: Json = listing["eras"]
         self._answers: Json = listing["answers"]
         self.reads = frozenset(listing["reads"])
+        self._types: dict[str, list[str]] = listing.get("types", {})
         self.handshakes: list[str] = [
             version for version, era in self._eras.items() if "initialize" in self._answers[era]
         ]
+
+    def narrow(self, agent_type: str, scope: str) -> bool:
+        """List only what an agent type and a scope file open; answer whether they open anything.
+
+        As surfaces/symphony/scope.py says, for a surface whose tools are divided among types; where
+        that refuses, this lists nothing and answers no.
+        """
+        if not self._types:
+            return True
+        opened = self._types.get(agent_type)
+        if opened is not None and scope:
+            if not agent_type:
+                opened = [name for type_, names in self._types.items() if type_ for name in names]
+            opened = _scoped(scope, opened)
+        if opened is None:
+            self._answers = {era: {} for era in self._answers}
+            return False
+        for answers in self._answers.values():
+            listed = answers["tools/list"]
+            shown = [tool for tool in listed["tools"] if tool["name"] in opened]
+            answers["tools/list"] = listed | {"tools": shown}
+        return True
 
     def initialized(self, params: Json) -> Json | None:
         """Answer the result of a handshake; None if the server must judge it."""
@@ -53,6 +77,22 @@ class Lists:
         era = self._eras.get(version)
         found: Json | None = self._answers[era].get(method) if era else None
         return found
+
+
+def _scoped(scope: str, mine: list[str]) -> list[str] | None:
+    """Answer the tools that a scope file names; None if it opens none, or one of another type."""
+    try:
+        with open(os.path.expanduser(scope), encoding="utf-8") as file:
+            names = json.load(file)
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not _is_list(names) or not all(name in mine for name in names):
+        return None
+    return [name for name in mine if name in names]
+
+
+def _is_list(value: object) -> TypeGuard[list[object]]:
+    return isinstance(value, list)
 
 
 def envelope_version(params: Json) -> str | None:

@@ -17,11 +17,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Final
 
-FLAGS: Final = ("surface", "db", "project", "item", "agent", "profile", "session")
-FOREIGN: Final = (
-    *("IN_PROCESS", "ISSUE_ID", "PROJECT_ID", "WORKTREE_PATH", "AGENT_TYPE", "PROJECT_SLUG"),
-    *("SYMPHONY_DIR", "TOOL_SCOPE_FILE"),
-)
+FLAGS: Final = {
+    **{name: name for name in ("surface", "db", "project", "item", "agent", "profile", "session")},
+    **{name: name.replace("-", "_") for name in ("project-slug", "symphony-dir", "tool-scope")},
+    "run": "run",
+    "worktree": "worktree",
+    "run-id": "run",
+    "worktree-path": "worktree",
+    "project-id": "project",
+    "issue-id": "item",
+    "agent-type": "profile",
+    "tool-scope-file": "tool_scope",
+}
+"""Flags that are known here, and the settings they set; of two for one setting the first counts."""
+FOREIGN: Final = ("IN_PROCESS",)
 """Variables that make a call the command line's."""
 
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -38,6 +47,8 @@ def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
         return None
     with open(place, encoding="utf-8") as file:
         lists = Lists(json.load(file))
+    if not lists.narrow(flags.get("profile", ""), flags.get("tool_scope", "")):
+        return None
     if flags.get("db"):
         flags["db"] = find_database("", flags["db"])
     if not flags.get("session"):
@@ -61,16 +72,16 @@ def _flags(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, str] |
         return None
     if any(environ.get(f"COUNTERPOINT_{name}") for name in FOREIGN):
         return None
-    flags = {
-        name: environ[variable]
-        for name in FLAGS
-        if (variable := f"COUNTERPOINT_{name.upper()}") in environ
-    }
+    flags: dict[str, str] = {}
+    for flag, setting in FLAGS.items():
+        variable = "COUNTERPOINT_" + flag.upper().replace("-", "_")
+        if variable in environ:
+            flags.setdefault(setting, environ[variable])
     left = list(words)
     while left:
         name, equals, value = left.pop(0).partition("=")
         if name[:2] != "--" or name[2:] not in FLAGS or not (equals or left):
             return None
-        flags[name[2:]] = value if equals else left.pop(0)
+        flags[FLAGS[name[2:]]] = value if equals else left.pop(0)
     lease = environ.get("COUNTERPOINT_LEASE_SECONDS", "1")
     return None if "://" in flags.get("db", "") or not lease.isdecimal() else flags

@@ -22,10 +22,11 @@ _KEPT: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Dialect:
-    """How to build a surface, and the settings that its list depends on."""
+    """How to build a surface, the settings that its list depends on, and the tools of each role."""
 
     build: Callable[[Settings], Surface[Call]]
     varies_by: tuple[str, ...] = ()
+    types: Callable[[], dict[str, list[str]]] = dict
 
 
 def _native(_settings: Settings) -> Surface[Call]:
@@ -46,10 +47,25 @@ def _symphony(settings: Settings) -> Surface[Call]:
     return build(settings)
 
 
+def _symphony_types() -> dict[str, list[str]]:
+    from counterpoint.surfaces.symphony.surface import types
+
+    return types()
+
+
+def _agentic(_settings: Settings) -> Surface[Call]:
+    from counterpoint.surfaces.agentic.surface import build
+
+    return build()
+
+
 _DIALECTS: dict[str, _Dialect] = {
     "native": _Dialect(build=_native),
     "workflow": _Dialect(build=_workflow),
-    "symphony": _Dialect(build=_symphony, varies_by=("profile", "tool_scope")),
+    "agentic": _Dialect(build=_agentic),
+    "symphony": _Dialect(
+        build=_symphony, varies_by=("profile", "tool_scope"), types=_symphony_types
+    ),
 }
 
 
@@ -74,6 +90,11 @@ def surface(name: str, settings: Settings | None = None) -> Surface[Call]:
     )
     # A list that comes out of a file is what the file says when the connection starts.
     return dialect.build(chosen) if chosen.tool_scope else _built(name, chosen)
+
+
+def types(name: str) -> dict[str, list[str]]:
+    """Answer the tools of each role by name, all of them under an empty one; empty without roles."""
+    return _DIALECTS[name].types()
 
 
 @lru_cache(maxsize=_KEPT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -17,7 +16,7 @@ from counterpoint.core.model.proofs import THOUGHT_TYPES, Thought
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import text_digest
 from counterpoint.kernel.clock import Timestamp
-from counterpoint.kernel.errors import ChainBroken, MalformedDocument
+from counterpoint.kernel.errors import ChainBroken, InvalidInput, MalformedDocument
 
 FIRST = (
     b'{"agent":"ada","content":"a7937b64b8caa58f03721bb6bacf5c78cb235febe0e70b1b84cd99541461a08e",'
@@ -42,7 +41,7 @@ def link(sequence: int, previous: str = GENESIS, **fields: Any) -> Link:
         content=text_digest(f"thought {sequence}"),
         previous=previous,
     )
-    return replace(made, **fields)
+    return made._replace(**fields)
 
 
 def chain(size: int, **fields: Any) -> list[Link]:
@@ -76,11 +75,18 @@ def test_the_bytes_of_a_thought_are_the_known_ones() -> None:
         timestamp=st.just(Timestamp("2026-01-02T03:04:05.000Z")),
         content=st.just(text_digest("x")),
         previous=st.just(GENESIS),
+        version=st.just(1),
     )
 )
 def test_every_thought_comes_back_from_its_bytes(one: Link) -> None:
     """No field is lost, none is read in two ways."""
     assert Link.from_bytes(one.to_bytes()) == one
+
+
+def test_a_text_that_is_not_unicode_has_no_bytes() -> None:
+    """It is refused before anything is hashed."""
+    with pytest.raises(InvalidInput):
+        link(0, agent="\ud800").to_bytes()
 
 
 def test_every_field_is_hashed() -> None:
@@ -98,7 +104,7 @@ def test_every_field_is_hashed() -> None:
         "previous": text_digest("other"),
         "version": 2,
     }
-    hashes = {replace(one, **{name: value}).leaf for name, value in others.items()}
+    hashes = {one._replace(**{name: value}).leaf for name, value in others.items()}
     assert len(hashes | {one.leaf}) == len(others) + 1
 
 
@@ -202,7 +208,7 @@ def test_any_change_before_the_end_of_a_chain_is_found(data: Any) -> None:
     links = chain(6)
     place = data.draw(st.integers(0, 4))
     other = data.draw(st.integers(0, 5).filter(lambda one: one != place))
-    edited = [*links[:place], replace(links[place], agent="eve"), *links[place + 1 :]]
+    edited = [*links[:place], links[place]._replace(agent="eve"), *links[place + 1 :]]
     removed = [*links[:place], *links[place + 1 :]]
     doubled = [*links[: place + 1], links[place], *links[place + 1 :]]
     swapped = list(links)
@@ -228,9 +234,9 @@ def test_gaps_are_passed_only_where_they_are_allowed() -> None:
     for wrong in (
         [links[1], links[1]],
         [links[2], links[1]],
-        [links[1], replace(links[2], previous=GENESIS)],
-        [replace(links[0], previous=links[4].previous)],
-        [links[2], replace(links[4], timestamp=Timestamp("2026-01-02T03:03:00.000Z"))],
+        [links[1], links[2]._replace(previous=GENESIS)],
+        [links[0]._replace(previous=links[4].previous)],
+        [links[2], links[4]._replace(timestamp=Timestamp("2026-01-02T03:03:00.000Z"))],
     ):
         with pytest.raises(ChainBroken):
             verify_chains(wrong, gaps=True)
@@ -239,7 +245,7 @@ def test_gaps_are_passed_only_where_they_are_allowed() -> None:
 def test_one_edit_in_a_chain_is_not_held_against_the_rest() -> None:
     """The look goes on from what was read, so that the fault stands where it is."""
     links = chain(5)
-    links[1] = replace(links[1], agent="eve")
+    links[1] = links[1]._replace(agent="eve")
     chains = Chains()
     found = [fault for one in links for fault in chains.follow(one, one.leaf.hex())]
     assert [fault.facts["thought"] for fault in found] == ["demo-r3"]

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from counterpoint.core.model.asks import Edit, Note
+from counterpoint.core.model.journal import Outcome, Record
+from counterpoint.core.model.work import Attribute, Item
 from counterpoint.surfaces.call import Call
 from counterpoint.surfaces.workflow.events import tell
 
@@ -201,6 +203,18 @@ def test_a_blocker_of_a_task_that_has_ended_is_about_that_task(lead, flow, hear)
     assert set(event.subjects) == {*flow.values(), task}
 
 
+def test_an_entry_that_names_no_task_there_is_is_about_what_it_hangs_on(lead, flow, hear):
+    """Whoever wrote it, in whatever dialect."""
+    hear()
+    details = {"task": "demo-99", "question": "What?"}
+    item = flow["phase_id"]
+    lead.core.journal.append(Note(kind="decision", body="Tar", item=item, details=details))
+    (event,) = hear()
+    assert event.subjects == tuple(flow.values())
+    assert event.data["decision"]["question"] == "What?"
+    assert "task_id" not in event.data
+
+
 def test_an_event_is_found_by_its_workflow_its_phase_and_every_task_above(lead, flow, hear):
     """And by no other id."""
     outer = begin(lead, flow)
@@ -262,14 +276,15 @@ def test_what_was_redacted_is_passed_over_in_silence(workshop, lead, flow, hear)
     made = lead.does("log_decision", task_id=task, category="trade_off", **chosen)
     end(lead, task)
     lead.does("complete_workflow", workflow_id=flow["workflow_id"], status="failed", summary="No")
+    redact = workshop.app.person().redaction.redact
     with workshop.app.store.reading(workshop.app.project) as view:
-        texts = [text for _, text in view.texts()]
-    for text in texts:
-        workshop.app.person().redaction.redact(text, "it was wrong")
+        rows = [row for noun in (Attribute, Record, Item, Outcome) for row in view.select(noun)]
+    for row in rows:
+        redact(type(row), *(getattr(row, name) for name in row.key[1:]), reason="wrong")
     events = hear()
     assert names(events) == [
-        "workflow:created", "phase:created", "workflow:updated", "task:created",
-        "decision:created", "task:updated", "workflow:updated",
+        "task:created", "decision:created", "task:updated", "workflow:updated", "phase:updated",
     ]  # fmt: skip
-    assert events[4].data["decision"]["id"] == made["decision_id"]
+    assert events[1].data["decision"]["id"] == made["decision_id"]
     assert "Tar" not in repr(events)
+    assert events[2].data["task"]["summary"] == "[redacted]"

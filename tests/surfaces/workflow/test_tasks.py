@@ -212,6 +212,22 @@ def test_a_task_is_measured_in_its_own_repository(
     assert refusal["details"]["kind"] == "path_outside"
 
 
+def test_a_task_is_measured_where_it_began(lead: Any, workshop: Any, begin: Any, end: Any) -> None:
+    """In a linked worktree, though somebody ends it whose connection is bound to the main tree."""
+    git(workshop.root, "worktree", "add", "-q", "-b", "side", "../side")
+    side = Path(workshop.root).parent / "side"
+    agent = workshop.agent("there", surface="workflow", app=workshop.beside(side))
+    task = begin(by=agent)
+    commit(side, "there.py", "1")
+    (workshop.root / "here.py").write_text("1")
+    assert end(task)["files_changed"]["added"] == ["there.py"]
+    again = begin(by=agent)
+    git(workshop.root, "worktree", "remove", "--force", "../side")
+    answer = end(again)
+    assert answer["files_changed"]["added"] == []
+    assert "the working tree is gone" in answer["verification"]["warnings"][0]
+
+
 def test_long_lists_of_files_are_cut_to_a_page(workshop: Any, begin: Any, end: Any) -> None:
     """What is not shown is counted."""
     task = begin()

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from counterpoint.core.ledger import checkpoint as checkpoints
 from counterpoint.core.ledger.entry import refer
-from counterpoint.core.ledger.merkle import Frontier
+from counterpoint.core.ledger.merkle import root_of
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.thoughts import Chains, Link, link_of_row
 from counterpoint.kernel.errors import (
@@ -46,7 +46,7 @@ class Trail:
         self._key = key
         self._chains = Chains()
         self._thoughts: set[str] = set()
-        self._trees: dict[str, Frontier] = {}
+        self._leaves: dict[str, list[bytes]] = {}
         self._sealed: set[str] = set()
         self._faults: list[LedgerBroken] = []
         self.fault_count = 0
@@ -106,8 +106,7 @@ class Trail:
         yield from self._chains.follow(link, leaf.hex())
         if link.session in self._sealed:
             yield _late(place, link.session, "thoughts")
-        tree = self._trees.get(link.session, Frontier())
-        self._trees[link.session], _ = tree.append(leaf)
+        self._leaves.setdefault(link.session, []).append(leaf)
 
     def _seal_faults(self, place: int, row: Row) -> Iterator[LedgerBroken]:
         session, values = row["k"].get("session"), row.get("v")
@@ -115,14 +114,12 @@ class Trail:
             yield _wrong(place, f"changes the seal of the session {session}")
             return
         self._sealed.add(session)
-        tree = self._trees.get(session, Frontier())
-        if not tree.size or (values.get("size"), values.get("root")) != (
-            tree.size,
-            tree.root().hex(),
-        ):
+        leaves = self._leaves.get(session, [])
+        found = len(leaves), root_of(leaves).hex()
+        if not leaves or (values.get("size"), values.get("root")) != found:
             yield ProofMismatch(
                 f"the seal of the session {session} in entry {place} is not of its "
-                f"{tree.size} thoughts",
+                f"{len(leaves)} thoughts",
                 hint=_EDITED,
                 sequence=place,
                 session=session,

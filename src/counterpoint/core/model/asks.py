@@ -103,6 +103,7 @@ class Edit:
     waive: tuple[str, ...] = ()
     reason: str = ""
     expected_version: int | None = None
+    expected_status: str | None = None
     attributes: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
@@ -117,6 +118,7 @@ class Sought:
     parent: str = ""
     root: str = ""
     assignee: str = ""
+    lifecycle: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

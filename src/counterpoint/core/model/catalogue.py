@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from counterpoint.core.model.access import Token
+from counterpoint.core.model.accounts.actions import Action
+from counterpoint.core.model.accounts.stages import Transition
 from counterpoint.core.model.delivery.knowledge import Document, Passage
 from counterpoint.core.model.delivery.phases import PhaseClaim, PhaseVerdict
 from counterpoint.core.model.delivery.requests import ChangeRequest
@@ -60,6 +62,8 @@ NOUNS: tuple[type[Noun], ...] = (
     Thought,
     Seal,
     Brief,
+    Action,
+    Transition,
     PhaseClaim,
     PhaseVerdict,
     ChangeRequest,

@@ -24,6 +24,9 @@ Category = Literal["open", "active", "review", "done", "dropped"]
 
 UNCLOSED: tuple[Category, ...] = ("open", "active", "review")
 
+Guard = Literal["reflection", "reason"]
+"""What a move asks beside its edge: a thought that looks back or decides; words that say why."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lifecycle:
@@ -32,6 +35,9 @@ class Lifecycle:
     parked: states of the category open in which nothing is taken up: the state itself is in the way.
     goals: what a verb's own word for a state means here, where the table has another for it.
     closes_itself: whether what holds other work closes with the last of it, or only by word.
+    guards: for a state what a move into it asks when it is made on somebody's word.
+    since: the state whose last entry a guard counts from. traced: whether every move is written down.
+    retries: moves that begin another try.
     """
 
     name: str
@@ -41,6 +47,10 @@ class Lifecycle:
     parked: frozenset[str] = frozenset()
     goals: Mapping[str, str] = field(default_factory=dict[str, str])
     closes_itself: bool = True
+    guards: Mapping[str, Guard] = field(default_factory=dict[str, Guard])
+    since: str = ""
+    traced: bool = False
+    retries: frozenset[tuple[str, str]] = frozenset()
 
     def named(self, word: str) -> str:
         """Answer the state that a verb's word for one means in this table."""
@@ -59,6 +69,22 @@ class Lifecycle:
             raise InvalidInput(
                 f"there is no state {state!r}", hint=f"Use one of: {known}."
             ) from None
+
+    def way(self, start: str, end: str, most: int = 3) -> tuple[str, ...]:
+        """Answer the states to go through from one to another, that one last; empty if it is there.
+
+        Nothing is parked or closed on the way. IllegalMove if that takes more than so many moves.
+        """
+        ways: dict[str, tuple[str, ...]] = {start: ()}
+        for _ in range(most):
+            for here, way in list(ways.items()):
+                if way and (self.category(here) in {"done", "dropped"} or here in self.parked):
+                    continue
+                for state in self.moves[here]:
+                    ways.setdefault(state, (*way, state))
+            if end in ways:
+                return ways[end]
+        raise IllegalMove(f"there is no way from {start!r} to {end!r}", state=start)
 
     def is_undecided(self, state: str) -> bool:
         """Whether a dropped state may still become a done one, so that somebody has to decide."""
@@ -121,6 +147,7 @@ PART = Lifecycle(
     name="part",
     first="open",
     categories={
+        "backlog": "open",
         "open": "open",
         "active": "active",
         "review": "review",
@@ -131,8 +158,9 @@ PART = Lifecycle(
         "cancelled": "dropped",
     },
     moves={
-        "open": ("active", "review", "done", "partial", "failed", "skipped", "cancelled"),
-        "active": ("open", "review", "done", "partial", "failed", "skipped", "cancelled"),
+        "backlog": ("open", "active", "done", "skipped", "cancelled"),
+        "open": ("active", "backlog", "review", "done", "partial", "failed", "skipped", "cancelled"),
+        "active": ("open", "backlog", "review", "done", "partial", "failed", "skipped", "cancelled"),
         "review": ("active", "done", "failed", "cancelled"),
         "done": ("active",),
         "partial": ("active",),
@@ -140,6 +168,7 @@ PART = Lifecycle(
         "failed": ("active", "cancelled", "skipped"),
         "cancelled": ("open",),
     },
+    parked=frozenset({"backlog"}),
 )
 """A phase or a root: it holds other work and closes when that has closed and its gates are met."""
 
@@ -169,7 +198,11 @@ STAGED = Lifecycle(
         "done": (),
         "cancelled": (),
     },
-    goals={"active": "gather"},
+    goals={"active": "gather", "failed": "cancelled"},
+    guards={"done": "reflection", "cancelled": "reason"},
+    since="apply",
+    traced=True,
+    retries=frozenset({("verify", "gather")}),
 )
 """A task that goes through fixed stages; a check that fails sends it back to the gathering."""
 

@@ -213,6 +213,18 @@ def refuse_strangers(change: Change, item: str, token: int | None) -> None:
         held(change.writing, change.desk.caller.actor.session, item, token)
 
 
+def refuse_held(change: Change, item: Item) -> None:
+    """Raise AlreadyClaimed if an agent would move what another session holds at this moment."""
+    actor, claim = change.desk.caller.actor, change.find(Claim, item.id)
+    is_strange = claim is not None and claim.session != actor.session
+    if claim is not None and is_strange and actor.kind == "agent" and claim.is_live(change.now):
+        raise AlreadyClaimed(
+            f"{item.id} is held by {claim.agent or claim.session} until {claim.leased_until}",
+            holder=claim.agent,
+            until=claim.leased_until,
+        )
+
+
 def refuse_own(change: Change, item: str, act: str) -> None:
     """Raise Forbidden if the caller worked on an item, by session or by name, and would `act` on it."""
     actor = change.desk.caller.actor

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from counterpoint.core.model.answers import Checked
 from counterpoint.core.model.asks import Check
@@ -19,7 +21,7 @@ from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.rules.measuring import files_text
 from counterpoint.kernel import canonical
-from counterpoint.kernel.errors import InvalidInput, NotFound
+from counterpoint.kernel.errors import CounterpointError, InvalidInput, NotFound, ProgramMissing
 
 
 class Gates:
@@ -38,14 +40,38 @@ class Gates:
         root = self._desk.caller.root
         ran: list[tuple[str, Command, Execution, Snapshot]] = []
         for gate, command in self._orders(check, token):
-            if watch is not None:
-                watch(f"running {' '.join(command.argv)}")
-            execution = self._desk.outside.evidence.run(root, command, watch)
-            snapshot = self._desk.outside.evidence.snapshot(root)
-            ran.append((gate, command, execution, snapshot))
+            ran.append((gate, command, *self._execute(root, command, watch)))
         with joined(self._desk):
             receipts = tuple(self._keep(check.item, token, *one) for one in ran)
         return Checked(receipts=receipts, passed=all(_passed(receipt) for receipt in receipts))
+
+    def run(
+        self, item: str, commands: Sequence[Command], watch: Watch | None = None
+    ) -> list[Receipt | CounterpointError]:
+        """Run commands that are no gate of the item; answer a signed receipt of each, or why it could not.
+
+        All of them run before anything is written, as above.
+        """
+        root = self._desk.caller.root
+        ran: list[tuple[str, Command, Execution, Snapshot] | CounterpointError] = []
+        for command in commands:
+            try:
+                ran.append(("", command, *self._execute(root, command, watch)))
+            except (InvalidInput, ProgramMissing) as fault:
+                ran.append(fault)
+        with joined(self._desk):
+            return [
+                one if isinstance(one, CounterpointError) else self._keep(item, None, *one)
+                for one in ran
+            ]
+
+    def _execute(
+        self, root: Path, command: Command, watch: Watch | None
+    ) -> tuple[Execution, Snapshot]:
+        if watch is not None:
+            watch(f"running {' '.join(command.argv)}")
+        execution = self._desk.outside.evidence.run(root, command, watch)
+        return execution, self._desk.outside.evidence.snapshot(root)
 
     def _orders(self, check: Check, token: int | None) -> list[tuple[str, Command]]:
         with self._desk.reading() as view:

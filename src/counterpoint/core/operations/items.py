@@ -8,7 +8,6 @@ from typing import Any
 
 from counterpoint.core.model.asks import Edit, Sought
 from counterpoint.core.model.rows import Prose
-from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import (
     BODY_LIMIT,
     PRIORITIES,
@@ -19,7 +18,7 @@ from counterpoint.core.model.work import (
     Label,
     Project,
 )
-from counterpoint.core.operations.claims import refuse_own
+from counterpoint.core.operations.claims import refuse_held, refuse_own
 from counterpoint.core.operations.readiness import has_open_children
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.desk import Desk
@@ -29,6 +28,7 @@ from counterpoint.core.operations.recording.facets import (
     names_of,
     set_attributes,
 )
+from counterpoint.core.operations.recording.guards import refuse_unguarded
 from counterpoint.core.operations.recording.links import (
     depend,
     next_position,
@@ -50,7 +50,6 @@ from counterpoint.core.ports.store import Filter
 from counterpoint.core.rules.drafting import list_faults, title_faults
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
-    AlreadyClaimed,
     Conflict,
     CyclicDependency,
     GateClosed,
@@ -93,7 +92,7 @@ class Items:
         """Answer items by number, beyond a number."""
         filters: dict[str, Filter] = {
             name: value
-            for name in ("status", "category", "kind", "parent", "root", "assignee")
+            for name in ("status", "category", "kind", "parent", "root", "assignee", "lifecycle")
             if (value := getattr(sought, name))
         }
         with self._desk.reading() as view:
@@ -119,14 +118,19 @@ class Items:
                     f"{item} is at version {found.version}, not {edit.expected_version}",
                     version=found.version,
                 )
+            if edit.expected_status not in {None, found.status}:
+                raise StaleVersion(
+                    f"{item} is {found.status}, not {edit.expected_status}", status=found.status
+                )
             count = len(change.images)
             after = self._fields(change, found, edit)
             after = self._facets(change, after, edit)
             after = self._edges(change, after, edit)
             after = self._place(change, after, edit)
-            if edit.status is not None and edit.status != after.status:
+            # Where every move is written down, to stay where one is is no move that there is.
+            if edit.status is not None and (edit.status != after.status or after.states.traced):
                 change.told(moved=[after.status, edit.status])
-                after = self._move(change, after, edit.status)
+                after = self._move(change, after, edit.status, edit.reason)
             elif edit.waive or edit.checks is not None:
                 after = settle(change, item)
             if edit.reason:
@@ -194,8 +198,8 @@ class Items:
             item = _reposition(change, item, edit.position)
         return item
 
-    def _move(self, change: Change, item: Item, status: str) -> Item:
-        self._refuse_held(change, item)
+    def _move(self, change: Change, item: Item, status: str, reason: str) -> Item:
+        refuse_held(change, item)
         if status == "done":
             if has_open_children(change.writing, item):
                 raise GateClosed(
@@ -205,18 +209,8 @@ class Items:
             refuse_closed_gates(change, item.id)
         elif item.states.category(status) == "done" and closed_gates(change, item.id):
             refuse_own(change, item.id, "skip past the gates of")
-        return move(change, item, status)
-
-    def _refuse_held(self, change: Change, item: Item) -> None:
-        """Raise AlreadyClaimed if an agent would move what another session holds at this moment."""
-        actor, claim = self._desk.caller.actor, change.find(Claim, item.id)
-        is_strange = claim is not None and claim.session != actor.session
-        if claim is not None and is_strange and actor.kind == "agent" and claim.is_live(change.now):
-            raise AlreadyClaimed(
-                f"{item.id} is held by {claim.agent or claim.session} until {claim.leased_until}",
-                holder=claim.agent,
-                until=claim.leased_until,
-            )
+        refuse_unguarded(change, item, status, reason)
+        return move(change, item, status, reason)
 
     def project(self) -> Project:
         """Answer the project."""

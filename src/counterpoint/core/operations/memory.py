@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, cast
+
+from counterpoint.core.ledger.entry import Entry, RowImage
 from counterpoint.core.model.journal import StateEntry
-from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.rows import REDACTED, Prose
+from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.desk import Desk
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.ports.store import Reading
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import InvalidInput, StaleVersion
 
+_PUT: Final = "state.put"
+_CHUNK: Final = 50
 VALUE_LIMIT = 64_000
 """Bytes of JSON text that one value may have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """What a value was after an entry: its JSON as text; None if only its words changed."""
+
+    sequence: int
+    version: int
+    value: str | None
+    agent: str
+    at: Timestamp
 
 
 class Memory:
@@ -56,7 +78,7 @@ class Memory:
                 f"the value has {len(text.encode())} bytes of JSON; {VALUE_LIMIT} is the most",
                 hint="Put large texts into a file and remember its path.",
             )
-        with recording(self._desk, "state.put") as change:
+        with recording(self._desk, _PUT) as change:
             change.open_session()
             before = change.find(StateEntry, scope, name)
             _refuse_stale(before, expected_version, name)
@@ -75,8 +97,17 @@ class Memory:
             if before is not None and _says_the_same(before, entry):
                 return before
             change.put(entry)
+            change.subject = "" if change.find(Item, scope) is None else scope
             change.told(scope=scope, name=name, version=entry.version)
             return entry
+
+    def history(self, scope: str, name: str, limit: int) -> Sequence[Earlier]:
+        """Answer the values that one had before and has now, the last first, from the ledger.
+
+        scope: the id of an item: other values are not looked for.
+        """
+        with self._desk.reading() as view:
+            return list(islice(_earlier(view, scope, name), limit))
 
     def forget(self, scope: str, name: str, expected_version: int | None = None) -> bool:
         """Forget a value; answer whether it was there."""
@@ -89,6 +120,32 @@ class Memory:
             change.drop(before)
             change.told(scope=scope, name=name)
             return True
+
+
+def _earlier(view: Reading, scope: str, name: str) -> Iterator[Earlier]:
+    before: int | None = None
+    while places := view.sequences(subject=scope, action=_PUT, before=before, limit=_CHUNK):
+        before = places[-1]
+        for place in places:
+            entry = Entry.from_bytes(next(view.entries(place, place + 1)))
+            if (entry.facts.get("scope"), entry.facts.get("name")) == (scope, name):
+                yield Earlier(
+                    sequence=place,
+                    version=cast("int", entry.facts["version"]),
+                    value=_value_of(view, entry.rows),
+                    agent=entry.actor.name,
+                    at=entry.time,
+                )
+
+
+def _value_of(view: Reading, rows: Sequence[RowImage]) -> str | None:
+    """Answer the JSON text that an entry gave a value; None if it only changed what is said of it."""
+    for row in rows:
+        if row.table == StateEntry.table and row.values is not None and "value" in row.values:
+            reference = cast("dict[str, str]", row.values["value"])
+            text = view.text(reference["$text"])
+            return REDACTED if text is None else text
+    return None
 
 
 def _says_the_same(before: StateEntry, after: StateEntry) -> bool:

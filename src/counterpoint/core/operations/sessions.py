@@ -51,7 +51,7 @@ class Sessions:
     def _pause(self, handover: Handover) -> HandedOver:
         with recording(self._desk, "session.paused") as change:
             session = change.get(Session, change.open_session())
-            handoff = self._write(change, handover, session)
+            handoff = leave(change, handover, session)
             after = session.moved("paused", change.now)
             change.put(after)
             return HandedOver(
@@ -61,7 +61,7 @@ class Sessions:
     def _end(self, handover: Handover) -> HandedOver:
         with recording(self._desk, "session.ended") as change:
             session = change.get(Session, change.open_session())
-            handoff = self._write(change, handover, session)
+            handoff = leave(change, handover, session)
             given_back = live_claims(change.writing, session.id)
             for claim in given_back:
                 give_back(change, change.get(Item, claim.item))
@@ -153,27 +153,29 @@ class Sessions:
         change.put(touched(change, replace(change.get(Item, claim.item), assignee=session.agent)))
         return taken
 
-    def _write(self, change: Change, handover: Handover, session: Session) -> Handoff:
-        number = change.next_number(Handoff)
-        claims = live_claims(change.writing, session.id)
-        handoff = Handoff(
-            project=self._desk.project,
-            id=f"{change.get(Project).prefix}-h{number}",
-            number=number,
-            session=session.id,
-            agent=session.agent,
-            action=handover.action,
-            item=claims[0].item if claims else self._desk.caller.item,
-            summary=Prose(handover.summary),
-            next_steps=Proses(handover.next_steps),
-            blockers=Proses(handover.blockers),
-            context=Prose(handover.context),
-            created_at=change.now,
-        )
-        change.put(handoff)
-        change.subject = handoff.item
-        change.told(session=session.id, handoff=handoff.id)
-        return handoff
+
+def leave(change: Change, handover: Handover, session: Session) -> Handoff:
+    """Write down what a session leaves for the next, in a change."""
+    number = change.next_number(Handoff)
+    claims = live_claims(change.writing, session.id)
+    handoff = Handoff(
+        project=session.project,
+        id=f"{change.get(Project).prefix}-h{number}",
+        number=number,
+        session=session.id,
+        agent=session.agent,
+        action=handover.action,
+        item=claims[0].item if claims else change.desk.caller.item,
+        summary=Prose(handover.summary),
+        next_steps=Proses(handover.next_steps),
+        blockers=Proses(handover.blockers),
+        context=Prose(handover.context),
+        created_at=change.now,
+    )
+    change.put(handoff)
+    change.subject = handoff.item
+    change.told(session=session.id, handoff=handoff.id)
+    return handoff
 
 
 def live_claims(view: Reading, session: str) -> list[Claim]:

@@ -16,6 +16,7 @@ from counterpoint.core.operations.claims import held
 from counterpoint.core.operations.readiness import has_open_children
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.guards import refuse_unguarded
 from counterpoint.core.operations.recording.moves import (
     closed_gates,
     give_back,
@@ -175,7 +176,11 @@ class Tasks:
         outcome = self._outcome(change, item, claim, report, comparison, found)
         change.put(outcome)
         change.told(outcome=report.outcome, files=found.file_count, commits=len(found.commits))
-        moved = give_back(change, item) if status == "open" else move(change, item, status)
+        if status == "open":
+            moved = give_back(change, item)
+        else:
+            refuse_unguarded(change, item, status, report.summary)
+            moved = move(change, item, status, report.summary)
         above = change.find(Item, moved.parent) if moved.parent else None
         released = tuple(change.facts.get("released", ()))
         return Finished(

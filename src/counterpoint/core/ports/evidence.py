@@ -39,6 +39,10 @@ class Evidence(Protocol):
         """Answer a file below the root; NotFound, PathOutside, InvalidInput above the limit."""
         ...
 
+    def below(self, root: Path, folder: str, limit: int) -> list[str]:
+        """Answer the files below a folder by path; PathOutside, InvalidInput above the limit."""
+        ...
+
     def save(self, root: Path, path: str, content: bytes | None) -> None:
         """Write a file below the root, whole or not at all; None takes it away. PathOutside."""
         ...

@@ -74,7 +74,10 @@ def when(wish: Commission) -> str:
         raise ValueError(str(fault)) from fault
 
 
-def slug_of(title: str) -> str:
-    """Answer the slug of a title: its letters and digits without accents, joined by `-`."""
+def slug_of(title: str, otherwise: str = "brief") -> str:
+    """Answer the slug of a title: its letters and digits without accents, joined by `-`.
+
+    otherwise: the slug of a title that has none of these.
+    """
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
-    return _APART.sub("-", plain).strip("-")[: SLUG_LIMIT - 20].strip("-") or "brief"
+    return _APART.sub("-", plain).strip("-")[: SLUG_LIMIT - 20].strip("-") or otherwise

@@ -13,6 +13,7 @@ CREATE TABLE phase_claims (
   size INTEGER NOT NULL,
   tree TEXT NOT NULL,
   branch TEXT NOT NULL,
+  base TEXT NOT NULL,
   "commit" TEXT NOT NULL,
   summary TEXT NOT NULL,
   questions TEXT NOT NULL,

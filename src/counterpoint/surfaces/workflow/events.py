@@ -9,8 +9,8 @@
 
 Rules: (1) Everything below a root of kind workflow counts, whatever dialect it was made in. (2) Phases,
 tasks and entries are told as `get_context` lists them, with the state that this event left them in. (3)
-A task that is started as it is made is one event. (4) What happens to a phase is news of its workflow
-too, told once, after it; so is a blocker that is resolved, which `resolved_issue_id` names. (5) An event
+A task that is started as it is made is one event. (4) What happens to phases is news of their
+workflow too, once an entry; so is a blocker that is resolved, which `resolved_issue_id` names. (5) An event
 is about its workflow, its phase, its task and the tasks above that: each of these ids finds it.
 """
 
@@ -134,9 +134,9 @@ def _of_record(call: Call, touch: Touch, record: Record) -> Iterator[Event]:
             yield _of_workflow(call, touch, "updated", resolved_issue_id=record.id)
         return
     name = _LOGS.get(record.kind)
-    task = _task(call, touch, record)
     if name is None:
         return
+    task = _task(call, touch, record)
     told = told_log_line(LogLine(record=record, task=task))
     if name == "issue":
         told |= {

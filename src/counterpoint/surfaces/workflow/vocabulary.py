@@ -21,6 +21,7 @@ from counterpoint.core.model.work import Item
 from counterpoint.core.model.workflows import LogLine, PhaseLine, TaskLine
 from counterpoint.kernel.canonical import Json, dump_any, load
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
+from counterpoint.kernel.errors import InvalidInput
 from counterpoint.surfaces.paging import clip
 
 _TEXT = WithJsonSchema({"type": "string"})
@@ -213,7 +214,7 @@ def details_of(record: Record) -> dict[str, Json]:
     """Answer what an entry keeps beside its text; nothing once that was redacted."""
     try:
         return load(record.details) if record.details else {}
-    except ValueError:
+    except InvalidInput:
         return {}
 
 

@@ -1,1 +1,1 @@
-"""Nouns of a board: issues as they are asked for and answered, and what a project asks of work."""
+"""Nouns of a board: issues, what was learned on them, what a project asks of work."""

@@ -59,6 +59,20 @@ class IssueSheet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """An issue in the project it was moved to; origin is the id it had before.
+
+    artifacts: the paths of the files that were copied. warnings: what did not go with it, in words.
+    """
+
+    item: Item
+    origin: str
+    labels: tuple[str, ...]
+    artifacts: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IssueFilter:
     """Which issues a list is of; empty fields ask for all. is_blocked: None asks for both."""
 

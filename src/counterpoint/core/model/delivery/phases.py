@@ -19,7 +19,7 @@ class PhaseClaim:
     """Somebody's word that a phase of an item is finished; all but the last four fields stay.
 
     path, sha256, size: the text handed over, measured in `tree`; empty where commits are.
-    commit: HEAD of the tree. processed: whether it has been acted upon; result: with what fate, and
+    commit: HEAD of the tree. base: the branch that commits go back to. processed: whether it has been acted upon; result: with what fate, and
     reasons why.
     """
 
@@ -37,6 +37,7 @@ class PhaseClaim:
     size: int
     tree: str
     branch: str
+    base: str
     commit: str
     summary: Prose
     questions: Proses

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from counterpoint.core.model.boards.issues import IssueFilter, IssueLine, IssueSheet
 from counterpoint.core.model.journal import Outcome, Record, RecordKind
@@ -15,6 +15,7 @@ from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.facets import attributes_of, item_named, names_of
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules import identifiers
+from counterpoint.core.rules.boards.kept import object_of
 
 IDENTIFIER: Final = "identifier"
 """The scope of names that an issue had in other projects, as they are kept."""
@@ -85,7 +86,7 @@ def sheet_of(view: Reading, item: Item) -> IssueSheet:
     needs = [view.find(Item, edge.needs) for edge in view.select(Dependency, item=item.id)]
     children = view.select(Item, parent=item.id, order="number", limit=_CHILDREN)
     kept = attributes_of(view, item.id)
-    moved = cast("dict[str, str]", kept.get(MOVED_TO) or {})
+    moved = object_of(kept.get(MOVED_TO))
     return IssueSheet(
         line=line_of(view, item),
         needs=tuple(needed for needed in needs if needed is not None),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Final
 
 from counterpoint.core.model.boards.policy import (
     GATES_LIMIT,
@@ -16,6 +16,7 @@ from counterpoint.core.model.rows import Prose
 from counterpoint.core.operations.recording.desk import Desk
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules.boards.kept import kept_object
 from counterpoint.core.rules.changes.risk import thresholds_of
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -46,10 +47,9 @@ class Policies:
         with recording(self._desk, "policy.changed") as change:
             change.open_session()
             before = change.find(StateEntry, _SCOPE, _NAME)
-            kept: dict[str, Json] = canonical.load(before.value) if before else {}
+            kept = kept_object(before.value) if before else {}
             if edit.instructions:
-                told = cast("dict[str, Json]", kept.get("instructions", {}))
-                parts["instructions"] = {**told, **edit.instructions}
+                parts["instructions"] = {**kept.get("instructions", {}), **edit.instructions}
             entry = StateEntry(
                 project=self._desk.project,
                 scope=_SCOPE,
@@ -69,7 +69,7 @@ class Policies:
 def policy_of(view: Reading) -> Policy:
     """Answer what a project asks of work."""
     entry = view.find(StateEntry, _SCOPE, _NAME)
-    kept: dict[str, Any] = canonical.load(entry.value) if entry else {}
+    kept = kept_object(entry.value) if entry else {}
     plain = Policy()
     return Policy(
         gates=tuple(GateCommand(**gate) for gate in kept.get("gates", ())),

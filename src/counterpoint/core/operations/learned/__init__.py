@@ -1,1 +1,1 @@
-"""Verbs for what was learned: learnings, what was looked through, how the tests stand."""
+"""Verbs for learnings, for what was looked through, and for how the tests stand."""

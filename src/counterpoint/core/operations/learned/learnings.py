@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from counterpoint.core.model.asks import Note
 from counterpoint.core.model.boards.learned import (
@@ -20,12 +20,13 @@ from counterpoint.core.model.boards.learned import (
     LearningKept,
 )
 from counterpoint.core.model.journal import Record
-from counterpoint.core.model.rows import REDACTED, Prose
+from counterpoint.core.model.rows import Prose
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.desk import Desk
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Hit, Reading
+from counterpoint.core.rules.boards.kept import kept_object
 from counterpoint.core.rules.learning import quality, ranking
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -94,7 +95,10 @@ class Learnings:
             found = change.get(Record, record)
             if found.kind != _KIND:
                 raise InvalidInput(f"{record} is a {found.kind}", hint="Name a learning.")
-            details = {**_details(found), **({} if score is None else {"quality": score})}
+            details = {
+                **kept_object(found.details),
+                **({} if score is None else {"quality": score}),
+            }
             after = replace(found, details=Prose(canonical.dump_any(details)))
             if verified is not None:
                 after = replace(after, status=VERIFIED if verified else "")
@@ -106,23 +110,17 @@ class Learnings:
 
 def learning_of(record: Record) -> Learning:
     """Answer the learning that a record keeps; one of another source is taken at its text."""
-    kept = _details(record)
+    kept = kept_object(record.details)
     return Learning(
         record=record,
         project=record.project,
         pattern=str(kept.get("pattern") or record.body),
         context=str(kept.get("context") or ""),
-        applies_to=tuple(map(str, cast("list[Json]", kept.get("applies_to") or []))),
+        applies_to=tuple(map(str, kept.get("applies_to") or ())),
         kind=str(kept.get("kind") or _PLAIN),
-        quality=int(cast("int", kept.get("quality", quality.FIRST_QUALITY))),
+        quality=int(kept.get("quality", quality.FIRST_QUALITY)),
         is_verified=record.status == VERIFIED,
     )
-
-
-def _details(record: Record) -> dict[str, Json]:
-    if not record.details or record.details == REDACTED:
-        return {}
-    return canonical.load(record.details)
 
 
 def _note(asked: LearningDraft) -> Note:

@@ -7,16 +7,17 @@ ones. Rule 2: every run of the tests is a record; the trend is of the project's 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from counterpoint.core.model.asks import Note
 from counterpoint.core.model.boards.learned import Coverage, Covered, TestRun, TestTrend
 from counterpoint.core.model.journal import Record, StateEntry
-from counterpoint.core.model.rows import REDACTED, Prose
+from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.desk import Desk
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.rules.boards.kept import kept_object
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
@@ -92,7 +93,7 @@ class Surveys:
             kind=_HEALTH,
             item=item,
             body=f"{run.tests} tests",
-            details=cast("dict[str, Json]", details),
+            details=details,
         )
         record = Journal(self._desk).append(note)
         return record, self.trend()
@@ -102,29 +103,28 @@ class Surveys:
         only = {"item": item} if item else {}
         with self._desk.reading() as view:
             rows = view.select(Record, kind=_HEALTH, order="number desc", limit=_TREND, **only)
-        runs = tuple(_run(row) for row in reversed(rows) if row.details != REDACTED)
+        runs = tuple(_run(row) for row in reversed(rows))
         last = runs[-1] if runs else TestRun(tests=0)
         before = runs[-2] if len(runs) > 1 else last
         first = runs[0] if runs else last
-        slower = None
-        if last.milliseconds is not None and before.milliseconds is not None:
-            slower = last.milliseconds - before.milliseconds
         return TestTrend(
             runs=runs,
             since_last=last.tests - before.tests,
             since_first=last.tests - first.tests,
-            slower_ms=slower,
+            slower_ms=_difference(last.milliseconds, before.milliseconds),
         )
 
 
+def _difference(last: int | None, before: int | None) -> int | None:
+    return None if last is None or before is None else last - before
+
+
 def _covered(entry: StateEntry) -> Covered:
-    kept: dict[str, Any] = {"status": "covered"}
-    if entry.value != REDACTED:
-        kept = canonical.load(entry.value)
+    kept: dict[str, Any] = {"status": "covered", **kept_object(entry.value)}
     coverage = Coverage(path=entry.name, concept=entry.scope.removeprefix(_SCOPE), **kept)
     return Covered(coverage=coverage, agent=entry.agent, at=entry.updated_at)
 
 
 def _run(record: Record) -> TestRun:
-    kept: dict[str, Any] = canonical.load(record.details)
+    kept: dict[str, Any] = {"tests": 0, **kept_object(record.details)}
     return TestRun(**kept)

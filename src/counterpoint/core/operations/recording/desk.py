@@ -11,6 +11,7 @@ from typing import Protocol
 from counterpoint.core.model.actors import Actor
 from counterpoint.core.model.sessions import DEFAULT_LEASE_SECONDS
 from counterpoint.core.ports.evidence import Evidence, Signer
+from counterpoint.core.ports.host import Host, OnlyHost
 from counterpoint.core.ports.store import Anchors, Library, Reading, Store, Writing
 from counterpoint.core.ports.texts import Contracts, Skills
 from counterpoint.core.rules.precedence import Requirement, Table
@@ -31,10 +32,12 @@ class Caller:
     actor: with the session every write belongs to; without one for people at the command line.
     item: the item the connection was started for, if any.
     root: the working tree evidence is measured in; may be a linked worktree.
+    home: the folder that working trees are named from, the same for every caller; None: the root.
     """
 
     actor: Actor
     root: Path
+    home: Path | None = None
     client: str = ""
     item: str = ""
 
@@ -46,6 +49,7 @@ class Outside:
     scratch: makes an empty store that passes away, for replaying the ledger into.
     secrets: values that are masked wherever they turn up.
     lease_seconds: how long a claim holds when the caller does not say.
+    host: the process that runs the calls.
     precedence: which tools need something else first, for the surfaces that ask.
     """
 
@@ -62,6 +66,7 @@ class Outside:
     project: str
     secrets: frozenset[str] = frozenset()
     lease_seconds: int = DEFAULT_LEASE_SECONDS
+    host: Host = field(default_factory=OnlyHost)
     precedence: Table = field(default_factory=dict[str, tuple[Requirement, ...]])
 
 

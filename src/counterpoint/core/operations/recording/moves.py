@@ -16,6 +16,7 @@ from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Gate, Item
 from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.guards import trace
 from counterpoint.core.operations.recording.links import obstruct, release, shift
 from counterpoint.kernel.errors import GateClosed
 
@@ -23,14 +24,15 @@ _RELEASED_TOLD = 50
 """How many released items an entry names."""
 
 
-def move(change: Change, item: Item, status: str) -> Item:
+def move(change: Change, item: Item, status: str, reason: str = "") -> Item:
     """Answer the item in another state, with all that follows; IllegalMove.
 
-    status: a state of the item's table, or a verb's word for one.
+    status: a state of the item's table, or a verb's word for one. reason: for the account of moves.
     """
     states = item.states
     after = touched(change, item.moved(states.named(status), change.now))
     change.put(after)
+    trace(change, item, after, reason)
     parked = int(after.status in states.parked) - int(item.status in states.parked)
     after = shift(change, after, parked)
     if after.category == "done" and item.category != "done":
@@ -88,7 +90,8 @@ def _close_below(change: Change, item: Item) -> None:
         if not item.states.closes_itself and child.is_workable and child.category == "active":
             continue
         same = child.states.allows(child.status, item.status)
-        move(change, child, item.status if same else "cancelled")
+        why = f"{item.id} above it is {item.status}"
+        move(change, child, item.status if same else "cancelled", why)
 
 
 def wake(change: Change, parent: str) -> None:

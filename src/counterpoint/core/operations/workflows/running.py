@@ -4,12 +4,14 @@ Rule 1: a workflow and its phases end by word only; what has ended takes up noth
 Rule 2: a phase has a number in its workflow; whoever opens it again hears of the one that is there.
 Rule 3: a task is made and claimed in one transaction. Whoever knows its id may end it for the session
 that began it, as long as nobody took it over.
-Rule 4: a task is measured in the tree that it began in.
+Rule 4: a task is measured in the tree that it began in, wherever the one who ends it is.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from os.path import relpath
+from pathlib import Path
 from typing import Any, Final, cast
 
 from counterpoint.core.model.answers import Finished
@@ -150,15 +152,16 @@ class Workflows:
 
         Raises NotFound, Conflict for a part that has ended, PathOutside for the tree.
         """
-        root = self._desk.caller.root
-        tree = self._desk.outside.evidence.contain(root, asked.tree) if asked.tree else ""
+        caller, evidence = self._desk.caller, self._desk.outside.evidence
+        root = caller.root / (evidence.contain(caller.root, asked.tree) if asked.tree else "")
+        tree = relpath(root, self._home)
         with self._desk.reading() as view:
             above = _parts(view, workflow, phase, asked.parent)
             number = attributes_of(view, phase)
             warnings = _beside(
                 view, self._desk, above[1], asked, parallel=number.get("is_parallel") is True
             )
-        kept: dict[str, Json] = {**asked.kept, **({"tree": tree} if tree else {})}
+        kept: dict[str, Json] = {**asked.kept, "tree": tree}
         draft = Draft(
             kind="task", title=asked.name, body=asked.goal, areas=asked.areas, attributes=kept
         )
@@ -194,7 +197,7 @@ class Workflows:
                 session = claim.session
             elif claim.session != session:
                 raise NotClaimHolder(f"{task} was taken over by {claim.agent or claim.session}")
-            desk = self._at(session, claim.agent, str(kept.get("tree", "")))
+            desk = self._at(session, claim.agent, cast("str | None", kept.get("tree")))
             finished = Tasks(desk).finish(task, claim.token, report)
             return self._ended(desk, finished, claim, words)
 
@@ -237,11 +240,15 @@ class Workflows:
             details = {**note.details, "task": task.id}
             return Journal(self._desk).append(replace(note, item=about.id, details=details))
 
-    def _at(self, session: str, agent: str, tree: str) -> Desk:
-        """Answer a desk of this call where somebody works in a tree below the caller's root."""
+    @property
+    def _home(self) -> Path:
+        return self._desk.caller.home or self._desk.caller.root
+
+    def _at(self, session: str, agent: str, tree: str | None) -> Desk:
+        """Answer a desk of this call where somebody works in a tree; None: in the caller's."""
         caller = self._desk.caller
         actor = replace(caller.actor, session=session, name=agent or caller.actor.name)
-        root = caller.root / tree if tree else caller.root
+        root = caller.root if tree is None else self._home / tree
         return Desk(
             outside=self._desk.outside,
             caller=replace(caller, actor=actor, root=root),

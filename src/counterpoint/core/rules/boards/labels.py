@@ -24,6 +24,27 @@ def phase_of(labels: Iterable[str]) -> str:
     return next((name.removeprefix(PHASE) for name in labels if name.startswith(PHASE)), "")
 
 
+def after_move(
+    labels: Sequence[str], origin: str, phases: Sequence[str], written: Iterable[str]
+) -> tuple[str, ...]:
+    """Answer the labels of an issue that was moved.
+
+    origin: the name it had. phases: those of the project it goes to: one that it does not have gives
+    way to its first. written: the phases that have their artifact already.
+    """
+    now = phase_of(labels)
+    kept = [name for name in labels if not name.startswith((PHASE, SKIP))]
+    skipped = [f"{SKIP}{name}" for name in phases if name in set(written)]
+    phase = f"{PHASE}{now if now in phases else phases[0]}"
+    return tuple(dict.fromkeys([*kept, phase, f"{MOVED}{origin}", *skipped]))
+
+
+def may_move(labels: Iterable[str]) -> bool:
+    """Answer whether an issue with these labels may be moved to another project."""
+    names = list(labels)
+    return bool(phase_of(names)) or not MOVABLE.isdisjoint(names)
+
+
 def with_phase(labels: Sequence[str], usual: str, phases: Sequence[str]) -> tuple[str, ...]:
     """Answer labels with exactly one phase, the usual one if they name none; InvalidInput.
 

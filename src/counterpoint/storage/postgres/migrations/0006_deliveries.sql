@@ -13,6 +13,7 @@ CREATE TABLE phase_claims (
   size bigint NOT NULL,
   tree text COLLATE "C" NOT NULL,
   branch text COLLATE "C" NOT NULL,
+  base text COLLATE "C" NOT NULL,
   "commit" text COLLATE "C" NOT NULL,
   summary text COLLATE "C" NOT NULL,
   questions text COLLATE "C" NOT NULL,

@@ -1,0 +1,67 @@
+"""Profiles at the command line: which tools a role may call, and the scope file of it."""
+
+from __future__ import annotations
+
+import click
+
+from counterpoint.cli.output import output_for
+from counterpoint.cli.seat import Seat, places, reads, seated
+from counterpoint.core.model.journal import Profile
+from counterpoint.kernel.canonical import Json, dump_any
+from counterpoint.surfaces.symphony.scope import effective_tools
+
+
+@click.group("profile")
+def profile_command() -> None:
+    """Say which tools the agents of a role may call, and write their scope file."""
+
+
+@profile_command.command("set")
+@click.argument("name")
+@click.option("--allow", metavar="TOOL", multiple=True, help="Only these of the role; repeatable.")
+@click.option("--deny", metavar="TOOL", multiple=True, help="None of these; repeatable.")
+@click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+@places
+def set_(
+    name: str,
+    allow: tuple[str, ...],
+    deny: tuple[str, ...],
+    as_json: bool,
+    db: str | None,
+    project: str | None,
+) -> None:
+    """Set which tools a role may call; without options all of its own again."""
+    with seated(as_json=as_json, db=db, project=project) as seat:
+        before = seat.core.profiles.find(name)
+        profile = seat.core.profiles.put(
+            name,
+            title=before.title if before else "",
+            instructions=before.instructions if before else "",
+            allowed_tools=allow,
+            denied_tools=deny,
+        )
+        _tell(seat, profile.name, profile, as_json=as_json)
+
+
+@profile_command.command("tools")
+@click.argument("name")
+@reads
+def tools(seat: Seat, name: str) -> None:
+    """Print the tools of a role as the file for `counterpoint mcp --tool-scope-file`.
+
+    What is odd about the profile is said on standard error, and keeps nobody from working.
+    """
+    _tell(seat, name, seat.core.profiles.find(name), as_json=True)
+
+
+def _tell(seat: Seat, name: str, profile: Profile | None, *, as_json: bool) -> None:
+    allowed = (profile.allowed_tools or None) if profile else None
+    denied = profile.denied_tools if profile else ()
+    names, warnings = effective_tools(name, allowed, denied)
+    for warning in warnings:
+        seat.out.aside(f"warning: {warning}")
+    told: list[Json] = list(names)
+    if as_json:
+        click.echo(dump_any(told))
+    else:
+        output_for().line(", ".join(names) or "no tool")

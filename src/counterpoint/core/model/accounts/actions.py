@@ -1,0 +1,84 @@
+"""Actions: the calls of tools, two rows for each, and how the whole is.
+
+A call has one row when it begins and one when it ends, under one number: numbers rise by one, without
+gaps. A row is never changed. A call without its second row still runs, or whoever ran it is gone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+from counterpoint.kernel.clock import Timestamp
+
+Step = Literal["enter", "exit"]
+Ending = Literal["running", "ok", "invalid", "domain_error", "error", "denied", "crashed"]
+ENDINGS: tuple[Ending, ...] = get_args(Ending)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """The begin or the end of one call of a tool.
+
+    call: the same in both rows, and unique: what a log elsewhere can name it by.
+    host: the process that ran it. agent, client, session: who called.
+    outcome: `running` in the first row. code: of the refusal; in the row of a crash who found it.
+    arguments, answer: SHA-256 of canonical JSON in hex; empty where there was none.
+    duration: milliseconds between both rows.
+    """
+
+    table: ClassVar[str] = "actions"
+    key: ClassVar[tuple[str, ...]] = ("project", "number", "step")
+
+    project: str
+    number: int
+    step: Step
+    tool: str
+    call: str
+    host: str
+    agent: str
+    client: str
+    session: str
+    outcome: Ending
+    code: str
+    arguments: str
+    answer: str
+    duration: int
+    at: Timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A call of a tool as it comes in: its name, and the digest of its arguments."""
+
+    tool: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a call ended: the outcome, the code of a refusal, and the digest of the answer."""
+
+    outcome: Ending
+    answer: str = ""
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """How a project stands.
+
+    tables: how many the store has for a project. running: calls without an end. crashed: calls whose
+    end this process had to write. unsealed: audited sittings that are open. skipped: skills that
+    could not be read. free_bytes: room on the disk of the ledger; -1 if nobody knows.
+    faults: what the store finds wrong with itself.
+    """
+
+    entries: int
+    tables: int
+    running: int
+    crashed: int
+    unsealed: int
+    skipped: tuple[str, ...]
+    free_bytes: int
+    faults: tuple[str, ...]

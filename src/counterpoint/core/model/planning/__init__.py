@@ -1,0 +1,1 @@
+"""Plans and sittings as they are asked for and answered."""

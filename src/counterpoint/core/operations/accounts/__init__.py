@@ -1,0 +1,1 @@
+"""Verbs that account for calls of tools, for audited sittings, and for strict moves."""

@@ -1,0 +1,1 @@
+"""Verbs for what is kept to be found again: documents, and what a role remembers."""

@@ -1,0 +1,210 @@
+"""Documents in and out: files of the project, cut into passages that a question finds.
+
+Rule 1: a document is kept under its path; bytes that are the same are not taken in twice. Rule 2: taking
+a document in anew replaces all its passages in one transaction, and leaves alone those that stayed.
+Rule 3: the shelf `project` is for this project, which must have said that it uses one; what stands on
+the shelf `vault` is found from every project of the database, but only its own project changes it.
+Rule 4: how passages are ranked is one function, so that another can take its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Final
+
+from counterpoint.core.model.delivery.knowledge import (
+    Document,
+    Passage,
+    PassageAsk,
+    PassageFound,
+    Shelf,
+    Taken,
+)
+from counterpoint.core.model.journal import StateEntry
+from counterpoint.core.model.rows import Prose
+from counterpoint.core.operations.memory import Memory
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules.knowledge.chunks import cut
+from counterpoint.core.rules.knowledge.extraction import extract
+from counterpoint.core.rules.knowledge.fitting import CANDIDATES, Excerpt, scores, telling
+from counterpoint.core.rules.learning.ranking import asked_words
+from counterpoint.kernel.canonical import Json, sha256
+from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound
+
+SIZE_LIMIT: Final = 5_000_000
+"""Bytes that a document may have."""
+PASSAGE_LIMIT: Final = 10_000
+"""Passages that a document may be cut into."""
+
+_SCOPE: Final = "settings"
+_NAME: Final = "vault"
+
+Rank = Callable[[Reading, Shelf, Sequence[str]], list[tuple[Passage, float]]]
+"""Answers passages of a shelf that fit asked words, with scores from 0 to 1, in any order."""
+
+
+def by_words(view: Reading, shelf: Shelf, asked: Sequence[str]) -> list[tuple[Passage, float]]:
+    """Answer the passages that have the asked words."""
+    hits = view.search(asked, kinds=(shelf,), begun=True, limit=CANDIDATES)
+    rows = [
+        (found, hit.score)
+        for hit in hits
+        if hit.table == Passage.table
+        and (found := view.find(Passage, *hit.key.split("/"))) is not None
+    ]
+    excerpts = [
+        Excerpt(text="\n".join((*found.headings, found.text)), relevance=score)
+        for found, score in rows
+    ]
+    fits = scores(asked, excerpts, view.stems)
+    return [(found, fit) for (found, _), fit in zip(rows, fits, strict=True)]
+
+
+class Documents:
+    """Verbs for documents."""
+
+    def __init__(self, desk: Desk, rank: Rank = by_words) -> None:
+        """Work at a desk, with a way of ranking."""
+        self._desk = desk
+        self._rank = rank
+
+    def configure(self, settings: Json) -> None:
+        """Say that this project keeps documents of its own, and how; None: no longer."""
+        memory = Memory(self._desk)
+        if settings is None:
+            memory.forget(_SCOPE, _NAME)
+        else:
+            memory.put(_SCOPE, _NAME, settings, category=_SCOPE)
+
+    def is_configured(self) -> bool:
+        """Answer whether this project keeps documents of its own."""
+        with self._desk.reading() as view:
+            return view.find(StateEntry, _SCOPE, _NAME) is not None
+
+    def take(self, path: str, shelf: Shelf = "vault") -> Taken:
+        """Take a file of the tree in, or in anew; Conflict for a project without documents.
+
+        Raises NotFound, PathOutside, InvalidInput for what is no text or too long.
+        """
+        self._refuse_without(shelf)
+        evidence, root = self._desk.outside.evidence, self._desk.caller.root
+        name = evidence.contain(root, path)
+        content = self._load(name)
+        digest = sha256(content)
+        with self._desk.reading() as view:
+            before = view.find(Document, shelf, name)
+        if before is not None and before.sha256 == digest:
+            return Taken(document=before, is_same=True)
+        read = extract(name, content)
+        chunks = cut(name, read.text, markup=read.markup)
+        if len(chunks) > PASSAGE_LIMIT:
+            raise InvalidInput(
+                f"{name} would be cut into more than {PASSAGE_LIMIT} passages",
+                hint="Split it into several files.",
+            )
+        with recording(self._desk, "document.taken") as change:
+            change.open_session()
+            change.find(Document, shelf, name)
+            document = Document(
+                project=self._desk.project,
+                shelf=shelf,
+                path=name,
+                sha256=digest,
+                size=len(content),
+                markup=read.markup,
+                chunks=len(chunks),
+                agent=self._desk.caller.actor.name,
+                updated_at=change.now,
+            )
+            change.put(document)
+            gone = {one.id: one for one in change.select(Passage, shelf=shelf, path=name)}
+            for position, chunk in enumerate(chunks):
+                gone.pop(chunk.id, None)
+                change.put(
+                    Passage(
+                        project=self._desk.project,
+                        shelf=shelf,
+                        id=chunk.id,
+                        path=name,
+                        position=position,
+                        headings=chunk.headings,
+                        text=Prose(chunk.text),
+                        first_line=chunk.first_line,
+                        last_line=chunk.last_line,
+                    )
+                )
+            for passage in gone.values():
+                change.drop(passage)
+            change.told(shelf=shelf, path=name, sha256=digest, passages=len(chunks))
+            return Taken(document=document, is_same=False)
+
+    def _load(self, name: str) -> bytes:
+        try:
+            return self._desk.outside.evidence.load(self._desk.caller.root, name, SIZE_LIMIT)
+        except NotFound as fault:
+            raise NotFound(
+                f"there is no file {name}",
+                hint="Check the path; to take a document out that is gone, delete it by its path.",
+            ) from fault
+
+    def drop(self, path: str, shelf: Shelf = "vault") -> Document:
+        """Take a document out with all its passages; NotFound."""
+        with recording(self._desk, "document.dropped") as change:
+            change.open_session()
+            found = change.find(Document, shelf, path) or change.find(
+                Document, shelf, path.removeprefix("./")
+            )
+            if found is None:
+                raise NotFound(
+                    f"there is no document {path!r} on this project's shelf {shelf}",
+                    hint="Paths are relative to the project root, as they were taken in.",
+                )
+            self._drop_passages(change, found)
+            change.drop(found)
+            change.told(shelf=shelf, path=found.path, passages=found.chunks)
+            return found
+
+    def _drop_passages(self, change: Change, document: Document) -> None:
+        for passage in change.select(Passage, shelf=document.shelf, path=document.path):
+            change.drop(passage)
+
+    def list(self, shelf: Shelf, after: str = "", limit: int = 100) -> list[Document]:
+        """Answer the documents of a shelf of this project by path, beyond a path."""
+        beyond = (after,) if after else ()
+        with self._desk.reading() as view:
+            return view.select(Document, shelf=shelf, order="path", after=beyond, limit=limit)
+
+    def find(self, ask: PassageAsk, shelf: Shelf = "vault") -> list[PassageFound]:
+        """Answer the passages that fit a question, best first; InvalidInput, Conflict as above."""
+        self._refuse_without(shelf)
+        asked = telling(asked_words(ask.query))
+        found: list[PassageFound] = []
+        for project in self._projects(shelf):
+            with ExitStack() as held:
+                if project == self._desk.project:
+                    view = held.enter_context(self._desk.reading())
+                else:
+                    view = held.enter_context(self._desk.outside.store.reading(project))
+                found += [
+                    PassageFound(passage=passage, score=score, project=project)
+                    for passage, score in self._rank(view, shelf, asked)
+                    if score >= ask.least
+                ]
+        found.sort(key=lambda one: -one.score)
+        return found[: ask.limit]
+
+    def _projects(self, shelf: Shelf) -> list[str]:
+        if shelf == "project":
+            return [self._desk.project]
+        return sorted(project.project for project in self._desk.outside.store.projects())
+
+    def _refuse_without(self, shelf: Shelf) -> None:
+        if shelf == "project" and not self.is_configured():
+            raise Conflict(
+                "this project keeps no documents of its own: it has no vault configuration",
+                hint="A person turns it on with `counterpoint vault on`.",
+            )

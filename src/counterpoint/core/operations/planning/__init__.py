@@ -1,0 +1,1 @@
+"""Plans that survive sessions: their phases, their tasks, and their end."""

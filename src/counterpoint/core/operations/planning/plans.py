@@ -1,0 +1,208 @@
+"""Plans with a name of their own: opened, looked at, listed, moved, put away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count, islice
+from typing import Final
+
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.planning.plans import (
+    ARCHIVED,
+    PAUSED,
+    PRUNED,
+    SLUG,
+    PhaseLine,
+    PlanHead,
+    PlanLine,
+    PlanSought,
+    PlanStanding,
+)
+from counterpoint.core.model.work import Alias, Item, Label
+from counterpoint.core.operations.planning.looking import Look, labels_of, plan_named
+from counterpoint.core.operations.planning.steps import skip_below
+from counterpoint.core.operations.plans import Plans
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.facets import attributes_of, set_attributes
+from counterpoint.core.operations.recording.moves import move, refuse_closed_gates, touched
+from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules.briefing import slug_of
+from counterpoint.core.rules.planning.progress import plan_standing
+from counterpoint.core.rules.planning.replay import object_of
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import Conflict
+
+_CHUNK: Final = 100
+_SUFFIX: Final = 6
+_STATES: Final[dict[PlanStanding, str]] = {
+    "backlog": "backlog",
+    "paused": "backlog",
+    "active": "open",
+    "done": "done",
+}
+
+
+class Planning:
+    """Verbs for plans."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Work at a desk."""
+        self._desk = desk
+
+    def open(
+        self, draft: Draft, slug: str = "", *, stem: str = "", start: bool = False
+    ) -> PlanLine:
+        """Make a plan under a slug: the wanted one, one of the stem with a number, or a random one.
+
+        start: whether it is offered at once; else its tasks are not ready before it is made active.
+        Raises Conflict if the wanted slug is taken, and the refusals of `plans.create`.
+        """
+        with joined(self._desk):
+            with recording(self._desk, "plan.named") as change:
+                name = self._free(change, slug, stem, draft.title)
+            phases = tuple(_declared(child) for child in draft.children)
+            named = replace(
+                draft,
+                status="" if start else "backlog",
+                aliases=(*draft.aliases, (SLUG, name)),
+                children=phases,
+            )
+            made = Plans(self._desk).create(named).root
+            with self._desk.reading() as view:
+                return Look.at(view).plan(made)
+
+    def _free(self, change: Change, slug: str, stem: str, title: str) -> str:
+        if slug:
+            taken = change.find(Alias, SLUG, slug)
+            if taken is not None:
+                raise Conflict(
+                    f"there is a plan {slug!r} already",
+                    hint="Choose another slug, or leave it out.",
+                    slug=slug,
+                )
+            return slug
+        if stem:
+            numbered = (stem if place == 0 else f"{stem}-{place}" for place in count())
+            return next(name for name in numbered if change.find(Alias, SLUG, name) is None)
+        begin = slug_of(title, "plan")
+        mint = self._desk.outside.mint
+        random = (f"{begin}-{mint.mint('pln')[-_SUFFIX:]}" for _ in count())
+        return next(name for name in random if change.find(Alias, SLUG, name) is None)
+
+    def get(self, name: str) -> PlanHead:
+        """Answer a plan by its slug or id; NotFound."""
+        with self._desk.reading() as view:
+            return Look.at(view).head(plan_named(view, name))
+
+    def line(self, plan: str) -> PlanLine | None:
+        """Answer the line of the plan of an id, or None if it is no plan."""
+        with self._desk.reading() as view:
+            found = view.find(Item, plan)
+            return Look.at(view).plan(found) if found and found.kind == "plan" else None
+
+    def phases(self, name: str, after: int = -1, limit: int = _CHUNK) -> list[PhaseLine]:
+        """Answer the phases of a plan beyond a position; NotFound."""
+        with self._desk.reading() as view:
+            return Look.at(view).phases(plan_named(view, name), after, limit)
+
+    def list(self, sought: PlanSought, after: tuple[str, int] | None, limit: int) -> list[PlanLine]:
+        """Answer plans, the one that changed last first, beyond a time and a number."""
+        with self._desk.reading() as view:
+            return list(islice(_sought(view, sought, after), limit))
+
+    def move(
+        self, name: str, to: PlanStanding, reason: str = ""
+    ) -> tuple[PlanLine, tuple[str, ...]]:
+        """Bring a plan to stand so; answer it with the titles of what was skipped with that.
+
+        A plan that is completed by word skips what is open in it. The same again changes nothing.
+        Raises NotFound, Conflict, GateClosed, AlreadyClaimed.
+        """
+        with recording(self._desk, "plan.moved") as change:
+            change.open_session()
+            plan = change.get(Item, plan_named(change.writing, name).id)
+            change.subject = plan.id
+            labels = labels_of(change.writing, plan.id)
+            before = plan_standing(plan, labels)
+            skipped: list[str] = []
+            if PRUNED in labels:
+                raise Conflict(f"the plan {plan.title!r} was pruned", hint="Make another plan.")
+            if before != to:
+                change.told(moved=[before, to])
+                skipped = _move(change, plan, to, reason)
+            return Look.at(change.writing).plan(change.get(Item, plan.id)), tuple(skipped)
+
+    def put_away(self, name: str) -> dict[str, Json]:
+        """Answer when and why a plan was archived; empty if it is not."""
+        with self._desk.reading() as view:
+            kept = attributes_of(view, plan_named(view, name).id).get(ARCHIVED)
+        return object_of(kept)
+
+
+def _move(change: Change, plan: Item, to: PlanStanding, reason: str) -> list[str]:
+    """Move a plan whose standing differs."""
+    _label(change, plan, ARCHIVED, there=to == ARCHIVED)
+    _label(change, plan, PAUSED, there=to == "paused")
+    if to == ARCHIVED:
+        put_away: dict[str, Json] = {"at": change.now, **({"reason": reason} if reason else {})}
+        set_attributes(change, plan, {ARCHIVED: put_away})
+        if plan.is_closed:
+            change.put(touched(change, plan))
+            return []
+        _walk(change, plan, "backlog")
+        return []
+    set_attributes(change, plan, {ARCHIVED: None})
+    skipped = skip_below(change, plan) if to == "done" else []
+    plan = change.get(Item, plan.id)
+    if to == "done":
+        refuse_closed_gates(change, plan.id)
+    is_begun = to == "active" and plan.category == "active"
+    _walk(change, plan, plan.status if is_begun else _STATES[to])
+    return skipped
+
+
+def _walk(change: Change, plan: Item, goal: str) -> None:
+    way = plan.states.way(plan.status, goal)
+    if not way:
+        change.put(touched(change, plan))
+    for state in way:
+        plan = move(change, change.get(Item, plan.id), state)
+
+
+def _label(change: Change, plan: Item, name: str, *, there: bool) -> None:
+    known = change.find(Label, plan.id, name)
+    if there and known is None:
+        change.put(Label(project=plan.project, item=plan.id, name=name))
+    elif not there and known is not None:
+        change.drop(known)
+
+
+def _sought(view: Reading, sought: PlanSought, after: tuple[str, int] | None) -> Iterator[PlanLine]:
+    look = Look.at(view)
+    while True:
+        found = view.select(
+            Item, kind="plan", order="updated_at desc,number desc", after=after or (), limit=_CHUNK
+        )
+        for plan in found:
+            labels = labels_of(view, plan.id)
+            how = plan_standing(plan, labels)
+            is_wanted = (
+                how == sought.standing
+                if sought.standing
+                else (how != ARCHIVED or sought.with_archived)
+            )
+            if is_wanted and PRUNED not in labels:
+                yield look.plan(plan)
+        if len(found) < _CHUNK:
+            return
+        after = (found[-1].updated_at, found[-1].number)
+
+
+def _declared(phase: Draft) -> Draft:
+    """Answer a phase that ends by word; the usual order of phases is that of the draft."""
+    return (
+        replace(phase, lifecycle=phase.lifecycle or "declared") if phase.kind == "phase" else phase
+    )

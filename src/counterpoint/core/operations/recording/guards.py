@@ -1,0 +1,81 @@
+"""What a table of states asks of a move beside the edge, and the account of moves.
+
+Rule 1: verbs that move an item on somebody's word call `refuse_unguarded`; what a move brings about
+for others (a closed part closes what is below it) is not asked. Rule 2: every move of an item whose
+table is traced leaves a Transition, whoever made it and for whatever cause.
+"""
+
+from __future__ import annotations
+
+from counterpoint.core.model.accounts.stages import Transition
+from counterpoint.core.model.journal import Record
+from counterpoint.core.model.proofs import Thought
+from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.work import Item
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.ports.store import Reading
+from counterpoint.kernel.errors import GateClosed
+
+_REFLECTIONS = ("decision", "reflection")
+
+
+def refuse_unguarded(change: Change, item: Item, status: str, reason: str) -> None:
+    """Raise IllegalMove without an edge, GateClosed if what the table asks of it is not there."""
+    states = item.states
+    goal = states.named(status)
+    states.check(item.status, goal, item.id)
+    wanted = states.guards.get(goal)
+    if wanted == "reason" and not reason.strip():
+        raise GateClosed(
+            f"{item.id} becomes {goal} only with a reason",
+            hint="Say why with `reason`.",
+            missing_fields=["reason"],
+        )
+    if wanted == "reflection" and not _is_reflected(change.writing, item):
+        raise GateClosed(
+            f"{item.id} becomes {goal} only with a thought of the type reflection or decision"
+            f" that was recorded after it last became {states.since}",
+            hint="Record what was learned or decided, then repeat the call.",
+            missing_fields=["thought_record"],
+        )
+
+
+def last_transition(view: Reading, item: str, goal: str = "") -> Transition | None:
+    """Answer the last move of an item, or the last one into a state; None if there was none."""
+    only = {"goal": goal} if goal else {}
+    found = view.select(Transition, item=item, order="number desc", limit=1, **only)
+    return found[0] if found else None
+
+
+def trace(change: Change, before: Item, after: Item, reason: str) -> None:
+    """Write a move down if the table of the item wants that."""
+    states = after.states
+    if not states.traced:
+        return
+    last = last_transition(change.writing, after.id)
+    attempt = last.attempt if last else 1
+    actor = change.desk.caller.actor
+    change.put(
+        Transition(
+            project=after.project,
+            item=after.id,
+            number=last.number + 1 if last else 1,
+            origin=before.status,
+            goal=after.status,
+            reason=Prose(reason),
+            agent=actor.name,
+            session=actor.session,
+            attempt=attempt + int((before.status, after.status) in states.retries),
+            mark=change.next_number(Record) - 1,
+            at=change.now,
+        )
+    )
+
+
+def _is_reflected(view: Reading, item: Item) -> bool:
+    since = last_transition(view, item.id, item.states.since)
+    mark = since.mark if since else 0
+    found = view.select(
+        Thought, task=item.id, type=_REFLECTIONS, order="number", after=(mark,), limit=1
+    )
+    return bool(found)

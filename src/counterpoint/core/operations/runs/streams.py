@@ -1,0 +1,219 @@
+"""Runs and the events of their streams.
+
+Rule 1: a stream is taken in by parts, each some hundred events, one entry and one transaction; a stream
+that was taken in before goes on behind its last event, so that a growing or interrupted one is whole in
+the end. Rule 2: an event never changes. Rule 3: what a run came to is told by the last of its results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from counterpoint.core.model.delivery.runs import (
+    NOT_TOLD,
+    EventFilter,
+    EventPage,
+    Ingested,
+    Run,
+    RunOrder,
+    StreamEvent,
+)
+from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.work import Item
+from counterpoint.core.operations.recording.change import Change, missing
+from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.ports.store import Filter, Reading
+from counterpoint.core.rules.runs.events import RunEvent, Totals, totals
+from counterpoint.core.rules.runs.streams import read
+from counterpoint.kernel.errors import Conflict, InvalidInput
+
+BATCH: Final = 400
+"""How many events one entry of the ledger tells of."""
+NAME_LIMIT: Final = 200
+_FAULTS_TOLD: Final = 20
+
+
+class Runs:
+    """Verbs for runs."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Work at a desk."""
+        self._desk = desk
+
+    def ingest(self, lines: Iterable[str], order: RunOrder) -> Ingested:
+        """Take the stream of a run in, behind what is there of it; lines that are no events are told.
+
+        Raises NotFound for the item, Conflict if the run is that of another, InvalidInput.
+        """
+        if len(order.run) > NAME_LIMIT or order.run != order.run.strip():
+            raise InvalidInput(f"a run's id has up to {NAME_LIMIT} characters, none of them blank")
+        stream = read(lines)
+        name = order.run or self._desk.outside.mint.mint("run")
+        result = totals(stream.events)
+        kept = 0
+        while True:
+            run, count = self._batch(replace(order, run=name), stream.events, result)
+            kept += count
+            if run.events >= len(stream.events):
+                break
+        return Ingested(
+            run=run,
+            kept=kept,
+            faults=tuple(f"line {one.line}: {one.problem}" for one in stream.faults[:_FAULTS_TOLD]),
+            fault_count=stream.fault_count,
+            is_cut=stream.is_cut,
+        )
+
+    def _batch(
+        self, order: RunOrder, events: Sequence[RunEvent], result: Totals
+    ) -> tuple[Run, int]:
+        """Take the next events of a run in; answer the run after them, and how many they were."""
+        with recording(self._desk, "run.ingested", order.run) as change:
+            change.open_session()
+            run = self._opened(change, order)
+            part = events[run.events : run.events + BATCH]
+            for number, one in enumerate(part, run.events + 1):
+                change.put(_event(run, number, one))
+            after = replace(run, events=run.events + len(part))
+            if after.events >= len(events) > run.events:
+                after = _with(after, result)
+            if after == run and run.events:
+                return run, 0
+            after = replace(after, updated_at=change.now)
+            change.put(after)
+            change.told(events=len(part), first=run.events + 1, status=after.status)
+            return after, len(part)
+
+    def _opened(self, change: Change, order: RunOrder) -> Run:
+        """Answer the run as it is, or as it begins; Conflict if it is another item's."""
+        found = change.find(Run, order.run)
+        if found is not None:
+            if order.item and found.item and order.item != found.item:
+                raise Conflict(
+                    f"the run {order.run} is one of {found.item}", hint="Give another run id."
+                )
+            return found if found.item or not order.item else replace(found, item=order.item)
+        if order.item and change.find(Item, order.item) is None:
+            raise missing(Item, order.item)
+        return Run(
+            project=self._desk.project,
+            id=order.run,
+            number=change.next_number(Run),
+            item=order.item,
+            profile=order.profile,
+            agent=order.agent,
+            status="unfinished",
+            error=Prose(""),
+            cost_micros=NOT_TOLD,
+            duration_ms=NOT_TOLD,
+            turns=NOT_TOLD,
+            input_tokens=NOT_TOLD,
+            cached_tokens=NOT_TOLD,
+            output_tokens=NOT_TOLD,
+            events=0,
+            created_at=change.now,
+            updated_at=change.now,
+        )
+
+    def get(self, run: str) -> Run:
+        """Answer a run; NotFound."""
+        with self._desk.reading() as view:
+            found = view.find(Run, run)
+        if found is None:
+            raise missing(Run, run)
+        return found
+
+    def recent(self, item: str, limit: int = 3) -> list[Run]:
+        """Answer the last runs of an item, the latest first."""
+        with self._desk.reading() as view:
+            return view.select(Run, item=item, order="number desc", limit=limit)
+
+    def events(self, sought: EventFilter, limit: int, offset: int = 0) -> EventPage:
+        """Answer events in their order, runs in theirs; InvalidInput unless a run or an item is named."""
+        if not (sought.run or sought.item):
+            raise InvalidInput(
+                "neither a run nor an issue is named", hint="Pass run_id or issue_id (or both)."
+            )
+        only: dict[str, Filter] = {
+            name: value for name in ("type", "subtype") if (value := getattr(sought, name))
+        }
+        found: list[StreamEvent] = []
+        total = 0
+        with self._desk.reading() as view:
+            for run in self._runs(view, sought):
+                count = _count(view, run, only)
+                start = max(0, offset - total)
+                total += count
+                if start < count and len(found) < limit:
+                    found += _some(view, run, only, start, limit - len(found))
+        return EventPage(events=tuple(found), total=total)
+
+    def _runs(self, view: Reading, sought: EventFilter) -> list[Run]:
+        """Answer the runs that are meant; NotFound."""
+        if not sought.run:
+            if view.find(Item, sought.item) is None:
+                raise missing(Item, sought.item)
+            return view.select(Run, item=sought.item, order="number")
+        run = view.find(Run, sought.run)
+        if run is None or (sought.item and run.item != sought.item):
+            raise missing(Run, sought.run)
+        return [run]
+
+
+def _count(view: Reading, run: Run, only: dict[str, Filter]) -> int:
+    if not only:
+        return run.events
+    return sum(view.counts(StreamEvent, "type", run=run.id, **only).values())
+
+
+def _some(
+    view: Reading, run: Run, only: dict[str, Filter], start: int, limit: int
+) -> list[StreamEvent]:
+    """Answer events of a run from a place on; without filters the place is the number."""
+    beyond = () if only else (start,)
+    skipped = start if only else 0
+    found = view.select(
+        StreamEvent,
+        order="number",
+        after=beyond,
+        limit=skipped + limit,
+        **{"run": run.id, **only},
+    )
+    return found[skipped:]
+
+
+def _event(run: Run, number: int, one: RunEvent) -> StreamEvent:
+    return StreamEvent(
+        project=run.project,
+        run=run.id,
+        number=number,
+        item=run.item,
+        type=one.type,
+        subtype=one.subtype,
+        payload=Prose(one.payload),
+        is_cut=one.is_cut,
+        time=one.time,
+        line=one.line,
+    )
+
+
+def _with(run: Run, result: Totals) -> Run:
+    """Answer a run with what its stream says it came to."""
+
+    def told(value: int | None) -> int:
+        return NOT_TOLD if value is None else value
+
+    return replace(
+        run,
+        status=result.status,
+        error=Prose(result.error),
+        cost_micros=told(result.cost_micros),
+        duration_ms=told(result.duration_ms),
+        turns=told(result.turns),
+        input_tokens=told(result.input_tokens),
+        cached_tokens=told(result.cached_tokens),
+        output_tokens=told(result.output_tokens),
+    )

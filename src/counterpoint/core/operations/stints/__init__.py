@@ -1,0 +1,1 @@
+"""Stints: sessions that are opened, handed over, taken up, followed and told again."""

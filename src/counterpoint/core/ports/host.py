@@ -1,0 +1,47 @@
+"""What the core asks about the process it runs in, and about others that ran calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from counterpoint.kernel.clock import Timestamp
+
+
+class Host(Protocol):
+    """The process that runs calls."""
+
+    @property
+    def name(self) -> str:
+        """What no other process has as its name, at any time."""
+        ...
+
+    @property
+    def swept(self) -> set[str]:
+        """The projects in which this process has looked for calls that others left."""
+        ...
+
+    def is_gone(self, name: str, last: Timestamp) -> bool:
+        """Answer whether the process of a name has ended; `last` is when it was last heard of."""
+        ...
+
+    def free_bytes(self) -> int:
+        """Answer the room on the disk that the ledger is on; -1 if nobody knows."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class OnlyHost:
+    """A process that knows of no other one."""
+
+    name: str = "here"
+    swept: set[str] = field(default_factory=set[str])
+
+    def is_gone(self, name: str, last: Timestamp) -> bool:
+        """Answer no: nobody can tell."""
+        del name, last
+        return False
+
+    def free_bytes(self) -> int:
+        """Answer that nobody knows."""
+        return -1

@@ -1,0 +1,1 @@
+"""Judging what is handed over: who has to look at it, what its commands are, where it may lie."""

@@ -1,0 +1,66 @@
+"""How well a passage fits a question, by its words.
+
+    score = coverage · (½ + ½ · relevance)          from 0 to 1, rounded to 4 digits
+
+Coverage is the share of the asked words that the passage or the headings above it have; relevance is the
+search's own figure, divided by the highest among the candidates. So a passage with every asked word has
+at least ½, and one with a third of them at most ⅓. Equal scores: the order given.
+
+A passage has an asked word if and only if one of its words has the same stem, or a stem that begins with
+that of an asked word of at least 3 letters. Stems are the database's. Words that are in nearly every text
+are not asked for if there are others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from counterpoint.core.rules.learning.ranking import PREFIX_FROM, fold, nearness
+
+CANDIDATES = 100
+"""How many of the most relevant passages are looked at."""
+_COMMON_WORDS = """
+a an and are as at be by do for from has have how i in is it its of on or that the this to was what
+when where which who why will with you
+"""
+_COMMON = frozenset(_COMMON_WORDS.split())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excerpt:
+    """A found passage: its text with its headings, and how relevant the search holds it."""
+
+    text: str
+    relevance: float
+
+
+def telling(words: Sequence[str]) -> list[str]:
+    """Answer the asked words that say something; all of them if none does."""
+    return [word for word in words if word not in _COMMON] or list(words)
+
+
+def scores(
+    asked: Sequence[str],
+    excerpts: Sequence[Excerpt],
+    stems_of: Callable[[Sequence[str]], Sequence[str]],
+) -> list[float]:
+    """Answer the score of each excerpt, in their order."""
+    wanted = dict(zip(asked, stems_of(asked), strict=True))
+    near = nearness(wanted.values())
+    words = [frozenset(near.findall(fold(one.text))) for one in excerpts]
+    every = sorted({word for part in words for word in part})
+    stems = dict(zip(every, stems_of(every), strict=True))
+    best = max((one.relevance for one in excerpts), default=0.0) or 1.0
+    return [
+        round(_coverage(wanted, {stems[word] for word in part}) * (1 + one.relevance / best) / 2, 4)
+        for one, part in zip(excerpts, words, strict=True)
+    ]
+
+
+def _coverage(wanted: dict[str, str], stems: Collection[str]) -> float:
+    met = sum(
+        stem in stems or (len(word) >= PREFIX_FROM and any(one.startswith(stem) for one in stems))
+        for word, stem in wanted.items()
+    )
+    return met / len(wanted)

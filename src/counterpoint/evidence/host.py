@@ -1,0 +1,102 @@
+"""This process as others see it: a name, and a lock that is held as long as it lives.
+
+A name is `<machine>-<26 letters>`: eight hex digits of the machine's name, and a fresh id. While the
+process lives it holds the file `<folder>/<name>.lock` (flock), which the system lets go of however
+the process ends.
+
+A process is gone if and only if (1) it ran on this machine and its file is not there or can be
+locked, or (2) it ran on another machine and was last heard of more than an hour ago.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+import shutil
+from contextlib import suppress
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from counterpoint.kernel.clock import Clock, Timestamp, elapsed_ms
+from counterpoint.kernel.errors import StoreReadOnly
+from counterpoint.kernel.ids import Mint
+
+SILENCE_MS: Final = 3_600_000
+"""How long a process of another machine may say nothing and still be there."""
+_DIGITS: Final = 8
+
+
+class ProcessHost:
+    """This process; it takes its lock when its name is first asked for."""
+
+    def __init__(self, folder: Path, clock: Clock, mint: Mint) -> None:
+        """Remember where the locks lie."""
+        self._folder = folder
+        self._clock = clock
+        self._mint = mint
+        self._held = -1
+        self.swept: set[str] = set()
+
+    @cached_property
+    def name(self) -> str:
+        """The name of this process; its lock is held from now on. StoreReadOnly."""
+        name = f"{_machine()}-{self._mint.mint('host').removeprefix('host_')}"
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._held = os.open(self._file(name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as fault:
+            raise StoreReadOnly(f"{self._folder} cannot be written: {fault.strerror}") from fault
+        return name
+
+    def is_gone(self, name: str, last: Timestamp) -> bool:
+        """Answer whether the process of a name has ended; the lock that it left is removed."""
+        if name == self.name:
+            return False
+        if name.partition("-")[0] != _machine():
+            return elapsed_ms(last, self._clock.now()) > SILENCE_MS
+        return _is_free(self._file(name))
+
+    def free_bytes(self) -> int:
+        """Answer the room on the disk; -1 where it cannot be asked."""
+        try:
+            return shutil.disk_usage(self._folder.parent).free
+        except OSError:
+            return -1
+
+    def close(self) -> None:
+        """Let go of the lock, as the end of the process would."""
+        if self._held >= 0:
+            os.close(self._held)
+            self._held = -1
+            with suppress(OSError):
+                self._file(self.name).unlink(missing_ok=True)
+
+    def _file(self, name: str) -> Path:
+        return self._folder / f"{name}.lock"
+
+
+def _machine() -> str:
+    return sha256(platform.node().encode()).hexdigest()[:_DIGITS]
+
+
+def _is_free(file: Path) -> bool:
+    """Answer whether nobody holds a lock; then its file goes."""
+    try:
+        descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    else:
+        file.unlink(missing_ok=True)
+        return True
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,41 @@
+-- Actions: two rows for each call of a tool. Transitions: each move of a strict task.
+
+CREATE TABLE actions (
+  project text COLLATE "C" NOT NULL,
+  number bigint NOT NULL,
+  step text COLLATE "C" NOT NULL,
+  tool text COLLATE "C" NOT NULL,
+  call text COLLATE "C" NOT NULL,
+  host text COLLATE "C" NOT NULL,
+  agent text COLLATE "C" NOT NULL,
+  client text COLLATE "C" NOT NULL,
+  session text COLLATE "C" NOT NULL,
+  outcome text COLLATE "C" NOT NULL,
+  code text COLLATE "C" NOT NULL,
+  arguments text COLLATE "C" NOT NULL,
+  answer text COLLATE "C" NOT NULL,
+  duration bigint NOT NULL,
+  at text COLLATE "C" NOT NULL,
+  PRIMARY KEY (project, number, step)
+);
+
+CREATE INDEX actions_host ON actions (project, step, host);
+CREATE INDEX actions_of_host ON actions (project, host, number);
+CREATE INDEX actions_outcome ON actions (project, outcome, number);
+
+CREATE TABLE transitions (
+  project text COLLATE "C" NOT NULL,
+  item text COLLATE "C" NOT NULL,
+  number bigint NOT NULL,
+  origin text COLLATE "C" NOT NULL,
+  goal text COLLATE "C" NOT NULL,
+  reason text COLLATE "C" NOT NULL,
+  agent text COLLATE "C" NOT NULL,
+  session text COLLATE "C" NOT NULL,
+  attempt bigint NOT NULL,
+  mark bigint NOT NULL,
+  at text COLLATE "C" NOT NULL,
+  PRIMARY KEY (project, item, number)
+);
+
+CREATE INDEX items_lifecycle ON items (project, lifecycle, number);

@@ -1,0 +1,1 @@
+"""The agentic dialect: plans that survive sessions, for fleets of agents."""

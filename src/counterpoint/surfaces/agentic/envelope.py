@@ -1,0 +1,55 @@
+"""The shape of answers and refusals: `{"success": true, …}` or `{"error", "code", "details"}`.
+
+kind of refusal                              code
+invalid, conflict, gate; an ended session    validation_error
+not_found                                    not_found
+forbidden                                    permission_denied
+a limit of calls was reached                 rate_limited
+unavailable, integrity                       service_unavailable
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import CounterpointError, Kind, RateLimited, SessionEnded
+from counterpoint.surfaces.paging import PAGE, clip, size_of
+
+_CODES: Final[dict[Kind, str]] = {
+    "not_found": "not_found",
+    "invalid": "validation_error",
+    "conflict": "validation_error",
+    "gate": "validation_error",
+    "forbidden": "permission_denied",
+    "integrity": "service_unavailable",
+    "unavailable": "service_unavailable",
+}
+_WORDS: Final = 3_000
+
+
+def told(**parts: Json) -> Json:
+    """Answer what a tool that succeeded answers."""
+    return {"success": True, **parts}
+
+
+def code_of(refusal: CounterpointError) -> str:
+    """Answer the code of a refusal."""
+    if isinstance(refusal, RateLimited):
+        return "rate_limited"
+    if isinstance(refusal, SessionEnded):
+        return "validation_error"
+    return _CODES[refusal.kind]
+
+
+def refuse(refusal: CounterpointError) -> Json:
+    """Answer a refusal; what a program can act on stands in `details`."""
+    answer: dict[str, Json] = {"error": clip(refusal.message, _WORDS), "code": code_of(refusal)}
+    brief: dict[str, Json] = {
+        "kind": refusal.code,
+        "hint": clip(refusal.hint, _WORDS),
+        "retryable": refusal.retryable,
+    }
+    details = {**refusal.facts, **brief}
+    fits = size_of(details) < PAGE - size_of(answer) - len(',"details":')
+    return {**answer, "details": details if fits else brief}

@@ -1,0 +1,179 @@
+"""The tools `template_list`, `template_preview` and `template_create_plan`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.texts.templates import TemplateEntry, Variable
+from counterpoint.core.rules.briefing import slug_of
+from counterpoint.kernel.canonical import Json
+from counterpoint.protocol.tools import tool
+from counterpoint.surfaces.agentic.envelope import told
+from counterpoint.surfaces.agentic.vocabulary import (
+    Cursor,
+    GivenSlug,
+    Limit,
+    Object,
+    Slug,
+    Title,
+    Word,
+    seat,
+    sized,
+    told_plan_status,
+)
+from counterpoint.surfaces.call import Call
+from counterpoint.surfaces.paging import (
+    PAGE,
+    RESERVE,
+    clip,
+    paged,
+    part_of_list,
+    seal,
+    size_of,
+    sparse,
+    unseal,
+)
+
+_WORDS: Final = 600
+
+
+@tool(reads=True)
+def template_list(
+    call: Call,
+    category: Annotated[Word, Field(description="Only of this sort")] = "",
+    limit: Annotated[Limit, Field(description="Most")] = 50,
+    cursor: Cursor = "",
+) -> Json:
+    """List the templates of plans with their variables."""
+    asked: dict[str, Json] = {"tool": "template_list", "category": category}
+    after = unseal(call, asked, cursor, "")
+    entries = [
+        entry
+        for entry in call.core.plans.templates()
+        if entry.slug > after and category in {"", entry.category}
+    ]
+    templates, rest = paged(
+        call,
+        asked,
+        entries[: limit + 1],
+        limit=limit,
+        room=PAGE,
+        shown=_told_entry,
+        place=lambda entry: entry.slug,
+    )
+    return told(templates=templates, count=len(templates), **sparse(next_cursor=rest))
+
+
+def _told_entry(entry: TemplateEntry) -> dict[str, Json]:
+    return {
+        "slug": entry.slug,
+        "name": entry.name,
+        "description": clip(entry.description, _WORDS),
+        "category": entry.category,
+        "phases_count": entry.phases_count,
+        "variables": [_told_variable(variable) for variable in entry.variables],
+        "version": entry.version[:12],
+        "source": entry.source,
+        **sparse(problem=clip(entry.problem, _WORDS), unused=list(entry.unused)),
+    }
+
+
+def _told_variable(variable: Variable) -> Json:
+    return {
+        "name": variable.name,
+        "required": variable.required,
+        **sparse(
+            description=clip(variable.description, _WORDS // 3),
+            default=clip(variable.default, _WORDS // 3),
+            pattern=variable.pattern,
+            charset=variable.charset,
+            allowed_values=list(variable.allowed),
+            format=variable.format,
+            examples=list(variable.examples[:3]),
+        ),
+    }
+
+
+@tool(reads=True, aliases={"template": "slug", "template_slug": "slug"})
+def template_preview(
+    call: Call,
+    slug: Annotated[Slug, Field(description="Template slug")],
+    variables: Annotated[Object | None, Field(description="Values")] = None,
+    cursor: Cursor = "",
+) -> Json:
+    """Show the plan that a template would make; refused where making it would be."""
+    values = sized("variables", variables)
+    filled = call.core.plans.template_preview(slug, values, gated=False)
+    asked: dict[str, Json] = {
+        "tool": "template_preview",
+        "slug": slug,
+        "variables": values,
+        "version": filled.template.version,
+    }
+    phases: list[Json] = [
+        _sketched(order, phase) for order, phase in enumerate(filled.draft.children, 1)
+    ]
+    at = unseal(call, asked, cursor, 0)
+    header: dict[str, Json] = {
+        "slug": filled.template.slug,
+        "name": filled.template.name,
+        "title": filled.draft.title,
+        **sparse(
+            description=clip(filled.description, 2_000),
+            category=filled.template.category,
+            context=clip(filled.context, 2_000),
+            guidelines=[clip(line, 200) for line in filled.guidelines[:20]],
+        ),
+        "variables_applied": dict(filled.variables) if not at else {},
+        "version": filled.template.version[:12],
+    }
+    shown, rest = part_of_list(phases, at).cut(PAGE - RESERVE - size_of(header))
+    return told(
+        template=slug,
+        preview={**header, "phases": shown},
+        **sparse(next_cursor=seal(call, asked, rest) if rest is not None else ""),
+    )
+
+
+def _sketched(order: int, phase: Draft) -> Json:
+    return {
+        "order": order,
+        "name": phase.title,
+        **sparse(
+            description=clip(phase.body, _WORDS),
+            completion_criteria=[clip(line, _WORDS // 3) for line in phase.acceptance[:10]],
+        ),
+        "tasks": [{"name": clip(task.title, 300)} for task in phase.children],
+    }
+
+
+@tool(reads=False, idempotent=False, aliases={"template": "template_slug"}, hidden=("slug",))
+def template_create_plan(
+    call: Call,
+    template_slug: Annotated[Slug, Field(description="Template slug")],
+    variables: Annotated[Object | None, Field(description="Values")] = None,
+    title: Annotated[Title | None, Field(description="In place of the template's")] = None,
+    slug: Annotated[GivenSlug | None, Field(description="Plan slug")] = None,
+    *,
+    activate: Annotated[bool, Field(description="Begin at once")] = False,
+) -> Json:
+    """Create a plan from a template."""
+    core = seat(call)
+    values = sized("variables", variables)
+    filled = core.plans.filled(template_slug, values, title or "", gated=False)
+    made = core.planning.open(
+        filled.draft, slug or "", stem=slug_of(filled.draft.title, "plan"), start=activate
+    )
+    return told(
+        plan={
+            "slug": made.slug,
+            "title": made.item.title,
+            "status": told_plan_status(made),
+            "phases": made.progress.total,
+            "total_tasks": sum(len(phase.children) for phase in filled.draft.children),
+        },
+        template={"slug": filled.template.slug, "version": filled.template.version[:12]},
+    )

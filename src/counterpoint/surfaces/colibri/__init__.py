@@ -1,0 +1,1 @@
+"""Strict tasks, chained thoughts and sealed sessions: accountability as a dialect."""

@@ -1,0 +1,216 @@
+"""The five tools for tasks."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, cast
+from uuid import uuid4
+
+from pydantic import Field
+
+from counterpoint.core.model.accounts.stages import StagedDraft, StagedSought
+from counterpoint.core.model.asks import Edit
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import InvalidInput, NotFound
+from counterpoint.protocol.tools import tool
+from counterpoint.surfaces.call import Call
+from counterpoint.surfaces.colibri.vocabulary import (
+    LIMIT,
+    UUID,
+    Body,
+    Cursor,
+    Id,
+    Limit,
+    Patch,
+    Reason,
+    Status,
+    Title,
+    Word,
+    heard_status,
+    kept_of,
+    told_listed,
+    told_next,
+    told_task,
+    told_transition,
+)
+from counterpoint.surfaces.paging import PAGE, paged, unseal
+
+_HISTORY: Final = 20
+_KEPT: Final = ("project_id", "priority")
+
+
+@tool(reads=False, idempotent=False, hidden=("status",))
+def task_create(
+    call: Call,
+    title: Annotated[Title, Field(description="Short name")],
+    *,
+    description: Annotated[Body, Field(description="What to do")] = None,
+    project_id: Annotated[Word, Field(description="Your grouping")] = None,
+    priority: Annotated[Word, Field(description="Free text")] = None,
+    assignee: Annotated[Word, Field(description="Who does it")] = None,
+    status: Annotated[Status, Field(description="INIT only")] = "INIT",
+) -> Json:
+    """Create a task in the state INIT."""
+    if status != "INIT":
+        raise InvalidInput(
+            f"a task begins in INIT, not in {status}", hint="Leave `status` out; then move it on."
+        )
+    asked = StagedDraft(
+        title=title,
+        body=description or "",
+        assignee=assignee or "",
+        names=((UUID, str(uuid4())),),
+        kept=kept_of(project_id, priority),
+    )
+    return told_task(call.core.stages.create(asked))
+
+
+@tool(reads=True)
+def task_get(
+    call: Call,
+    id: Annotated[Id, Field(description="The task")],  # noqa: A002 -- the name in the contract
+    *,
+    history: Annotated[bool, Field(description="With its last 20 moves")] = False,
+) -> Json:
+    """Read a task."""
+    task = call.core.stages.get(id)
+    if not history:
+        return told_task(task)
+    moves = call.core.stages.history(task.item.id, limit=1_000)[-_HISTORY:]
+    return {**told_task(task, 3_000), "transitions": _recent([told_transition(m) for m in moves])}
+
+
+def _recent(moves: list[dict[str, Json]]) -> list[Json]:
+    """Answer the last moves that fit; the reasons of old ones go first."""
+    room = PAGE // 2
+    shown: list[Json] = []
+    for move in reversed(moves):
+        room -= len(str(move).encode())
+        shown.insert(0, move if room > 0 else {**move, "reason": None})
+    return shown
+
+
+@tool(reads=False)
+def task_update(
+    call: Call,
+    id: Annotated[Id, Field(description="The task")],  # noqa: A002 -- the name in the contract
+    *,
+    patch: Annotated[Patch, Field(description="What is to be different")] | None = None,
+    title: Annotated[Title | None, Field(description="As in patch")] = None,
+    status: Annotated[Status | None, Field(description="As in patch")] = None,
+    project_id: Annotated[Word, Field(description="As in patch")] = None,
+    description: Annotated[Body, Field(description="As in patch")] = None,
+    priority: Annotated[Word, Field(description="As in patch")] = None,
+    assignee: Annotated[Word, Field(description="As in patch")] = None,
+    reason: Annotated[Reason, Field(description="As in patch")] = "",
+    expected_status: Annotated[Status | None, Field(description="Refuse if it differs")] = None,
+    expected_version: Annotated[int | None, Field(ge=1, description="Refuse if it differs")] = None,
+) -> Json:
+    """Change a task or move it to its next state."""
+    flat = {
+        "title": title,
+        "status": status,
+        "project_id": project_id,
+        "description": description,
+        "priority": priority,
+        "assignee": assignee,
+        "reason": reason or None,
+    }
+    wanted: dict[str, Any] = {name: value for name, value in flat.items() if value is not None}
+    for name, value in cast("dict[str, Any]", patch or {}).items():
+        if name in wanted and wanted[name] != value:
+            raise InvalidInput(f"{name} is given twice, in `patch` and beside it", hint="Once.")
+        wanted[name] = value
+    return told_task(_updated(call, id, wanted, expected_status, expected_version))
+
+
+def _updated(
+    call: Call, name: str, wanted: dict[str, Any], status: Status | None, version: int | None
+) -> Any:
+    stages = call.core.stages
+    back = wanted.get("deleted") is False
+    task = stages.get(name, deleted=back)
+    edit = Edit(
+        title=wanted.get("title"),
+        body=_text(wanted, "description"),
+        assignee=_text(wanted, "assignee"),
+        status=heard_status(wanted["status"]) if "status" in wanted else None,
+        reason=wanted.get("reason", ""),
+        expected_status=heard_status(status) if status else None,
+        expected_version=version,
+        attributes={key: wanted[key] for key in _KEPT if key in wanted},
+    )
+    call.core.items.edit(task.item.id, edit)
+    if "deleted" in wanted:
+        return stages.delete(task.item.id, back=back)
+    return stages.get(task.item.id)
+
+
+def _text(wanted: dict[str, Any], name: str) -> str | None:
+    """Answer a text that is to be set; null empties it."""
+    return (wanted[name] or "") if name in wanted else None
+
+
+@tool(reads=True)
+def task_list(
+    call: Call,
+    *,
+    status: Annotated[Status | None, Field(description="Only in this state")] = None,
+    project_id: Annotated[str, Field(max_length=200, description="Only of this grouping")] = "",
+    include_deleted: Annotated[bool, Field(description="Hidden ones too")] = False,
+    limit: Limit = LIMIT,
+    offset: Annotated[int, Field(ge=0, le=10_000, description="How many to skip")] = 0,
+    cursor: Cursor = "",
+) -> Json:
+    """List tasks, the oldest first."""
+    sought = StagedSought(
+        status=heard_status(status) if status else "",
+        kept={"project_id": project_id} if project_id else {},
+        deleted=include_deleted,
+    )
+    query: dict[str, Json] = {
+        "list": "tasks",
+        "status": status,
+        "project": project_id,
+        "deleted": include_deleted,
+        "offset": offset,
+    }
+    after = unseal(call, query, cursor, 0)
+    if offset and not cursor:
+        skipped = call.core.stages.list(sought, 0, offset)
+        if len(skipped) < offset:
+            return {"tasks": [], "next_cursor": None}
+        after = skipped[-1].item.number
+    found = call.core.stages.list(sought, after, limit + 1)
+    entries, more = paged(
+        call, query, found, limit=limit, room=PAGE, shown=told_listed,
+        place=lambda task: task.item.number,
+    )  # fmt: skip
+    return {"tasks": entries, "next_cursor": more or None}
+
+
+@tool(reads=True)
+def task_next_actions(
+    call: Call,
+    *,
+    project_id: Annotated[str, Field(max_length=200, description="Only of this grouping")] = "",
+    limit: Limit = LIMIT,
+    cursor: Cursor = "",
+) -> Json:
+    """List the tasks that are not finished, and to which states each can go now."""
+    query: dict[str, Json] = {"list": "next", "project": project_id}
+    after = unseal(call, query, cursor, 0)
+    kept = {"project_id": project_id} if project_id else {}
+    found = call.core.stages.next_moves(after, limit + 1, kept)
+    entries, more = paged(
+        call, query, found, limit=limit, room=PAGE, shown=told_next,
+        place=lambda one: one.task.item.number,
+    )  # fmt: skip
+    return {"tasks": entries, "next_cursor": more or None}
+
+
+def known_task(call: Call, name: str) -> str:
+    """Answer the id of the item that a task is, of whatever table of states; NotFound."""
+    found = call.core.items.find(name)
+    if found is None:
+        raise NotFound(f"there is no task {name!r} in this project", hint="See `task_list`.")
+    return found.id

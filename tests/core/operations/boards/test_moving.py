@@ -1,0 +1,145 @@
+"""Moving an issue to another project: each step once, whatever comes between."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.asks import Edit, Note
+from counterpoint.core.model.boards.issues import IssueDraft
+from counterpoint.core.model.boards.learned import LearningDraft
+from counterpoint.core.model.boards.policy import PolicyEdit
+from counterpoint.core.model.texts.contracts import Contract
+from counterpoint.core.operations.boards.moving import Moving
+from counterpoint.kernel.errors import (
+    AlreadyClaimed,
+    Conflict,
+    GateClosed,
+    IllegalMove,
+    InvalidInput,
+    NotFound,
+    Unexpected,
+)
+
+PATTERN = "The hull of a ship must be dry before it is painted, or the paint falls off"
+
+
+@pytest.fixture
+def api(studio):
+    """Give the system's core in another project of the database."""
+    core = Core(replace(studio.outside, project="api"), studio.system.caller)
+    core.projects.open("An interface")
+    return core
+
+
+@pytest.fixture
+def issue(studio, ada):
+    """Give an issue with a text, records and values; answer its id."""
+    contract = Contract(
+        phase="research", version=1, profile="researcher", instructions="", source="", digest="",
+        artifact="docs/tickets/{identifier}/research.md",
+    )  # fmt: skip
+    studio.cabinet.contracts = {"research": contract, "party": contract}
+    made = ada.issues.open(IssueDraft(title="Hull", description="Dry", priority=1, labels=("ui",)))
+    studio.tree.write("docs/tickets/DEMO-001/research.md", "see docs/tickets/DEMO-001/research.md")
+    studio.tree.write("docs/tickets/DEMO-001/more/notes.md", "n")
+    place = "docs/tickets/DEMO-001/research.md"
+    kept = {"size": "small", "artifacts": {"research": {"path": place}}}
+    ada.items.edit(made.id, Edit(attributes=kept))
+    ada.journal.append(Note(kind="finding", item=made.id, body="a leak", details={"run": "r"}))
+    ada.learnings.keep(LearningDraft(item=made.id, pattern=PATTERN))
+    return made.id
+
+
+def test_an_issue_goes_with_all_that_was_written_for_it(studio, ada, api, issue):
+    """Texts, labels, values, records; its former name means the new one; the old one says where."""
+    moved = ada.moving.move("DEMO-001", "api", "it belongs there")
+    assert (moved.item.id, moved.item.status, moved.item.priority) == ("api-1", "open", 1)
+    assert moved.labels == ("moved-from:DEMO-001", "phase:research", "skip:research", "ui")
+    assert moved.artifacts == (
+        "docs/tickets/API-001/more/notes.md", "docs/tickets/API-001/research.md",
+    )  # fmt: skip
+    text = studio.tree.files["docs/tickets/API-001/research.md"]
+    assert text == "see docs/tickets/API-001/research.md"
+    there = api.issues.sheet("demo-1")
+    assert (there.line.item.id, there.size, there.names) == ("api-1", "small", ("demo-1",))
+    kept = api.items.attributes("api-1")
+    assert kept["artifacts"] == {"research": {"path": "docs/tickets/API-001/research.md"}}
+    (finding,) = api.issues.records("api-1", "finding", 0, 10)
+    assert "demo-r1" in finding.details
+    (comment,) = api.issues.records("api-1", "comment", 0, 10)
+    assert comment.body == "Moved here from DEMO-001 of demo: it belongs there"
+    here = ada.issues.sheet(issue)
+    assert (here.line.item.status, here.moved_to) == ("cancelled", ("api", "api-1"))
+    assert api.audit.rebuild().differences == ()
+    assert api.audit.verify().faults == ()
+
+
+def test_the_same_move_again_answers_as_before(studio, ada, api, issue):
+    """Nothing is written, here or there."""
+    first = ada.moving.move(issue, "api", "why")
+    before, size = studio.image(), api.overview.state().ledger_size
+    assert ada.moving.move(issue, "api", "why") == first
+    assert (studio.image(), api.overview.state().ledger_size) == (before, size)
+
+
+@pytest.mark.parametrize("step", ["_copy", "_leave"])
+def test_a_move_that_was_interrupted_goes_on_from_there(studio, ada, api, issue, monkeypatch, step):
+    """After each step: there is one issue there in the end, with one comment."""
+
+    def broken(*_words):
+        raise Unexpected
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Moving, step, broken)
+        with pytest.raises(Unexpected):
+            ada.moving.move(issue, "api", "why")
+    assert ada.issues.named(issue).status == "backlog"
+    assert ada.moving.move(issue, "api", "why").item.id == "api-1"
+    assert len(api.issues.records("api-1", "comment", 0, 10)) == 1
+    assert ada.issues.named(issue).status == "cancelled"
+
+
+def test_a_phase_that_the_other_project_lacks_gives_way_to_its_first(ada, api, issue):
+    """Its own phases count, also for what may be skipped."""
+    api.policies.edit(PolicyEdit(phases=("plan", "ready")))
+    moved = ada.moving.move(issue, "api", "why")
+    assert moved.labels == ("moved-from:DEMO-001", "phase:plan", "ui")
+
+
+def test_a_file_that_lies_there_already_is_not_written_over(studio, ada, api, issue):
+    """It may have been worked on since."""
+    studio.tree.write("docs/tickets/API-001/research.md", "mine")
+    ada.moving.move(issue, "api", "why")
+    assert studio.tree.files["docs/tickets/API-001/research.md"] == "mine"
+
+
+def test_those_who_wait_are_told_of(ada, api, issue):
+    """Edges do not go along."""
+    ada.issues.open(IssueDraft(title="Sail", needs=(issue,)))
+    assert ada.moving.move(issue, "api", "why").warnings == ("demo-2 still wait for demo-1",)
+
+
+def test_moves_that_make_no_sense_are_refused(studio, ada, bob, api, issue, person):
+    """The same project, one that is not there, closed work, no label, open parts, others' work."""
+    studio.refuses(InvalidInput, lambda: ada.moving.move(issue, "demo", "why"))
+    studio.refuses(NotFound, lambda: ada.moving.move(issue, "nope", "why"))
+    person.items.edit(issue, Edit(status="open", remove_labels=("phase:research",)))
+    studio.refuses(Conflict, lambda: ada.moving.move(issue, "api", "why"))
+    person.items.edit(issue, Edit(add_labels=("multi-repo",)))
+    bob.claims.start(issue)
+    studio.refuses(AlreadyClaimed, lambda: ada.moving.move(issue, "api", "why"))
+    part = bob.issues.open_below(issue, IssueDraft(title="part"))
+    studio.refuses(GateClosed, lambda: bob.moving.move(issue, "api", "why"))
+    person.items.edit(part.id, Edit(status="cancelled"))
+    bob.claims.start(issue)
+    assert bob.moving.move(issue, "api", "why").item.id == "api-1"
+    third = Core(replace(studio.outside, project="web"), studio.system.caller)
+    third.projects.open("A web")
+    fault = studio.refuses(IllegalMove, lambda: ada.moving.move(issue, "web", "why"))
+    assert fault.facts["item"] == "api-1"
+    person.items.edit("demo-2", Edit(status="open", add_labels=("multi-repo",)))
+    person.items.edit("demo-2", Edit(status="cancelled"))
+    studio.refuses(IllegalMove, lambda: ada.moving.move("demo-2", "api", "why"))
