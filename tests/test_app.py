@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from counterpoint.app import App, open_app
+from builders import git, open_repository
+from counterpoint.app import App, Identity, open_app
 from counterpoint.kernel.errors import (
     CircuitOpen,
     CounterpointError,
@@ -44,6 +45,43 @@ def test_among_several_projects_the_folder_names_the_one(tmp_path: Path) -> None
     assert project_of(tmp_path / "harbour") == "harbour"
     assert project_of(tmp_path / "harbour", project="quay") == "quay"
     assert project_of(tmp_path / "harbour") == "harbour"
+
+
+def test_the_item_of_a_connection_names_its_project(tmp_path: Path) -> None:
+    """By the prefix of its id, in any of its forms; a project that is set goes before."""
+    folder = tmp_path / "harbour"
+    folder.mkdir()
+    assert project_of(folder, item="quay-1") == "harbour"
+    assert project_of(folder, project="quay") == "quay"
+    assert project_of(folder, item="QUAY-001") == "quay"
+    assert project_of(folder, item="other-1") == "harbour"
+    assert project_of(folder, item="no id") == "harbour"
+    assert project_of(folder, item="QUAY-001", project="harbour") == "harbour"
+
+
+def test_the_item_of_a_connection_is_heard_as_people_say_it(tmp_path: Path) -> None:
+    """Any other name stays as it is."""
+    for said, heard in (("SYM-001", "sym-1"), ("demo-7", "demo-7"), ("the hull", "the hull")):
+        app = open_app(tmp_path, {"COUNTERPOINT_ISSUE_ID": said})
+        assert app.agent().item == heard
+
+
+def test_a_worktree_is_one_of_the_same_repository(tmp_path: Path) -> None:
+    """A linked one, or a folder of the tree; from where the connection started."""
+    folder = open_repository(tmp_path / "harbour")
+    git(folder, "worktree", "add", "-q", "../linked")
+    (folder / "docs").mkdir()
+    other = open_repository(tmp_path / "other")
+    agent = Identity(kind="agent", name="ada")
+    for worktree, tree in (("", folder), ("../linked", tmp_path / "linked"), ("docs", folder)):
+        app = open_app(folder, {}, worktree=worktree)
+        assert app.core(agent).caller.root == tree.resolve()
+        app.close()
+    for worktree in (str(other), "not-there", "README.md"):
+        app = open_app(folder, {}, worktree=worktree)
+        with pytest.raises(InvalidInput, match="no working tree of this repository"):
+            app.core(agent)
+        app.close()
 
 
 def test_skills_and_contracts_are_those_of_the_folder(tmp_path: Path) -> None:

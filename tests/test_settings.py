@@ -17,6 +17,15 @@ def test_without_flags_and_variables_the_defaults_hold() -> None:
     assert load_settings({}) == Settings()
 
 
+def test_a_setting_has_another_name_too() -> None:
+    """Its own variable goes before the other one, a flag before both."""
+    environ = {"COUNTERPOINT_ISSUE_ID": "SYM-001", "COUNTERPOINT_AGENT_TYPE": "worker"}
+    found = load_settings(environ)
+    assert (found.item, found.profile) == ("SYM-001", "worker")
+    assert load_settings({**environ, "COUNTERPOINT_ITEM": "demo-2"}).item == "demo-2"
+    assert load_settings(environ, item="demo-3").item == "demo-3"
+
+
 def test_a_flag_is_stronger_than_its_variable() -> None:
     """The environment speaks only where no flag was given."""
     environ = {"COUNTERPOINT_AGENT": "ada", "COUNTERPOINT_PROJECT": "one"}

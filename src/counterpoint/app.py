@@ -133,6 +133,11 @@ class App:
         known = [project.project for project in self.store.projects()] if is_mine else []
         return known[0] if len(known) == 1 else _slug(self.places.home.name)
 
+    @property
+    def item(self) -> str:
+        """The item that connections are for, by its id where the form that people say was set."""
+        return identifiers.kept(self.settings.item) or self.settings.item
+
     @cached_property
     def signer(self) -> LazyKey:
         """The project's signing key."""
@@ -272,14 +277,17 @@ class App:
         return self.core(Identity(kind="human", name=name))
 
     def agent(self) -> Identity:
-        """Answer the identity of an agent's connection, with a fresh session unless one is set."""
+        """Answer the identity of an agent's connection, with a fresh session unless one is set.
+
+        An agent without a name is known by its role: who works and who judges are two.
+        """
         session = self.settings.session or RandomMint().mint("ses")
         return Identity(
             kind="agent",
-            name=self.settings.agent or "agent",
+            name=self.settings.agent or self.settings.profile or "agent",
             profile=self.settings.profile,
             session=session,
-            item=self.settings.item,
+            item=self.item,
         )
 
     def close(self) -> None:

@@ -69,6 +69,8 @@ OTHER_NAMES = {
     "worktree": "worktree_path",
 }
 """What settings are called too, as flags and as variables; the name of its own goes first."""
+MODE = "COLIBRI_MODE"
+"""The variable that also sets the mode: what servers of that dialect are started with elsewhere."""
 _NUMBERS = {"lease_seconds": LEASE_SECONDS, "idle_minutes": IDLE_MINUTES}
 
 
@@ -90,6 +92,8 @@ def load_settings(environ: Mapping[str, str], **flags: str | None) -> Settings:
 def _named(environ: Mapping[str, str], name: str) -> str | None:
     own = environ.get(PREFIX + name.upper())
     other = OTHER_NAMES.get(name)
+    if own is None and name == "mode":
+        return environ.get(MODE)
     return environ.get(PREFIX + other.upper()) if own is None and other else own
 
 

@@ -143,6 +143,47 @@ def test_an_agent_works_over_http(up, ledger, token, mode):
     assert '"event":"ended"' in rest
 
 
+def test_a_role_narrows_a_surface_over_http_too(up, ledger, monkeypatch):
+    """List and call; the file is read once, when the server starts."""
+    (ledger / "tools.json").write_text('["get_issue", "list_issues"]')
+    monkeypatch.setenv("COUNTERPOINT_AGENT_TYPE", "worker")
+    monkeypatch.setenv("COUNTERPOINT_TOOL_SCOPE_FILE", "tools.json")
+    server = up()
+    ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    kind = {"content_type": "application/json", "accept": "application/json"}
+    _, _, body = server.send("POST", "/mcp/symphony", json.dumps(ask), **kind)
+    names = [tool["name"] for tool in json.loads(body)["result"]["tools"]]
+    assert names == ["get_issue", "list_issues"]
+    (ledger / "tools.json").write_text('["get_issue", "create_issue"]')
+    ask |= {"method": "tools/call", "params": {"name": "create_issue", "arguments": {"title": "x"}}}
+    _, _, body = server.send("POST", "/mcp/symphony", json.dumps(ask), **kind)
+    result = json.loads(body)["result"]
+    assert (result["isError"], result["structuredContent"]["code"]) == (True, "PERMISSION_DENIED")
+
+
+@pytest.mark.parametrize("content", ["", '["approve_pr"]'])
+def test_a_scope_that_opens_nothing_keeps_the_server_from_starting(
+    ledger, call, monkeypatch, content
+):
+    """Malformed, or wider than the role."""
+    (ledger / "tools.json").write_text(content)
+    monkeypatch.setenv("COUNTERPOINT_AGENT_TYPE", "worker")
+    monkeypatch.setenv("COUNTERPOINT_TOOL_SCOPE_FILE", "tools.json")
+    said = call("up", "--port", "0")
+    assert said.code == 2
+    assert "opens no tool" in said.err
+
+
+def test_a_role_of_another_dialect_leaves_out_the_surface_that_has_none_of_it(up, monkeypatch):
+    """The others are served."""
+    monkeypatch.setenv("COUNTERPOINT_PROFILE", "poet")
+    server = up()
+    assert server.call("brief")[0] == 200
+    kind = {"content_type": "application/json", "accept": "application/json"}
+    ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    assert server.send("POST", "/mcp/symphony", json.dumps(ask), **kind)[0] == 404
+
+
 def test_a_token_is_needed_as_soon_as_there_is_one(up, token, call):
     """Made or revoked while the server runs: the next call knows."""
     server = up()

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import counterpoint
-from counterpoint.relay import connection, server, start
+from counterpoint.relay import connection, server
 from counterpoint.relay.connection import Relay
 from counterpoint.relay.lists import Lists
 from counterpoint.relay.place import Refused, find_prefix
@@ -447,52 +447,3 @@ def test_a_server_that_does_not_start_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("sys.executable", "/not/there")
     with pytest.raises(Refused, match="No such file"):
         server.open_server(str(tmp_path / "x.db"), b"{}\n")
-
-
-@pytest.mark.parametrize(
-    ("words", "environ"),
-    [
-        (["--help"], {}),
-        (["--in-process"], {}),
-        (["--nonsense", "x"], {}),
-        (["--agent"], {}),
-        (["agent"], {}),
-        (["--db", "postgresql://x/y"], {}),
-        (["--surface", "none"], {}),
-        (["--surface", "../native"], {}),
-        ([], {"COUNTERPOINT_IN_PROCESS": "1"}),
-        (["--surface", "symphony", "--agent-type", "poet"], {}),
-        (["--surface", "symphony", "--tool-scope-file", "/not/there.json"], {}),
-        (["--surface", "symphony"], {"COUNTERPOINT_TOOL_SCOPE_FILE": "/not/there.json"}),
-        ([], {"COUNTERPOINT_LEASE_SECONDS": "soon"}),
-    ],
-)
-def test_any_other_call_is_the_command_lines(words, environ):
-    """It has the help and the words for what is wrong."""
-    assert start.main(words, environ) is None
-
-
-def test_flags_go_before_variables(tmp_path, monkeypatch):
-    """Both spellings of a flag; the session is made here; the database is told whole."""
-    greetings: list[dict[str, Any]] = []
-    monkeypatch.chdir(tmp_path)
-
-    class Silent:
-        def __init__(self, lists: Lists, database: str, greeting: bytes) -> None:
-            greetings.append(json.loads(greeting) | {"database": database})
-
-        def run(self) -> int:
-            return 7
-
-    monkeypatch.setattr(start, "Relay", Silent)
-    environ = {"COUNTERPOINT_AGENT": "bob", "COUNTERPOINT_ITEM": "x-1", "HOME": "/home"}
-    assert start.main(["--agent=ada", "--db", "y.db"], environ) == 7
-    said = greetings[0]
-    session = said["flags"].pop("session")
-    assert said["flags"] == {"agent": "ada", "item": "x-1", "db": str(tmp_path / "y.db")}
-    assert said["database"] == str(tmp_path / "y.db")
-    assert (said["folder"], said["environ"]) == (str(tmp_path), environ)
-    assert session[:4] == "ses_"
-    assert len(session) == 30
-    start.main(["--session", session], {})
-    assert greetings[1]["flags"] == {"session": session}

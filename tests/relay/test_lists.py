@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import orjson
 import pytest
@@ -11,8 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import counterpoint
+from counterpoint.kernel.errors import InvalidInput
 from counterpoint.relay import lists
 from counterpoint.relay.lists import Lines, Lists, answered, envelope_version
+from counterpoint.settings import Settings
+from counterpoint.surfaces import catalogue
+from counterpoint.surfaces.symphony import scope
 
 ENVELOPE = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -122,3 +127,73 @@ def test_what_is_no_answer_answers_nothing():
     assert answered(b'{"jsonrpc":"2.0","id":7,"method":"ping"}') is None
     assert answered(b'{"jsonrpc":"2.0","id":') is None
     assert answered(b"[]") is None
+
+
+@pytest.fixture
+def typed() -> Lists:
+    """Give the listing of the surface whose tools are divided among types."""
+    listing = Path(counterpoint.__file__).with_name("listings") / "symphony.json"
+    return Lists(json.loads(listing.read_text("utf-8")))
+
+
+def shown(typed: Lists) -> list[str]:
+    """Answer the tools that the relay lists, alike in every era."""
+    known = {
+        tuple(tool["name"] for tool in typed.answer(version, "tools/list")["tools"])
+        for version in ("2025-06-18", "2026-07-28")
+    }
+    assert len(known) == 1
+    return list(known.pop())
+
+
+@pytest.mark.parametrize("type_", ["", *scope.AGENT_TYPES])
+def test_a_type_is_listed_its_own_tools(typed, type_):
+    """As the server lists them."""
+    assert typed.narrow(type_, "")
+    expected = catalogue.surface("symphony", Settings(surface="symphony", profile=type_))
+    assert shown(typed) == [tool.name for tool in expected.tools]
+
+
+def test_a_scope_file_narrows_the_list(typed, tmp_path):
+    """In the order of the list; without a type it may name the tools of any."""
+    path = tmp_path / "tools.json"
+    path.write_text('["list_issues", "get_issue", "get_issue"]')
+    assert typed.narrow("worker", str(path))
+    assert shown(typed) == ["get_issue", "list_issues"]
+
+
+contents = st.one_of(
+    st.none(),
+    st.binary(max_size=20),
+    st.sampled_from([b"{}", b"[1]", b'[{"a":1}]', b'"get_issue"', b"null", b"[[" * 5_000]),
+    st.lists(st.sampled_from([*scope.TOOLS, "nap"]), max_size=5).map(
+        lambda n: json.dumps(n).encode()
+    ),
+)
+
+
+@given(st.sampled_from(["", "poet", *scope.AGENT_TYPES]), contents)
+def test_the_relay_opens_what_the_server_opens_and_nothing_else(type_, content):
+    """Whatever the file says: where one refuses, so does the other, and nothing is listed."""
+    listing = Path(counterpoint.__file__).with_name("listings") / "symphony.json"
+    typed = Lists(json.loads(listing.read_text("utf-8")))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "tools.json"
+        if content is not None:
+            path.write_bytes(content)
+        settings = Settings(surface="symphony", profile=type_, tool_scope=str(path))
+        try:
+            expected = [tool.name for tool in catalogue.surface("symphony", settings).tools]
+        except InvalidInput:
+            expected = None
+        opened = typed.narrow(type_, str(path))
+    assert opened == (expected is not None)
+    if expected is None:
+        assert typed.answer("2026-07-28", "tools/list") is None
+    else:
+        assert shown(typed) == expected
+
+
+def test_a_surface_without_types_takes_any_role(native):
+    """A scope file is not asked for either."""
+    assert native.narrow("poet", "/not/there")

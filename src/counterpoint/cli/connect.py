@@ -90,6 +90,8 @@ class Connection:
 @click.option("--project-slug", metavar="NAME", help="Names the folder of its memory.")
 @click.option("--symphony-dir", metavar="FOLDER", help="Where the folders of memory lie.")
 @click.option("--session", metavar="ID", help="The session to speak in.  [default: a fresh one]")
+@click.option("--mode", metavar="NAME", help="FULL, READONLY, TEST or MINIMAL.  [default: FULL]")
+@click.option("--colibri-proofs", "proofs", flag_value="1", help="Offer the tools for proofs too.")
 @click.option("--tool-dependencies", metavar="FILE", help="Which tools need something else first.")
 @click.option(
     "--in-process",

@@ -123,7 +123,7 @@ class Office:
             session=sitting.session,
             profile=self.app.settings.profile,
             client=caller.client,
-            item=self.app.settings.item,
+            item=self.app.item,
         )
         core = self.app.core(identity, guarded=caller.guarded)
         return Call(core=core, secret=self._secret, settings=self.app.settings)

@@ -36,6 +36,7 @@ from counterpoint.core.operations.learned.surveys import Surveys
 from counterpoint.core.operations.memory import Memory
 from counterpoint.core.operations.overview import Overview
 from counterpoint.core.operations.planning.plans import Planning
+from counterpoint.core.operations.planning.pruning import Pruning
 from counterpoint.core.operations.planning.steps import Steps
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.profiles import Profiles
@@ -184,6 +185,11 @@ class Core:
     def planning(self) -> Planning:
         """Verbs for plans that are known by a slug."""
         return Planning(self._desk)
+
+    @cached_property
+    def pruning(self) -> Pruning:
+        """Verbs for what was put away long ago."""
+        return Pruning(self._desk)
 
     @cached_property
     def steps(self) -> Steps:

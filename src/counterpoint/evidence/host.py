@@ -14,8 +14,8 @@ import fcntl
 import os
 import platform
 import shutil
+import threading
 from contextlib import suppress
-from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -38,11 +38,18 @@ class ProcessHost:
         self._clock = clock
         self._mint = mint
         self._held = -1
+        self._name = ""
+        self._naming = threading.Lock()
         self.swept: set[str] = set()
 
-    @cached_property
+    @property
     def name(self) -> str:
         """The name of this process; its lock is held from now on. StoreReadOnly."""
+        with self._naming:
+            self._name = self._name or self._taken()
+        return self._name
+
+    def _taken(self) -> str:
         name = f"{_machine()}-{self._mint.mint('host').removeprefix('host_')}"
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -73,7 +80,7 @@ class ProcessHost:
             os.close(self._held)
             self._held = -1
             with suppress(OSError):
-                self._file(self.name).unlink(missing_ok=True)
+                self._file(self._name).unlink(missing_ok=True)
 
     def _file(self, name: str) -> Path:
         return self._folder / f"{name}.lock"

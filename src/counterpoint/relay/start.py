@@ -30,7 +30,7 @@ FLAGS: Final = {
     "tool-scope-file": "tool_scope",
 }
 """Flags that are known here, and the settings they set; of two for one setting the first counts."""
-FOREIGN: Final = ("IN_PROCESS",)
+FOREIGN: Final = ("IN_PROCESS", "MODE", "PROOFS")
 """Variables that make a call the command line's."""
 
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -70,7 +70,7 @@ def _flags(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, str] |
     """Answer the flags that were given, as words or as variables; None for any other call."""
     if not hasattr(socket, "AF_UNIX") or not hasattr(os, "posix_spawn"):
         return None
-    if any(environ.get(f"COUNTERPOINT_{name}") for name in FOREIGN):
+    if environ.get("COLIBRI_MODE") or any(environ.get(f"COUNTERPOINT_{name}") for name in FOREIGN):
         return None
     flags: dict[str, str] = {}
     for flag, setting in FLAGS.items():

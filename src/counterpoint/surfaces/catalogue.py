@@ -59,10 +59,17 @@ def _agentic(_settings: Settings) -> Surface[Call]:
     return build()
 
 
+def _colibri(settings: Settings) -> Surface[Call]:
+    from counterpoint.surfaces.colibri.surface import build
+
+    return build(settings)
+
+
 _DIALECTS: dict[str, _Dialect] = {
     "native": _Dialect(build=_native),
     "workflow": _Dialect(build=_workflow),
     "agentic": _Dialect(build=_agentic),
+    "colibri": _Dialect(build=_colibri, varies_by=("mode", "proofs")),
     "symphony": _Dialect(
         build=_symphony, varies_by=("profile", "tool_scope"), types=_symphony_types
     ),

@@ -152,9 +152,9 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "seal twice": (again("seals", 0), "changes the seal"),
     "no checkpoint": (other("seals", 0, checkpoint=""), "does not hold"),
     "checkpoint as number": (other("seals", 0, checkpoint=7), "does not hold"),
-    "session reopened": (moved, "which was sealed before"),
-    "record after the seal": (late, "which was sealed before"),
-    "thought after the seal": (late_thought, "which was sealed before"),
+    "session reopened": (moved, "writes to sessions of the session"),
+    "record after the seal": (late, "writes to records of the session"),
+    "thought after the seal": (late_thought, "writes to thoughts of the session"),
 }
 
 

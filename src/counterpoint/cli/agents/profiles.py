@@ -1,4 +1,4 @@
-"""Profiles at the command line: which tools a role may call, and the scope file of it."""
+"""Profiles at the command line: which tools a role may call, and its scope file."""
 
 from __future__ import annotations
 

@@ -114,7 +114,9 @@ def in_the_way(view: Reading, item: Item) -> tuple[str, ...]:
     ]
     reasons += [
         f"blocker {record.id}: {record.title}"
-        for record in view.select(Record, item=item.id, kind="blocker", status="open")
+        for record in view.select(
+            Record, item=item.id, kind="blocker", status="open", order="number"
+        )
     ]
     if item.held and (above := view.find(Item, item.parent)) is not None:
         reasons += [f"{above.id} {reason}" for reason in in_the_way(view, above)]

@@ -67,6 +67,7 @@ CREATE TABLE change_requests (
   item TEXT NOT NULL,
   branch TEXT NOT NULL,
   base TEXT NOT NULL,
+  tree TEXT NOT NULL,
   head TEXT NOT NULL,
   base_commit TEXT NOT NULL,
   source TEXT NOT NULL,

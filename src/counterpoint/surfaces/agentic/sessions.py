@@ -209,7 +209,7 @@ def session_replay(
     parts = {name: part_of_list(lists[name], place) for name, place in starts.items()}
     header = _replayed(call, found) if not cursor else {"session_id": session_id}
     shown, rest = shared(parts, PAGE - RESERVE - size_of(header) - 400)
-    context: dict[str, Json] = {**header, **dict.fromkeys(starts, []), **shown}
+    context: dict[str, Json] = {**header, **{name: [] for name in starts}, **shown}
     if "artifacts" in starts:
         context["artifacts_by_action"] = _by_action(cast("list[Any]", context["artifacts"]))
     more = sparse(next_cursor=seal(call, asked, rest) if rest else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
 from pydantic import Field, WithJsonSchema
@@ -136,7 +137,7 @@ def _listed(entry: StateEntry) -> Json:
     return {**_header(entry), "value_bytes": len(entry.value.encode())}
 
 
-def _history(earlier: list[Earlier]) -> list[Json]:
+def _history(earlier: Sequence[Earlier]) -> list[Json]:
     """Answer earlier values, the last first, as many as have a fair place beside the present one."""
     shown: list[Json] = []
     room = PAGE // 3

@@ -28,8 +28,8 @@ from counterpoint.kernel.errors import (
     IllegalMove,
     InvalidInput,
     KeyReused,
-    NothingToSeal,
     NotFound,
+    NothingToSeal,
     NotSealed,
     SessionEnded,
     StaleVersion,
@@ -68,8 +68,10 @@ _FAMILIES: Final = {
         ("task_create", "task_get", "task_update", "task_list", "task_next_actions"), _TASKS
     ),
     **dict.fromkeys(
-        ("audit_session_start", "merkle_finalize", "merkle_root", "merkle_proof")
-        + ("merkle_consistency", "merkle_verify", "audit_sessions", "audit_session_abandon"),
+        (
+            *("audit_session_start", "merkle_finalize", "merkle_root", "merkle_proof"),
+            *("merkle_consistency", "merkle_verify", "audit_sessions", "audit_session_abandon"),
+        ),
         _PROOFS,
     ),
 }
@@ -142,7 +144,7 @@ def _issues(refusal: CounterpointError) -> list[Json]:
     if not isinstance(refusal, InvalidInput) or not isinstance(faults, list):
         return []
     listed = cast("list[Any]", faults)
-    return [_issue(one) for one in listed if isinstance(one, Mapping)]
+    return [_issue(cast("Mapping[str, Json]", one)) for one in listed if isinstance(one, dict)]
 
 
 def _issue(fault: Mapping[str, Json]) -> dict[str, Json]:

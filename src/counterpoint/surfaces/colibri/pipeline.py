@@ -160,9 +160,7 @@ class Passage:
         code = domain_code(self.tool.name, refusal)
         answer = told_refusal(code, refusal) if code else refuse(refusal)
         outcome: Ending = "domain_error" if code else self._ending(refusal)
-        self._leave(
-            Ended(outcome=outcome, answer=digest(answer), code=code or code_of(refusal))
-        )
+        self._leave(Ended(outcome=outcome, answer=digest(answer), code=code or code_of(refusal)))
         if code:
             return answer
         raise refusal
@@ -175,7 +173,9 @@ class Passage:
     def _ending(self, refusal: CounterpointError) -> Ending:
         if self.reached == ["lock"]:
             return "denied"
-        return "invalid" if self.entered is None and code_of(refusal) == "INVALID_PARAMS" else "error"
+        return (
+            "invalid" if self.entered is None and code_of(refusal) == "INVALID_PARAMS" else "error"
+        )
 
     def _leave(self, ended: Ended) -> None:
         if self.reached[-1] != "audit exit":

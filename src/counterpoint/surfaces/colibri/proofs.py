@@ -34,7 +34,9 @@ def audit_session_start(
     intent: Annotated[str, Field(min_length=1, max_length=2_000, description="What it is for")],
     *,
     task_id: Annotated[str, Field(max_length=200, description="What it is about")] = "",
-    session_id: Annotated[str, Field(max_length=200, description="Its id, if it must be yours")] = "",
+    session_id: Annotated[
+        str, Field(max_length=200, description="Its id, if it must be yours")
+    ] = "",
 ) -> Json:
     """Start an audit session whose thoughts will be sealed together."""
     opened = call.core.sittings.open(intent, task=task_id, session=session_id)
@@ -56,9 +58,7 @@ def merkle_root(call: Call, session_id: Annotated[Id, Field(description="The ses
 
 
 @tool(reads=True)
-def merkle_proof(
-    call: Call, record_id: Annotated[Id, Field(description="The thought")]
-) -> Json:
+def merkle_proof(call: Call, record_id: Annotated[Id, Field(description="The thought")]) -> Json:
     """Prove that a thought is in the sealed tree of its session (RFC 9162 inclusion)."""
     found = call.core.seals.proof(record_id)
     return {
@@ -100,9 +100,7 @@ def _told_proof(found: Proof) -> dict[str, Json]:
 
 
 @tool(reads=True)
-def merkle_verify(
-    call: Call, session_id: Annotated[Id, Field(description="The session")]
-) -> Json:
+def merkle_verify(call: Call, session_id: Annotated[Id, Field(description="The session")]) -> Json:
     """Make the tree of a sealed session anew from its thoughts and compare it with the seal."""
     found, seal = call.core.seals.verify(session_id), call.core.seals.root(session_id)
     return {

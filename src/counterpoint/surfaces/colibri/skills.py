@@ -45,12 +45,12 @@ def skill_list(
     query: dict[str, Json] = {"skills": [search, capability, greek_letter, limit]}
     at = unseal(call, query, cursor, {"skills": 0, "skipped": 0})
     report = call.core.skills.report()
-    skills = call.core.skills.list(
-        search=search, capability=capability or "", letter=greek_letter
-    )
+    skills = call.core.skills.list(search=search, capability=capability or "", letter=greek_letter)
     parts = {
         "skills": part_of_list([told_skill(one) for one in skills], at["skills"], limit),
-        "skipped": part_of_list([told_skipped(one) for one in report.skipped], at["skipped"], limit),
+        "skipped": part_of_list(
+            [told_skipped(one) for one in report.skipped], at["skipped"], limit
+        ),
     }
     shown, rest = shared(parts, _ROOM)
     ends = {"skills": len(skills), "skipped": len(report.skipped)}

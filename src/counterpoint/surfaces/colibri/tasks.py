@@ -71,7 +71,7 @@ def task_get(
     *,
     history: Annotated[bool, Field(description="With its last 20 moves")] = False,
 ) -> Json:
-    """Read a task."""
+    """Read a task with its state and attempt."""
     task = call.core.stages.get(id)
     if not history:
         return told_task(task)

@@ -1,16 +1,16 @@
 """The words of strict tasks: types of arguments, and how the core's nouns are told.
 
-    core                              here
-    init … done, cancelled            INIT … DONE, CANCELLED
-    the alias `uuid` of an item       id, task_id
-    attributes project_id, priority   fields of those names; the priority is free text
-    a session opened with an intent   an audit session
+core                              here
+init … done, cancelled            INIT … DONE, CANCELLED
+the alias `uuid` of an item       id, task_id
+attributes project_id, priority   fields of those names; the priority is free text
+a session opened with an intent   an audit session
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, cast, get_args
+from typing import Annotated, Final, Literal, cast, get_args
 
 from pydantic import Field, WithJsonSchema
 from typing_extensions import TypedDict
@@ -163,10 +163,10 @@ def told_session(session: Session) -> dict[str, Json]:
 def details_of(session: Session) -> dict[str, Json]:
     """Answer what a session was opened with; nothing once that was redacted."""
     try:
-        value = canonical.load(session.details) if session.details else {}
+        value: Json = canonical.load(session.details) if session.details else {}
     except ValueError:
         return {}
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
 
 
 def told_seal(seal: Seal) -> dict[str, Json]:

@@ -12,7 +12,7 @@ from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.errors import NotFound
 from counterpoint.protocol.prompts import prompt
 from counterpoint.protocol.resources import resource
-from counterpoint.surfaces.call import Call
+from counterpoint.surfaces.call import DATA, Call
 from counterpoint.surfaces.native.overview import BYTES_A_TOKEN, briefing
 from counterpoint.surfaces.native.show import show, told_entry
 from counterpoint.surfaces.native.vocabulary import Id
@@ -44,6 +44,29 @@ def phase(call: Call, id: str) -> str:  # noqa: A002 -- the variable of the addr
 def plan(call: Call, id: str) -> str:  # noqa: A002 -- the variable of the address
     """An item and all below it as a Markdown plan."""
     return call.core.overview.markdown(id)
+
+
+@resource("counterpoint://memory", mime=_JSON)
+def memory(call: Call) -> str:
+    """What the caller's role remembers from earlier runs, the newest first."""
+    role = call.core.caller.actor.profile
+    offered = call.core.notebooks.offered(role)
+    return dump_any(
+        {
+            "role": role,
+            "note": DATA,
+            "files": [
+                {
+                    "name": page.name,
+                    "scope": page.scope,
+                    "updated_at": page.updated_at,
+                    "content": page.content,
+                }
+                for page in offered.pages
+            ],
+            "left_out": [page.name for page in offered.left_out],
+        }
+    )
 
 
 @resource("counterpoint://ledger", mime=_JSON)

@@ -135,7 +135,7 @@ Section = tuple[str, tuple[Json, ...]]
 
 def _sections(call: Call, seen: Seen) -> list[Section]:
     """Answer the sections of a brief, the most important first."""
-    sections = [*_of_item(call, seen.facets), *_of_profile(call)]
+    sections = [*_of_item(call, seen.facets), *_of_profile(call), *_of_memory(call)]
     if seen.handoff is not None:
         forms = tuple(told_handoff(seen.handoff, room) for room in (2_400, 1_000, 300))
         sections.append(("handoff", forms))
@@ -186,6 +186,20 @@ def _of_profile(call: Call) -> list[Section]:
     if found is None or not found.instructions:
         return []
     return [("profile", tuple(clip(found.instructions, room) for room in (2_000, 500)))]
+
+
+def _of_memory(call: Call) -> list[Section]:
+    """Answer what the caller's role remembers, the newest first; all of it is at its address."""
+    role = call.core.caller.actor.profile
+    pages = call.core.notebooks.offered(role).pages if role else ()
+    forms: list[Json] = [
+        [
+            {"name": page.name, "scope": page.scope, "content": clip(page.content, room)}
+            for page in pages[:_SHOWN]
+        ]
+        for room in (800, 200)
+    ]
+    return [("memory", tuple(forms))] if pages else []
 
 
 def _learnings(call: Call, facets: Facets | None) -> list[Json]:

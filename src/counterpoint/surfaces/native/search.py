@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, WithJsonSchema
 
 from counterpoint.core.model.answers import Found
+from counterpoint.core.model.delivery.knowledge import Passage
 from counterpoint.core.model.journal import Outcome, Record, Submission, Verdict
 from counterpoint.core.model.sessions import Handoff
 from counterpoint.core.model.texts.briefs import Brief
@@ -94,6 +95,8 @@ def _other(found: Found) -> dict[str, Json]:
         words, at, name = row.summary, row.ended_at, row.item
     elif isinstance(row, Brief):
         words, at, name = f"{row.title}: {row.description}", row.created_at, row.id
+    elif isinstance(row, Passage):
+        words, at, name = row.text, "", row.path
     elif isinstance(row, Handoff | Submission):
         words, at, name = row.summary, row.created_at, row.id
     else:

@@ -62,6 +62,7 @@ def build() -> Surface[Call]:
             documents.item,
             documents.phase,
             documents.plan,
+            documents.memory,
             documents.ledger,
             documents.ledger_entry,
             documents.help_plan,

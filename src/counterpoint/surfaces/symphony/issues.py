@@ -1,4 +1,4 @@
-"""The tools that make and change issues: status, comments, new ones, sub-tasks, moves."""
+"""The tools that make issues, comment on them, report on them and move them."""
 
 from __future__ import annotations
 

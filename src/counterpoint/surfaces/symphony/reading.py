@@ -27,6 +27,9 @@ from counterpoint.surfaces.paging import (
     sparse,
     unseal,
 )
+from counterpoint.surfaces.symphony.phases import brief_claim, brief_verdict
+from counterpoint.surfaces.symphony.requests import brief_request
+from counterpoint.surfaces.symphony.runs import told_run
 from counterpoint.surfaces.symphony.vocabulary import (
     STATES,
     Cursor,
@@ -45,7 +48,8 @@ RECORDS: Final[dict[str, RecordKind]] = {
     "learnings": "learning",
     "comments": "comment",
 }
-_ROWS: Final = 200
+_ROWS: Final = 64
+"""How many of the shortest entries fit into a page."""
 _ENTRY: Final = 2_000
 _SUMMARY: Final = 300
 _RECENT: Final = 5
@@ -71,7 +75,7 @@ def get_issue(
     sheet = call.core.issues.sheet(item.id)
     answer = _head(sheet)
     if not cursor:
-        answer |= _around(call, sheet)
+        answer |= {**_around(call, sheet), **_handed_over(call, item.id)}
     parts = {
         name: _part(call, sheet, name, places.get(name, 0))
         for name in ("description", *RECORDS, "subtasks", "runs")
@@ -106,7 +110,7 @@ def get_issue_status(
             }
             for record in recent
         ],
-        "recentRuns": _runs(sheet)[:_RUNS],
+        "recentRuns": _recent_runs(call, sheet),
         "note": DATA,
     }
 
@@ -246,6 +250,24 @@ def _part(call: Call, sheet: IssueSheet, name: str, place: int) -> Part:
         return part_of_list(_runs(sheet), place)
     rows = call.core.issues.records(item.id, RECORDS[name], place, _ROWS + 1)
     return part_of_rows(rows, _ROWS, told_record, lambda record: record.number, place)
+
+
+def _recent_runs(call: Call, sheet: IssueSheet) -> list[Json]:
+    """Answer the last runs: those whose streams were kept, else one for each claim."""
+    kept = call.core.runs.recent(sheet.line.item.id, _RUNS)
+    return [told_run(run) for run in kept] or _runs(sheet)[:_RUNS]
+
+
+def _handed_over(call: Call, item: str) -> dict[str, Json]:
+    """Answer what was handed over of an issue, and what became of it: the last of each sort."""
+    request = call.core.requests.current(item)
+    kept = call.core.items.attributes(item).get("artifacts")
+    return sparse(
+        pull_request=brief_request(request) if request else None,
+        phase_completions=[brief_claim(one) for one in call.core.phases.claims(item, 2)],
+        phase_verdicts=[brief_verdict(one) for one in call.core.phases.verdicts(item, 2)],
+        artifacts=kept,
+    )
 
 
 def _runs(sheet: IssueSheet) -> list[Json]:

@@ -1,4 +1,4 @@
-"""The tools `add_finding`, `add_learning`, `search_learnings` and the two that record surveys."""
+"""The tools that record and find what was found, learned, covered and tested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The symphony surface: what a team of typed agents reports on the issues of a board."""
+"""The symphony surface: typed agents who report on the issues of a board."""
 
 from __future__ import annotations
 
@@ -22,6 +22,14 @@ from counterpoint.surfaces.symphony.issues import (
     move_issue,
     update_issue_status,
 )
+from counterpoint.surfaces.symphony.knowledge import (
+    search_knowledge,
+    update_memory,
+    vault_delete,
+    vault_retrieve,
+    vault_update,
+)
+from counterpoint.surfaces.symphony.phases import approve_phase, complete_phase, reject_phase
 from counterpoint.surfaces.symphony.project import configure_project
 from counterpoint.surfaces.symphony.reading import get_issue, get_issue_status, list_issues
 from counterpoint.surfaces.symphony.records import (
@@ -31,6 +39,9 @@ from counterpoint.surfaces.symphony.records import (
     record_test_health,
     search_learnings,
 )
+from counterpoint.surfaces.symphony.requests import approve_pr, create_pr, reject_pr
+from counterpoint.surfaces.symphony.runs import query_run_events
+from counterpoint.surfaces.symphony.workspace import verify_workspace
 
 INSTRUCTIONS: Final = (
     "You work on the issue this server was started for; other issues can be read by id "
@@ -55,14 +66,28 @@ _MADE: Final[tuple[Tool[Call], ...]] = (
     move_issue,
     record_coverage,
     record_test_health,
+    create_pr,
+    approve_pr,
+    reject_pr,
+    complete_phase,
+    approve_phase,
+    reject_phase,
+    verify_workspace,
+    search_knowledge,
+    vault_retrieve,
+    vault_update,
+    vault_delete,
+    query_run_events,
+    update_memory,
 )
 _TOOLS: Final = tuple(sorted(_MADE, key=lambda tool: scope.TOOLS.index(tool.name)))
 """Every tool, in the order of the list."""
 _WORKING: Final = frozenset({"", "worker", "researcher", "architect", "planner"})
 """The types of agents that an issue is in progress with: the others look at it, or make more."""
 
-_APART: Final = frozenset({scope.CONFIGURE, "move_issue"})
-"""What is no work on the issue; a move writes to two projects, one after the other."""
+_APART: Final = frozenset({scope.CONFIGURE, "move_issue", "create_pr"})
+"""What is no work on the issue; a move writes to two projects, one after the other; what runs commands
+takes the issue up itself, before them."""
 
 
 def within(

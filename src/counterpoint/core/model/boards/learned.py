@@ -1,4 +1,4 @@
-"""What was learned, as it is asked for and answered: learnings, coverage, the health of tests."""
+"""What was learned, asked and answered: learnings, coverage, health of tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a project asks of the work on its board: gates, thresholds, words to its agents."""
+"""What a project asks of work: gates, thresholds, phases, words to its agents."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class ChangeRequest:
     """A branch as it was handed in: what it differs in from its base, and what was found out.
 
     source: `git` if the server measured the difference itself, `sent` if somebody gave it.
-    head: the commit that was looked at; approval is of this one. gates: a JSON array of results,
+    tree: where the branch is worked on. head: the commit that was looked at; approval is of this one. gates: a JSON array of results,
     each with `verified`. risk: a JSON object with the parts and the reasons. remarks: in words.
     """
 
@@ -34,6 +34,7 @@ class ChangeRequest:
     item: str
     branch: str
     base: str
+    tree: str
     head: str
     base_commit: str
     source: Literal["git", "sent"]

@@ -84,9 +84,7 @@ class Actions:
         after = (before,) if before else ()
         with self._desk.reading() as view:
             while len(found) < limit:
-                rows = view.select(
-                    Action, order="number desc", after=after, limit=limit, **chosen
-                )
+                rows = view.select(Action, order="number desc", after=after, limit=limit, **chosen)
                 pairs = [_pair(view, row) for row in rows]
                 found += [one for one in pairs if outcome != "running" or one[1] is None]
                 if len(rows) < limit:

@@ -97,9 +97,7 @@ class Stages:
     def history(self, item: str, after: int = 0, limit: int = 50) -> list[Transition]:
         """Answer the moves of a task in order, those beyond a number only."""
         with self._desk.reading() as view:
-            return view.select(
-                Transition, item=item, order="number", after=(after,), limit=limit
-            )
+            return view.select(Transition, item=item, order="number", after=(after,), limit=limit)
 
     def delete(self, item: str, *, back: bool = False) -> StagedTask:
         """Take a task away so that no list shows it, or put it back; nothing of it is lost."""

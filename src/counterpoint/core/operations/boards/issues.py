@@ -1,4 +1,4 @@
-"""Issues: made, taken up, reported on; their sub-tasks hold them until these are closed.
+"""Issues: made, taken up, divided into sub-tasks that hold them, reported on.
 
 Rule 1: an issue that somebody makes waits in the backlog, in the first phase of the project; a sub-task
 is there to be done, in the phase of what it is a part of.

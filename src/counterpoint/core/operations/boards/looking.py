@@ -1,4 +1,4 @@
-"""Looking at a board: issues by any of their names, in lists, and with all about them."""
+"""Looking at a board: issues by any of their names, in lists, and whole."""
 
 from __future__ import annotations
 
@@ -92,7 +92,9 @@ def sheet_of(view: Reading, item: Item) -> IssueSheet:
         needs=tuple(needed for needed in needs if needed is not None),
         parent=view.find(Item, item.parent) if item.parent else None,
         children=tuple(line_of(view, child) for child in children),
-        blockers=tuple(view.select(Record, item=item.id, kind="blocker", status="open")),
+        blockers=tuple(
+            view.select(Record, item=item.id, kind="blocker", status="open", order="number")
+        ),
         runs=tuple(view.select(Outcome, item=item.id, order="token desc", limit=_RUNS)),
         claim=view.find(Claim, item.id),
         size=str(kept.get("size") or ""),

@@ -1,4 +1,4 @@
-"""Moving an issue to another project of the database, with what was written for it.
+"""Moving an issue to another project, with everything that was written for it.
 
 A move has three steps, and each can be repeated: (1) in the other project, in one transaction: the issue
 with a number of its own, the former id as another name, its labels, values and records; (2) the files

@@ -1,4 +1,4 @@
-"""What a project asks of the work on its board: kept under a scope that no agent's memory reaches."""
+"""What a project asks of work, kept where no agent's memory reaches."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class Phases:
                 change.put(
                     replace(before, processed=True, processed_at=change.now, result="superseded")
                 )
-            claim = self._claim(change, item, session, report, measured)
+            claim = change.masked(self._claim(change, item, session, report, measured))
             change.put(claim)
             change.told(claim=claim.id, phase=claim.phase, sha256=claim.sha256 or claim.commit)
             relabel(change, item, drop=REVISE)
@@ -231,7 +231,7 @@ class Phases:
                     hint="Read the artifact again, then judge what lies there.",
                     actual_hash=subject,
                 )
-            verdict = self._verdict(change, session, claim, judgment)
+            verdict = change.masked(self._verdict(change, session, claim, judgment))
             for before in change.select(PhaseVerdict, claim=claim.id, processed=0):
                 if _says_the_same(before, verdict):
                     return before

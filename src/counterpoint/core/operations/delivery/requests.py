@@ -107,7 +107,7 @@ class Requests:
 
     def _branch(self, proposal: Proposal) -> tuple[Branch | None, tuple[str, ...]]:
         """Answer what git says of the branch, None without a repository, and remarks."""
-        tree = Path(proposal.tree) if proposal.tree else self._desk.caller.root
+        tree = self._tree(proposal)
         try:
             found = self._desk.outside.evidence.branch(
                 tree, proposal.branch, proposal.base, DIFF_LIMIT
@@ -137,7 +137,12 @@ class Requests:
         told = [*remarks]
         if branch and proposal.diff and _shape(parse(proposal.diff)) != _shape(diff):
             told.append("the diff that was sent is not that of the branch; git's own is kept")
-        gates = (*self._run(proposal, policy.gates, watch), *map(_claimed, proposal.gates))
+        ran: list[dict[str, Json]] = []
+        if policy.gates and branch and not self._lies_there(proposal, branch):
+            told.append("the gates were not run: no tree is on the head of the branch")
+        else:
+            ran = self._run(proposal, policy.gates, watch)
+        gates = (*ran, *map(_claimed, proposal.gates))
         return Measured(
             proposal=proposal,
             branch=branch,
@@ -148,11 +153,22 @@ class Requests:
             remarks=tuple(told),
         )
 
+    def _lies_there(self, proposal: Proposal, branch: Branch) -> bool:
+        """Answer whether what is on disk is what was committed last: else gates would see other files."""
+        try:
+            snapshot = self._desk.outside.evidence.snapshot(self._tree(proposal))
+        except NotFound:
+            return False
+        return snapshot.commit == branch.head
+
+    def _tree(self, proposal: Proposal) -> Path:
+        return Path(proposal.tree) if proposal.tree else self._desk.caller.root
+
     def _run(
         self, proposal: Proposal, gates: Sequence[GateCommand], watch: Watch | None
     ) -> list[dict[str, Json]]:
         """Run the project's gates in the tree of the change; answer their results."""
-        tree = Path(proposal.tree) if proposal.tree else self._desk.caller.root
+        tree = self._tree(proposal)
         desk = Desk(
             outside=self._desk.outside,
             caller=replace(self._desk.caller, root=tree),
@@ -186,6 +202,7 @@ class Requests:
             item=proposal.item,
             branch=branch.name if branch else proposal.branch,
             base=branch.base if branch else proposal.base,
+            tree=str(self._tree(proposal)),
             head="",
             base_commit="",
             source="git" if branch else "sent",
@@ -226,8 +243,6 @@ class Requests:
             change.open_session()
             request = self._open_request(change, item)
             refuse_author(change, item, request, "approve")
-            if request.status == "approved":
-                return request
             if head and request.head and head != request.head:
                 raise StaleVersion(
                     f"{request.branch} is at {head[:12]} now; what was looked at is"
@@ -235,6 +250,8 @@ class Requests:
                     hint="Look at the change again once it was taken up anew.",
                     head=head,
                 )
+            if request.status == "approved":
+                return request
             after = self._judged(change, request, "approved", reason, "")
             change.told(request=request.id, head=request.head, run=run)
             return after
@@ -300,10 +317,13 @@ class Requests:
         head = self._head_now(request.item)
         if not head or head == request.head:
             return None
-        proposal = Proposal(item=request.item, branch=request.branch, base=request.base)
+        proposal = Proposal(
+            item=request.item, branch=request.branch, base=request.base, tree=request.tree
+        )
+        evidence, root = self._desk.outside.evidence, self._desk.caller.root
         try:
-            branch, remarks = self._branch(proposal)
-            measured = self.measure(proposal, branch, remarks, watch)
+            branch = evidence.branch(root, request.branch, request.base, DIFF_LIMIT)
+            measured = self.measure(proposal, branch, (), watch)
         except (InvalidInput, NotFound, Conflict) as fault:
             measured = fault
         with recording(self._desk, "change.renewed", request.item) as change:

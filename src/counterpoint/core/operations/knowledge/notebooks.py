@@ -14,6 +14,7 @@ from typing import Final, Literal
 from counterpoint.core.model.journal import StateEntry
 from counterpoint.core.operations.memory import Memory
 from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.unit import joined
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.knowledge.pages import Offer, Page, check, offer
 from counterpoint.kernel import canonical
@@ -32,11 +33,17 @@ class Notebooks:
         self._desk = desk
 
     def write(
-        self, reach: Reach, role: str, name: str, content: str, mirror: Path | None = None
+        self,
+        reach: Reach,
+        role: str,
+        name: str,
+        content: str,
+        mirror: Path | None = None,
+        folder: str = "",
     ) -> StateEntry:
         """Remember a file of a role, in place of what it was; InvalidInput names all that is wrong.
 
-        mirror: the folder in which the role's files lie as files too.
+        mirror, folder: where the role's files lie as files too; the first must be there.
         """
         check(name, content)
         if not role:
@@ -46,12 +53,12 @@ class Notebooks:
             )
         scope = _scope(reach, role)
         # An empty value stays: it says that the file is gone, and when, to every project.
-        entry = Memory(self._desk).put(scope, name, content, category=CATEGORY)
-        if mirror is not None:
-            kept = canonical.load(entry.value)
-            self._desk.outside.evidence.save(
-                mirror, name, str(kept).encode() if kept != _GONE else None
-            )
+        with joined(self._desk):
+            entry = Memory(self._desk).put(scope, name, content, category=CATEGORY)
+            if mirror is not None:
+                kept = str(canonical.load(entry.value))
+                place = f"{folder}/{name}" if folder else name
+                self._desk.outside.evidence.save(mirror, place, kept.encode() if kept else None)
         return entry
 
     def offered(self, role: str) -> Offer:

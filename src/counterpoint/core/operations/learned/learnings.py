@@ -1,4 +1,4 @@
-"""Learnings: kept if they say enough and were not said before, found by relevance, place and quality.
+"""Learnings: kept if they say enough and something new, found best first.
 
 A learning is a record of its item. What is searched of it, in this order, is the pattern (which is
 its title as far as it fits), what it applies to, its context and its kind; its details keep each apart,
@@ -36,6 +36,7 @@ VERIFIED: Final = "verified"
 _KIND: Final = "learning"
 _NEAR: Final = 3
 _LOOKED_AT: Final = 20
+_FEW: Final = 50
 _PLAIN: Final = "pattern"
 
 
@@ -56,7 +57,7 @@ class Learnings:
             with recording(self._desk, "learning.compared") as change:
                 _refuse_twin(change, asked)
                 near = _near(change.writing, asked)
-            record = Journal(self._desk).append(_note(asked))
+            record = Journal(self._desk).append(note_of(asked))
         return LearningKept(learning=learning_of(record), near=near)
 
     def find(self, asked: LearningAsk) -> list[LearningFound]:
@@ -68,7 +69,7 @@ class Learnings:
             projects = [one.project for one in known if one.project != self._desk.project]
         found: dict[str, tuple[Learning, Hit]] = {}
         for project in projects:
-            for learning, hit in self._found(project, words):
+            for learning, hit in self._found(project, words, _candidates(asked)):
                 found[f"{project}/{learning.record.id}"] = learning, hit
         matches = [_match(key, learning, hit) for key, (learning, hit) in found.items()]
         with self._desk.reading() as view:
@@ -77,12 +78,12 @@ class Learnings:
             )
         return [_told(found[one.key][0], one) for one in ranked]
 
-    def _found(self, project: str, words: Sequence[str]) -> list[tuple[Learning, Hit]]:
+    def _found(self, project: str, words: Sequence[str], most: int) -> list[tuple[Learning, Hit]]:
         if project == self._desk.project:
             with self._desk.reading() as view:
-                return _hits(view, words)
+                return _hits(view, words, most)
         with self._desk.outside.store.reading(project) as view:
-            return _hits(view, words)
+            return _hits(view, words, most)
 
     def judge(
         self, record: str, *, verified: bool | None = None, score: int | None = None
@@ -123,7 +124,8 @@ def learning_of(record: Record) -> Learning:
     )
 
 
-def _note(asked: LearningDraft) -> Note:
+def note_of(asked: LearningDraft) -> Note:
+    """Answer the note that a learning is kept as."""
     kind = asked.kind or _PLAIN
     details: dict[str, Json] = {
         "pattern": asked.pattern,
@@ -165,11 +167,18 @@ def _near(view: Reading, asked: LearningDraft) -> tuple[Learning, ...]:
     return tuple(one for one in known if quality.is_twin(asked.pattern, one.pattern))[:_NEAR]
 
 
-def _hits(view: Reading, words: Sequence[str]) -> list[tuple[Learning, Hit]]:
+def _candidates(asked: LearningAsk) -> int:
+    """Answer how many are ranked: twice as many as are asked for; more if some may fall away."""
+    few = max(2 * asked.limit, _FEW)
+    return ranking.CANDIDATES if asked.min_quality else min(few, ranking.CANDIDATES)
+
+
+def _hits(view: Reading, words: Sequence[str], most: int) -> list[tuple[Learning, Hit]]:
     """Answer the most relevant learnings of a project, with their hits."""
-    hits = view.search(words, kinds=(_KIND,), begun=True, limit=ranking.CANDIDATES)
-    rows = [(view.find(Record, hit.key), hit) for hit in hits]
-    return [(learning_of(row), hit) for row, hit in rows if row is not None]
+    hits = view.search(words, kinds=(_KIND,), begun=True, limit=most)
+    keys = tuple(hit.key for hit in hits)
+    rows = {row.id: row for row in view.select(Record, id=keys)} if keys else {}
+    return [(learning_of(rows[hit.key]), hit) for hit in hits if hit.key in rows]
 
 
 def _match(key: str, learning: Learning, hit: Hit) -> ranking.Match:

@@ -1,4 +1,4 @@
-"""Surveys: which files were looked through with which question, and how the tests have moved.
+"""Surveys: which files were looked through and why, and how the tests moved.
 
 Rule 1: a file and a concept have one answer in a project, the latest; the ledger keeps the earlier
 ones. Rule 2: every run of the tests is a record; the trend is of the project's last ones.

@@ -242,8 +242,6 @@ def skip_below(change: Change, item: Item) -> list[str]:
         for child in change.select(Item, parent=item.id, category=UNCLOSED, order="position,number")
     ]:
         child = change.get(Item, name)
-        if child.is_closed:
-            continue
         refuse_held(change, child)
         titles += [child.title, *skip_below(change, child)]
         _unblock(change, child, "what it was a part of has ended")

@@ -16,6 +16,7 @@ from counterpoint.core.model.asks import Note
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.proofs import Examined, Thinking, Thought, ThoughtType
 from counterpoint.core.model.rows import REDACTED
+from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.change import Change, missing
@@ -130,6 +131,20 @@ class Thoughts:
                 thoughts = view.select(Thought, order="task,sequence")
             faults, redacted = examine(view, thoughts)
             faults += _departures(view, thoughts, task)
+        return Examined(
+            size=len(thoughts), broken=broken_of(faults), redacted=redacted, faults=tuple(faults)
+        )
+
+    def verify_session(self, session: str) -> Examined:
+        """Check the thoughts of a session that need not be sealed, each on its own; NotFound.
+
+        Links of other sessions may lie between them, so that a thought cut off is not missed here.
+        """
+        with self._desk.reading() as view:
+            if view.find(Session, session) is None:
+                raise missing(Session, session)
+            thoughts = view.select(Thought, session=session, order="number")
+            faults, redacted = examine(view, thoughts, gaps=True)
         return Examined(
             size=len(thoughts), broken=broken_of(faults), redacted=redacted, faults=tuple(faults)
         )

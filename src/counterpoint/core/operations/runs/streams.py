@@ -82,7 +82,7 @@ class Runs:
                 after = _with(after, result)
             if after == run and run.events:
                 return run, 0
-            after = replace(after, updated_at=change.now)
+            after = change.masked(replace(after, updated_at=change.now))
             change.put(after)
             change.told(events=len(part), first=run.events + 1, status=after.status)
             return after, len(part)

@@ -194,19 +194,16 @@ class Stints:
 
     def sweep(self) -> list[Session]:
         """End the sittings from which nothing came for a day as failed; answer them."""
-        ended: list[Session] = []
         with self._desk.reading() as view:
-            now = self._desk.outside.clock.now()
-            stale = [
-                one.id
-                for one in view.select(Session, status="active")
-                if _is_stint(one) and _line(view, one, now).is_stale
-            ]
-        for name in stale:
-            with recording(self._at(name), "session.expired") as change:
-                found = _found(change.writing, name)
-                if found.status == "active" and _line(change.writing, found, change.now).is_stale:
-                    ended.append(_end(change, found, "failed", STALE))
+            if not _stale(view, self._desk.outside.clock.now()):
+                return []
+        ended: list[Session] = []
+        with joined(self._desk):
+            with recording(self._desk, "sessions.counted") as change:
+                names = _stale(change.writing, change.now)
+            for name in names:
+                with recording(self._at(name), "session.expired") as change:
+                    ended.append(_end(change, _found(change.writing, name), "failed", STALE))
         return ended
 
     def list(
@@ -327,6 +324,11 @@ def _line(view: Reading, session: Session, now: Timestamp) -> StintLine:
         last_active_at=last,
         is_stale=session.status == "active" and is_idle,
     )
+
+
+def _stale(view: Reading, now: Timestamp) -> list[str]:
+    active = view.select(Session, status="active")
+    return [one.id for one in active if _is_stint(one) and _line(view, one, now).is_stale]
 
 
 def _sought(view: Reading, sought: StintSought, after: tuple[str, str] | None) -> Iterator[Session]:

@@ -1,4 +1,4 @@
-"""Reads objects that are kept as texts, and of which a person may have taken the text away."""
+"""Reads objects that are kept as texts, which a person may have taken away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What labels of an issue mean: its phase, what may be skipped, where it came from.
+"""What labels of an issue mean: its phase, what may be skipped, its origin.
 
 phase:<name>        the phase it is in; an issue has exactly one, of those the project has
 skip:<name>         this phase has its artifact already

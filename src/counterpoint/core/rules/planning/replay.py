@@ -33,9 +33,11 @@ def replay(session: str, happenings: Iterable[Happening], text: Texts) -> Replay
             if table == "sessions" and key.get("id") == session and values is not None:
                 row |= values
             elif table == "handoffs" and values is not None and values.get("session") == session:
-                handoff = {name: _plain(name, value, text) for name, value in values.items()}
-                if handoff.get("action") == "end":
-                    final = str(handoff.get("summary", ""))
+                left = {name: _plain(name, value, text) for name, value in values.items()}
+                if left["action"] == "end":
+                    final = str(left.get("summary", ""))
+                else:
+                    handoff = left
         deeds += _deeds(session, one, text)
     given = details_of(text(row.get("details", "")))
     return Replay(

@@ -67,6 +67,7 @@ CREATE TABLE change_requests (
   item text COLLATE "C" NOT NULL,
   branch text COLLATE "C" NOT NULL,
   base text COLLATE "C" NOT NULL,
+  tree text COLLATE "C" NOT NULL,
   head text COLLATE "C" NOT NULL,
   base_commit text COLLATE "C" NOT NULL,
   source text COLLATE "C" NOT NULL,

@@ -1,0 +1,87 @@
+"""Runs of agents at the command line: their event streams taken in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, TextIO
+
+import click
+
+from counterpoint.cli.output import output_for
+from counterpoint.cli.seat import places, seated
+from counterpoint.core.model.delivery.runs import NOT_TOLD, Ingested, RunOrder
+from counterpoint.kernel.canonical import Json
+
+_MICROS: Final = 1_000_000
+
+
+@click.group("runs")
+def runs_command() -> None:
+    """Keep what agents did in their runs."""
+
+
+@runs_command.command("ingest")
+@click.argument(
+    "file", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+)
+@click.option(
+    "--run", metavar="ID", help="The run it is of; the same again goes on behind its end."
+)
+@click.option("--issue", metavar="ID", help="The issue it was about.")
+@click.option("--profile", metavar="NAME", help="The type of the agent.")
+@click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+@places
+def ingest(
+    file: Path,
+    run: str | None,
+    issue: str | None,
+    profile: str | None,
+    as_json: bool,
+    db: str | None,
+    project: str | None,
+) -> None:
+    """Take in the JSON event stream of Claude Code or Codex, one event a line; `-` reads standard input.
+
+    What looks like a secret is masked. Lines that are no events are named and left out.
+    """
+    with seated(as_json=as_json, db=db, project=project) as seat:
+        item = seat.core.issues.named(issue).id if issue else ""
+        order = RunOrder(run=run or "", item=item, profile=profile or "")
+        with _opened(file) as lines:
+            done = seat.core.runs.ingest(_told(lines), order)
+        out = output_for(json=as_json)
+        if out.json:
+            out.answer(_shown(done))
+            return
+        cost = done.run.cost_micros
+        price = "" if cost == NOT_TOLD else f", cost ${cost / _MICROS:.4f}"
+        out.line(
+            f"{done.run.id}: {done.kept:,} events taken in, {done.run.events:,} in all;"
+            f" {done.run.status}{price}."
+        )
+        for fault in done.faults:
+            out.aside(fault)
+
+
+def _opened(file: Path) -> TextIO:
+    return click.open_file(str(file), encoding="utf-8", errors="replace")  # type: ignore[return-value] -- click says IO[Any]
+
+
+def _told(lines: TextIO) -> Iterator[str]:
+    yield from lines
+
+
+def _shown(done: Ingested) -> dict[str, Json]:
+    run = done.run
+    return {
+        "run": run.id,
+        "issue": run.item,
+        "status": run.status,
+        "kept": done.kept,
+        "events": run.events,
+        "cost": None if run.cost_micros == NOT_TOLD else run.cost_micros / _MICROS,
+        "faults": list(done.faults),
+        "fault_count": done.fault_count,
+        "is_cut": done.is_cut,
+    }

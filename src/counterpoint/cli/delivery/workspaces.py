@@ -1,0 +1,31 @@
+"""The trees that agents work in, at the command line: marked for one issue."""
+
+from __future__ import annotations
+
+import click
+
+from counterpoint.cli.seat import Seat, reads
+from counterpoint.surfaces.symphony.workspace import MARKER
+
+
+@click.group("workspace")
+def workspace_command() -> None:
+    """Mark the working tree you are in."""
+
+
+@workspace_command.command("open")
+@click.argument("issue")
+@click.option(
+    "--base", metavar="BRANCH", default="", help="Where the work goes back to.  [default: main]"
+)
+@reads
+def open_(seat: Seat, issue: str, base: str) -> None:
+    """Mark this tree, on the branch it is on, as the one for an issue; agents check the marker."""
+    item = seat.core.issues.named(issue).id
+    made = seat.core.workspaces.open(item, MARKER, base)
+    if seat.out.json:
+        seat.out.answer(
+            {"issue": made.identifier, "path": made.path, "branch": made.branch, "base": made.base}
+        )
+    else:
+        seat.out.line(f"{made.path} is the worktree of {made.identifier}, on {made.branch}.")

@@ -1,0 +1,1 @@
+"""Commands about plans and the sessions at work on them."""

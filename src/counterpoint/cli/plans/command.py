@@ -1,0 +1,73 @@
+"""Keeping plans and sessions in order: pruning what was put away, ending what nobody ended."""
+
+from __future__ import annotations
+
+import click
+
+from counterpoint.cli.seat import Seat, reads
+from counterpoint.core.model.planning.plans import RETENTION_DAYS, Pruned
+from counterpoint.kernel.canonical import Json
+
+
+@click.group("plans")
+def plans_command() -> None:
+    """Keep plans in order."""
+
+
+@plans_command.command("prune")
+@click.option(
+    "--older-than",
+    "days",
+    type=click.IntRange(min=0, max=36_500),
+    metavar="DAYS",
+    default=RETENTION_DAYS,
+    show_default=True,
+    help="Archived more than so many days ago.",
+)
+@click.option("--yes", is_flag=True, help="Do it; without this nothing is changed.")
+@reads
+def prune_command(seat: Seat, *, days: int, yes: bool) -> None:
+    """Take the texts of plans away that were archived long ago.
+
+    Titles, states and every proof stay. Texts that something else has too stay as well. Without
+    --yes it only says what would go.
+    """
+    found = seat.core.pruning.prune(days) if yes else seat.core.pruning.look(days)
+    if seat.out.json:
+        told: list[Json] = [_told(one) for one in found]
+        seat.out.answer({"pruned": yes, "plans": told})
+        return
+    for one in found:
+        seat.out.line(f"{one.slug}  archived {one.archived_at[:10]}  {one.texts:,} texts")
+    verb = "Pruned" if yes else "Would prune"
+    seat.out.line(f"{verb} {len(found):,} plans archived more than {days} days ago.")
+    if found and not yes:
+        seat.out.aside("Nothing was changed: repeat it with --yes.")
+
+
+def _told(one: Pruned) -> Json:
+    return {
+        "slug": one.slug,
+        "id": one.item.id,
+        "title": one.item.title,
+        "archived_at": one.archived_at,
+        "texts": one.texts,
+    }
+
+
+@click.group("sessions")
+def sessions_command() -> None:
+    """Keep sessions in order."""
+
+
+@sessions_command.command("sweep")
+@reads
+def sweep_command(seat: Seat) -> None:
+    """End the sessions from which nothing came for a day, as failed."""
+    ended = seat.core.stints.sweep()
+    if seat.out.json:
+        seat.out.answer({"ended": [session.id for session in ended]})
+        return
+    for session in ended:
+        seat.out.line(f"{session.id}  {session.agent}  since {session.started_at[:16]}")
+    seat.out.line(f"Ended {len(ended):,} sessions.")

@@ -1,0 +1,100 @@
+"""Which calls are the relay's, and what it tells the server of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from counterpoint.relay import start
+from counterpoint.relay.lists import Lists
+
+
+@pytest.mark.parametrize(
+    ("words", "environ"),
+    [
+        (["--help"], {}),
+        (["--in-process"], {}),
+        (["--nonsense", "x"], {}),
+        (["--agent"], {}),
+        (["agent"], {}),
+        (["--db", "postgresql://x/y"], {}),
+        (["--surface", "none"], {}),
+        (["--surface", "../native"], {}),
+        ([], {"COUNTERPOINT_IN_PROCESS": "1"}),
+        (["--surface", "symphony", "--agent-type", "poet"], {}),
+        (["--surface", "symphony", "--tool-scope-file", "/not/there.json"], {}),
+        (["--surface", "symphony"], {"COUNTERPOINT_TOOL_SCOPE_FILE": "/not/there.json"}),
+        ([], {"COUNTERPOINT_LEASE_SECONDS": "soon"}),
+    ],
+)
+def test_any_other_call_is_the_command_lines(words, environ):
+    """It has the help and the words for what is wrong."""
+    assert start.main(words, environ) is None
+
+
+def test_flags_go_before_variables(tmp_path, monkeypatch):
+    """Both spellings of a flag; the session is made here; the database is told whole."""
+    greetings: list[dict[str, Any]] = []
+    monkeypatch.chdir(tmp_path)
+
+    class Silent:
+        def __init__(self, lists: Lists, database: str, greeting: bytes) -> None:
+            greetings.append(json.loads(greeting) | {"database": database})
+
+        def run(self) -> int:
+            return 7
+
+    monkeypatch.setattr(start, "Relay", Silent)
+    environ = {"COUNTERPOINT_AGENT": "bob", "COUNTERPOINT_ITEM": "x-1", "HOME": "/home"}
+    assert start.main(["--agent=ada", "--db", "y.db"], environ) == 7
+    said = greetings[0]
+    session = said["flags"].pop("session")
+    assert said["flags"] == {"agent": "ada", "item": "x-1", "db": str(tmp_path / "y.db")}
+    assert said["database"] == str(tmp_path / "y.db")
+    assert (said["folder"], said["environ"]) == (str(tmp_path), environ)
+    assert session[:4] == "ses_"
+    assert len(session) == 30
+    start.main(["--session", session], {})
+    assert greetings[1]["flags"] == {"session": session}
+
+
+def test_the_flags_of_another_dialect_set_the_same_settings(tmp_path, monkeypatch):
+    """As words or as variables; a setting's own name goes before its other one."""
+    greetings: list[dict[str, Any]] = []
+    (tmp_path / "t.json").write_text('["get_issue"]')
+    monkeypatch.chdir(tmp_path)
+
+    class Silent:
+        def __init__(self, _lists: Lists, _database: str, greeting: bytes) -> None:
+            greetings.append(json.loads(greeting))
+
+        def run(self) -> int:
+            return 0
+
+    monkeypatch.setattr(start, "Relay", Silent)
+    words = [
+        "--surface",
+        "symphony",
+        "--issue-id",
+        "SYM-001",
+        "--agent-type=worker",
+        "--run-id",
+        "r",
+    ]
+    more = ["--worktree-path", "w", "--project-slug", "s", "--symphony-dir", "d"]
+    assert start.main([*words, *more, "--project-id", "p", "--tool-scope-file", "t.json"], {}) == 0
+    names = ("ISSUE_ID", "AGENT_TYPE", "RUN_ID", "PROJECT_ID", "WORKTREE_PATH")
+    environ = {f"COUNTERPOINT_{name}": name.lower() for name in names}
+    assert start.main([], environ | {"COUNTERPOINT_ITEM": "mine"}) == 0
+    first, second = (one["flags"] for one in greetings)
+    assert len({first.pop("session"), second.pop("session")}) == 2
+    assert first == {
+        "surface": "symphony", "item": "SYM-001", "profile": "worker", "run": "r", "worktree": "w",
+        "project_slug": "s", "symphony_dir": "d", "project": "p", "tool_scope": "t.json",
+    }  # fmt: skip
+    assert second == {
+        "item": "mine", "profile": "agent_type", "run": "run_id", "project": "project_id",
+        "worktree": "worktree_path",
+    }  # fmt: skip

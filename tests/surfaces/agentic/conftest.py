@@ -1,0 +1,37 @@
+"""Agents that speak the agentic dialect, and a plan with two phases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+PHASES = [
+    {"name": "Design", "description": "Draw it", "tasks": ["Sketch", "Review"]},
+    {"name": "Build", "tasks": ["Code", "Test", "Ship"], "dependencies": [1]},
+]
+
+
+@pytest.fixture
+def opus(workshop: Any) -> Any:
+    """Answer an agent named opus."""
+    return workshop.agent("opus", surface="agentic")
+
+
+@pytest.fixture
+def haiku(workshop: Any) -> Any:
+    """Answer an agent named haiku, in a session of its own."""
+    return workshop.agent("haiku", surface="agentic")
+
+
+@pytest.fixture
+def plan(opus: Any) -> str:
+    """Answer the slug of a draft plan."""
+    return opus.does("plan_create", title="Login", slug="login", phases=PHASES)["plan"]["slug"]
+
+
+@pytest.fixture
+def session(opus: Any, plan: str) -> str:
+    """Answer the id of a session of opus about that plan."""
+    answer = opus.does("session_start", agent_type="opus", plan_slug=plan, context={"goal": "go"})
+    return answer["session"]["session_id"]

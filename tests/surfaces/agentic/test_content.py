@@ -1,0 +1,77 @@
+"""The content tools: briefs are kept, and what needs a model says that there is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+BRIEF = {"title": "How to log in", "content_type": "help_article"}
+
+
+def test_a_brief_is_kept(opus: Any, plan: str) -> None:
+    """With all that was asked for."""
+    made = opus.does(
+        "content_brief_create", **BRIEF, keywords=["login"], plan_slug=plan, difficulty="beginner",
+        target_word_count=300, variables={"a": 1}, description="Short",
+    )["brief"]  # fmt: skip
+    assert (made["status"], made["slug"]) == ("pending", "how-to-log-in")
+    found = opus.does("content_brief_get", id=made["id"])["brief"]
+    assert found["keywords"] == ["login"]
+    assert (found["plan"], found["difficulty"], found["target_word_count"]) == (
+        plan,
+        "beginner",
+        300,
+    )
+    assert found["variables"] == {"a": 1}
+    assert opus.does("content_brief_get", brief_id="how-to-log-in")["brief"] == found
+
+
+def test_briefs_are_listed(opus: Any) -> None:
+    """The latest first, by status and type, page by page."""
+    for number in range(3):
+        opus.does("content_brief_create", **(BRIEF | {"title": f"T{number}"}))
+    first = opus.does("content_brief_list", limit=2)
+    assert [one["title"] for one in first["briefs"]] == ["T2", "T1"]
+    rest = opus.does("content_brief_list", limit=2, cursor=first["next_cursor"])
+    assert [one["title"] for one in rest["briefs"]] == ["T0"]
+    assert opus.does("content_brief_list", status="published")["count"] == 0
+
+
+def test_the_status_says_that_there_is_no_model(opus: Any) -> None:
+    """And how many briefs are how far."""
+    opus.does("content_brief_create", **BRIEF)
+    answer = opus.does("content_status")
+    assert answer["pipeline_available"] is False
+    assert answer["providers"]["claude"] == {"available": False}
+    assert answer["briefs"]["pending"] == 1
+    assert opus.is_refused("content_status", batch_id="b")["code"] == "not_found"
+
+
+@pytest.mark.parametrize(
+    ("tool", "asked"),
+    [
+        ("content_generate", {"prompt": "x", "provider": "claude", "config": {"temperature": 1}}),
+        ("content_generate", {"brief_id": "demo-b1", "mode": "draft", "sync": True}),
+        ("content_batch_generate", {"batch_id": "b", "dry_run": True}),
+        ("content_usage_stats", {}),
+    ],
+)
+def test_what_needs_a_model_is_not_available(opus: Any, tool: str, asked: dict[str, Any]) -> None:
+    """The reason is said."""
+    refusal = opus.is_refused(tool, **asked)
+    assert refusal["code"] == "service_unavailable"
+    assert "no model is connected" in refusal["error"]
+
+
+def test_texts_from_a_plan_need_the_plan_first(opus: Any, plan: str) -> None:
+    """One that is not there is not found; one that is has no model to write."""
+    assert opus.is_refused("content_from_plan", plan_slug="nothing")["code"] == "not_found"
+    assert opus.is_refused("content_from_plan", plan_slug=plan)["code"] == "service_unavailable"
+
+
+def test_a_wrong_brief_is_refused(opus: Any) -> None:
+    """Out of its bounds, or not there."""
+    refusal = opus.is_refused("content_brief_create", **BRIEF, target_word_count=1)
+    assert refusal["code"] == "validation_error"
+    assert opus.is_refused("content_brief_get", id=7)["code"] == "not_found"

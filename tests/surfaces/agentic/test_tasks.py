@@ -1,0 +1,85 @@
+"""The tools `task_update` and `task_toggle`."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+
+@pytest.mark.parametrize("status", ["pending", "in_progress", "completed", "blocked", "skipped"])
+@pytest.mark.parametrize("before", ["pending", "in_progress", "completed", "blocked", "skipped"])
+def test_a_task_goes_from_every_status_to_every_other(
+    opus: Any, plan: str, before: str, status: str
+) -> None:
+    """There is one way through the table for each."""
+    asked = {"plan_slug": plan, "phase_order": 1, "task_identifier": 0}
+    opus.does("task_update", **asked, status=before, notes="first")
+    answer = opus.does("task_update", **asked, status=status, notes="second")
+    assert answer["task"]["status"] == status
+    assert answer["task"]["notes"] == "second"
+
+
+def test_a_task_is_answered_with_the_progress_around_it(opus: Any, plan: str) -> None:
+    """Its phase counts tasks, its plan counts phases."""
+    asked = {"plan_slug": plan, "phase_order": 1}
+    answer = opus.does("task_update", **asked, task_identifier="Sketch", status="completed")
+    assert answer["task"] == {"index": 0, "name": "Sketch", "status": "completed"}
+    assert answer["phase"]["task_progress"]["completed"] == 1
+    assert answer["phase"]["task_progress"]["percentage"] == 50
+    assert answer["plan_progress"]["in_progress"] == 1
+    last = opus.does("task_update", **asked, task_index=1, status="completed")
+    assert last["phase"]["task_progress"]["percentage"] == 100
+    assert opus.does("phase_get", **asked)["phase"]["status"] == "in_progress"
+
+
+def test_notes_alone_move_nothing(opus: Any, plan: str) -> None:
+    """And an empty note takes them away."""
+    asked = {"plan_slug": plan, "phase_order": 1, "task_identifier": 0}
+    answer = opus.does("task_update", **asked, notes="careful")
+    assert (answer["task"]["status"], answer["task"]["notes"]) == ("pending", "careful")
+    assert "notes" not in opus.does("task_update", **asked, notes="")["task"]
+    assert opus.is_refused("task_update", **asked)["code"] == "validation_error"
+
+
+def test_a_task_is_toggled(opus: Any, plan: str) -> None:
+    """Completed becomes pending, all else becomes completed."""
+    asked = {"plan_slug": plan, "phase_order": 1, "task_identifier": 1}
+    assert opus.does("task_toggle", **asked)["task"]["status"] == "completed"
+    assert opus.does("task_toggle", **asked)["task"]["status"] == "pending"
+    opus.does("task_update", **asked, status="blocked", notes="why")
+    assert opus.does("task_toggle", **asked)["task"]["status"] == "completed"
+
+
+@pytest.mark.parametrize("place", [9, "Nothing", -1])
+def test_a_task_that_is_not_there_is_refused(opus: Any, plan: str, place: Any) -> None:
+    """An index counts from 0."""
+    asked = {"plan_slug": plan, "phase_order": 1, "task_identifier": place}
+    refusal = opus.is_refused("task_toggle", **asked)
+    assert refusal["code"] == ("validation_error" if place == -1 else "not_found")
+
+
+def test_a_retry_under_a_key_happens_once(opus: Any, plan: str) -> None:
+    """A toggle that is repeated by a client that lost the answer does not toggle back."""
+    asked = {"plan_slug": plan, "phase_order": 1, "task_identifier": 0}
+    first = opus.does("task_toggle", **asked, idempotency_key="k1")
+    assert opus.does("task_toggle", **asked, idempotency_key="k1") == first
+    assert first["task"]["status"] == "completed"
+
+
+def test_many_at_once_lose_nothing(workshop: Any, opus: Any) -> None:
+    """Sixteen agents complete sixteen tasks of one phase."""
+    tasks = [f"t{number}" for number in range(16)]
+    slug = opus.does("plan_create", title="A", phases=[{"tasks": tasks}])["plan"]["slug"]
+    agents = [workshop.agent(f"a{number}", surface="agentic") for number in range(16)]
+
+    def complete(number: int) -> None:
+        asked = {"plan_slug": slug, "phase_order": 1, "task_identifier": number}
+        agents[number].does("task_update", **asked, status="completed", notes=f"n{number}")
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(complete, range(16)))
+    shown = opus.does("phase_get", plan_slug=slug, phase_order=1)["phase"]
+    assert shown["task_progress"]["completed"] == 16
+    assert [task["notes"] for task in shown["tasks"]] == [f"n{number}" for number in range(16)]
