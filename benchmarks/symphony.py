@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from itertools import cycle
 from typing import Any
 
@@ -61,6 +62,7 @@ def main() -> None:
                 "status": lambda: ask("get_issue_status", issue_id=issue),
             },
             wanted.rounds,
+            clock=time.process_time,
         )
         connection.close()
     rows.append(

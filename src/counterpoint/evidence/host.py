@@ -1,4 +1,4 @@
-"""This process as others see it: a name, and a lock that is held as long as it lives.
+"""This process as others see it: a name, and a lock held while it lives.
 
 A name is `<machine>-<26 letters>`: eight hex digits of the machine's name, and a fresh id. While the
 process lives it holds the file `<folder>/<name>.lock` (flock), which the system lets go of however

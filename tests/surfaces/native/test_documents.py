@@ -40,6 +40,7 @@ def test_all_resources_are_listed(ada: Any) -> None:
     fixed, families = ada.ask(story)
     assert {str(one.uri) for one in fixed} == {
         "counterpoint://brief",
+        "counterpoint://memory",
         "counterpoint://ledger",
         "counterpoint://help/plan",
     }

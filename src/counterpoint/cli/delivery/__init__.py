@@ -1,1 +1,1 @@
-"""Commands for what agents hand over: phases, runs, documents, and the trees they work in."""
+"""Commands for what agents hand over, and for what they find again."""

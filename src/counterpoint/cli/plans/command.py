@@ -1,4 +1,4 @@
-"""Keeping plans and sessions in order: pruning what was put away, ending what nobody ended."""
+"""Keeping plans in order: pruning what was put away, ending what nobody ended."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from counterpoint.core.model.work import (
     Label,
     Project,
 )
+from counterpoint.core.operations.boards.letting import let_go
 from counterpoint.core.operations.claims import refuse_held, refuse_own
 from counterpoint.core.operations.readiness import has_open_children
 from counterpoint.core.operations.recording.change import Change, missing
@@ -210,7 +211,9 @@ class Items:
         elif item.states.category(status) == "done" and closed_gates(change, item.id):
             refuse_own(change, item.id, "skip past the gates of")
         refuse_unguarded(change, item, status, reason)
-        return move(change, item, status, reason)
+        if item.kind == "issue" and status == "cancelled":
+            change.told(let_go=[*let_go(change, item, "it was cancelled")])
+        return move(change, change.get(Item, item.id), status, reason)
 
     def project(self) -> Project:
         """Answer the project."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final, cast
 
 from counterpoint.core.ledger.entry import Entry, RowImage
 from counterpoint.core.model.journal import StateEntry
+from counterpoint.core.model.planning.values import Earlier
 from counterpoint.core.model.rows import REDACTED, Prose
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import missing
@@ -17,24 +17,12 @@ from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import InvalidInput, StaleVersion
 
 _PUT: Final = "state.put"
 _CHUNK: Final = 50
 VALUE_LIMIT = 64_000
 """Bytes of JSON text that one value may have."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Earlier:
-    """What a value was after an entry: its JSON as text; None if only its words changed."""
-
-    sequence: int
-    version: int
-    value: str | None
-    agent: str
-    at: Timestamp
 
 
 class Memory:

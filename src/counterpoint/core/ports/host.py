@@ -1,4 +1,4 @@
-"""What the core asks about the process it runs in, and about others that ran calls."""
+"""What the core asks about its process, and about others that ran calls."""
 
 from __future__ import annotations
 

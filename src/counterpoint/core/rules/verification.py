@@ -1,4 +1,4 @@
-"""What the evidence says for or against a task that ended: its scope, and warnings.
+"""What the evidence says of a task that ended: its scope, and warnings.
 
 A renamed file is a deletion of its previous path and an addition of the present one.
 

@@ -1,1 +1,1 @@
-"""What is done in a working tree beside measuring it: files put there, branches read."""
+"""What is done in a tree beside measuring it: files put there, branches read."""

@@ -1,4 +1,4 @@
-"""Reads a branch of a repository: its commits and its difference from where it left its base.
+"""Reads a branch: its commits and its difference from where it began.
 
 The difference is that of the last common commit and the head, as `git diff` prints it in its own way:
 no colours, no programs of the repository, names with `a/` and `b/`, renames found. What is not
@@ -18,6 +18,7 @@ from counterpoint.kernel.errors import InvalidInput, NotFound
 USUAL_BASES = ("main", "master")
 _DIFF = (
     "diff",
+    "--no-color",
     "--no-ext-diff",
     "--no-textconv",
     "--find-renames",

@@ -19,8 +19,7 @@ CREATE TABLE actions (
   PRIMARY KEY (project, number, step)
 ) STRICT;
 
-CREATE INDEX actions_host ON actions (project, step, host);
-CREATE INDEX actions_of_host ON actions (project, host, number);
+CREATE INDEX actions_host ON actions (project, host, step, number);
 CREATE INDEX actions_outcome ON actions (project, outcome, number);
 
 CREATE TABLE transitions (

@@ -1,4 +1,4 @@
-"""The content tools: briefs are kept and looked at; what calls a model says that there is none."""
+"""The content tools: briefs are kept; what calls a model says there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shape of answers and refusals: `{"success": true, …}` or `{"error", "code", "details"}`.
+"""The shape of answers and refusals: `success`, or `error` with its code.
 
 kind of refusal                              code
 invalid, conflict, gate; an ended session    validation_error

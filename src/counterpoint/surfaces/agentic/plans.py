@@ -1,4 +1,4 @@
-"""The tools `plan_create`, `plan_get`, `plan_list`, `plan_update_status` and `plan_archive`."""
+"""The tools for plans: create, get, list, update the status, archive."""
 
 from __future__ import annotations
 

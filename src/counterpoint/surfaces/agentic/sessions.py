@@ -1,4 +1,4 @@
-"""The session tools: start, log, artifact, handoff, resume, replay, continue, end, list."""
+"""The nine session tools: from start to replay, handoff and list."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import Field
 from counterpoint.core.model.asks import Handover, Note
 from counterpoint.core.model.journal import RecordKind
 from counterpoint.core.model.planning.stints import Opening, Replay, StintSought, TakenUp
-from counterpoint.core.operations.stints.stints import told_handoff
+from counterpoint.core.rules.planning.replay import told_handoff
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.protocol.tools import tool

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field, WithJsonSchema
 
 from counterpoint.core.model.journal import StateEntry
-from counterpoint.core.operations.memory import Earlier
+from counterpoint.core.model.planning.values import Earlier
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool

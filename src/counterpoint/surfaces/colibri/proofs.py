@@ -1,4 +1,4 @@
-"""The tools for proofs: audit sessions, sealed trees, and what can be proved from them."""
+"""The tools for proofs: audit sessions, sealed trees, what follows from them."""
 
 from __future__ import annotations
 

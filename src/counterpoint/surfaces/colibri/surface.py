@@ -1,4 +1,4 @@
-"""The colibri surface: fourteen tools for strict tasks, chained thoughts and sealed sessions."""
+"""The colibri surface: strict tasks, chained thoughts and sealed sessions."""
 
 from __future__ import annotations
 

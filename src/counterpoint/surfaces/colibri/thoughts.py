@@ -32,7 +32,7 @@ _FAULTS = 20
 @tool(reads=False, idempotent=False)
 def thought_record(
     call: Call,
-    type: Annotated[ThoughtWord, Field(description="What sort it is")],  # noqa: A002 -- contract
+    type: Annotated[ThoughtWord, Field(description="What sort it is")],  # noqa: A002 -- the name in the contract
     task_id: Annotated[Id, Field(description="The task")],
     agent_id: Annotated[Id, Field(description="Who thought it")],
     content: Annotated[Content, Field(description="The thought")],
@@ -67,7 +67,7 @@ def thought_record_list(
     *,
     task_id: Annotated[str, Field(max_length=200, description="Only of this task")] = "",
     session_id: Annotated[str, Field(max_length=200, description="Only of this session")] = "",
-    type: Annotated[ThoughtWord | None, Field(description="Only of this sort")] = None,  # noqa: A002 -- contract
+    type: Annotated[ThoughtWord | None, Field(description="Only of this sort")] = None,  # noqa: A002 -- the name in the contract
     limit: Limit = LIMIT,
     cursor: Cursor = "",
 ) -> Json:

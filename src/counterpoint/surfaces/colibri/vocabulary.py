@@ -1,4 +1,4 @@
-"""The words of strict tasks: types of arguments, and how the core's nouns are told.
+"""The words of strict tasks: arguments, and how the core's nouns are told.
 
 core                              here
 init … done, cancelled            INIT … DONE, CANCELLED

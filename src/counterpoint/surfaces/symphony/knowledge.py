@@ -1,4 +1,4 @@
-"""The tools for knowledge and memory: `search_knowledge`, the vault's three, `update_memory`."""
+"""The tools for what is found again: knowledge, the vault, memory."""
 
 from __future__ import annotations
 

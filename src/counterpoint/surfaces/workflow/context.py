@@ -1,4 +1,4 @@
-"""The tool `get_context`: what is known of a workflow, in lists that go on at a cursor."""
+"""The tool `get_context`: a workflow in lists that go on at a cursor."""
 
 from __future__ import annotations
 

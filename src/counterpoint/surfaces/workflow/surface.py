@@ -1,4 +1,4 @@
-"""The workflow surface: ten tools with which orchestrator and subagents record a workflow."""
+"""The workflow surface: ten tools to record a workflow while it runs."""
 
 from __future__ import annotations
 

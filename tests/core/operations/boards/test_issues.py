@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import pytest
 
-from counterpoint.core.model.asks import Edit, Report
+from counterpoint.core.model.asks import Edit, Note, Report
 from counterpoint.core.model.boards.issues import IssueDraft, IssueFilter
 from counterpoint.core.model.boards.policy import PolicyEdit
 from counterpoint.core.model.drafts import Draft
+from counterpoint.core.operations.boards.issues import Issues
 from counterpoint.kernel.errors import (
     AlreadyClaimed,
     Conflict,
@@ -18,6 +22,7 @@ from counterpoint.kernel.errors import (
     NotFound,
     QuotaExceeded,
 )
+from fakes.studio import Studio
 
 
 def ready(core, person, title="Float", **more):
@@ -73,6 +78,22 @@ def test_circles_of_needs_are_refused(studio, ada, person):
         person.items.edit("demo-1", Edit(add_needs=("demo-2",)))
 
 
+def test_nobody_waits_for_a_cancelled_issue(studio, ada, person):
+    """Each that did is told; work of other kinds waits until somebody decides."""
+    first = ready(ada, person)
+    second = ready(ada, person, needs=(first,))
+    assert not ada.ready.judge(ada.issues.named(second)).is_ready
+    person.items.edit(first, Edit(status="cancelled"))
+    assert studio.last().facts["let_go"] == [second]
+    assert ada.ready.judge(ada.issues.named(second)).is_ready
+    (said,) = ada.issues.records(second, "comment", 0, 10)
+    assert said.body == "This does not wait for DEMO-001 any more: it was cancelled"
+    task = ada.plans.create(Draft(kind="task", title="a")).root.id
+    other = ada.plans.create(Draft(kind="task", title="b", needs=(task,))).root
+    person.items.edit(task, Edit(status="cancelled"))
+    assert not ada.ready.judge(ada.items.get(other.id)).is_ready
+
+
 def test_a_session_may_make_only_so_many(studio, ada, bob):
     """Those that were refused do not count; another session has its own count."""
     for _ in range(2):
@@ -125,6 +146,37 @@ def test_who_writes_first_takes_the_issue_up(studio, ada, bob, person):
     parked = ada.issues.open(IssueDraft(title="parked")).id
     assert ada.issues.attended(parked, lambda: 1) == 1
     assert ada.issues.sheet(parked).claim is None
+
+
+def test_of_many_who_write_at_once_one_takes_the_issue_up(tmp_path):
+    """And what each wrote is there."""
+    studio = Studio(tmp_path / "ledger.db")
+    person = studio.core("pat", kind="human")
+    issue = ready(studio.core("ada"), person)
+    barrier = Barrier(8)
+
+    def write(number):
+        core = studio.core(f"agent-{number}")
+        barrier.wait(20)
+        note = Note(kind="comment", item=issue, body=str(number))
+        core.issues.attended(issue, lambda: core.journal.append(note))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(write, range(8))) == [None] * 8
+    sheet = person.issues.sheet(issue)
+    assert (sheet.line.item.status, sheet.claim.token) == ("active", 1)
+    assert len(person.issues.records(issue, "comment", 0, 20)) == 8
+    studio.check()
+    studio.close()
+
+
+def test_an_issue_that_was_taken_meanwhile_stays_as_it_is(ada, bob, person, monkeypatch):
+    """It looked free; the transaction saw that it is not."""
+    issue = ready(ada, person)
+    looks = iter([issue, ""])
+    monkeypatch.setattr(Issues, "_free", lambda *_: next(looks))
+    assert ada.issues.attended(issue, lambda: 7) == 7
+    assert person.issues.sheet(issue).claim is None
 
 
 def test_work_that_is_handed_in_waits_for_somebody_else(studio, ada, bob, person):

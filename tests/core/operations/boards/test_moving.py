@@ -116,10 +116,14 @@ def test_a_file_that_lies_there_already_is_not_written_over(studio, ada, api, is
     assert studio.tree.files["docs/tickets/API-001/research.md"] == "mine"
 
 
-def test_those_who_wait_are_told_of(ada, api, issue):
+def test_those_who_waited_are_let_go_and_told(ada, api, issue):
     """Edges do not go along."""
     ada.issues.open(IssueDraft(title="Sail", needs=(issue,)))
-    assert ada.moving.move(issue, "api", "why").warnings == ("demo-2 still wait for demo-1",)
+    moved = ada.moving.move(issue, "api", "why")
+    assert moved.warnings == ("demo-2 do not wait for it any more",)
+    assert ada.issues.sheet("demo-2").needs == ()
+    (said,) = ada.issues.records("demo-2", "comment", 0, 10)
+    assert said.body.endswith("any more: it goes on as API-001 of api")
 
 
 def test_moves_that_make_no_sense_are_refused(studio, ada, bob, api, issue, person):

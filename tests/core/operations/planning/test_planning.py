@@ -29,7 +29,7 @@ def test_a_plan_gets_a_slug(ada):
     assert ada.planning.open(plan(), stem="mine").slug == "mine-2"
     assert ada.planning.open(plan(), stem="new").slug == "new"
     slug = ada.planning.open(plan("Größe 2")).slug
-    assert slug.startswith("groe-2-") or slug.startswith("groe")
+    assert slug.startswith("gro")
     assert ada.planning.open(plan("日本")).slug.startswith("plan-")
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoint.core.model.lifecycles import LIFECYCLES, PART, TASK
 from counterpoint.core.model.planning.plans import Progress
-from counterpoint.core.rules.planning.progress import progress, standing
+from counterpoint.core.rules.planning.progress import standing
 
 WORDS = st.sampled_from(["open", "active", "done", "blocked", "skipped"])
 
@@ -16,7 +18,7 @@ WORDS = st.sampled_from(["open", "active", "done", "blocked", "skipped"])
 @given(st.lists(WORDS))
 def test_every_part_is_counted_once(parts):
     """What is open or blocked is never completed, what is skipped always is."""
-    found = progress(parts)
+    found = Progress(**Counter(parts))
     assert found.total == len(parts)
     assert found.completed == parts.count("done") + parts.count("skipped")
     assert found.percentage == (round(100 * found.completed / len(parts)) if parts else 0)

@@ -1,4 +1,4 @@
-"""Documents that are kept to be found: where they came from, and the pieces they were cut into."""
+"""Documents that are kept to be found, and the passages they were cut into."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Phases that are handed over and judged: claims, verdicts, and what became of them."""
+"""Phases that are handed over and judged, and what became of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes that are handed in to be looked at: what differs, what was run, how risky it is."""
+"""Changes that are handed in: what differs, what was run, how risky it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of sittings, and what is answered: openings, lists, and what happened in one."""
+"""What is asked of sittings and answered: openings, lists, what happened."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Verbs that account for calls of tools, for audited sittings, and for strict moves."""
+"""Verbs that account for calls, for audited sittings, and for strict moves."""

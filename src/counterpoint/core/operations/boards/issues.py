@@ -37,6 +37,7 @@ from counterpoint.core.operations.recording.desk import Desk
 from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.operations.tasks import Tasks
+from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.boards.labels import phase_of, with_phase
 from counterpoint.kernel.errors import AlreadyClaimed, IllegalMove, InvalidInput, QuotaExceeded
 
@@ -119,10 +120,10 @@ class Issues:
                 )
             usual = above if above in phases else phases[0]
             labels = with_phase(asked.labels, usual, phases)
-            self._free(parent, claim)
+            self._divide(parent, claim)
             return Plans(self._desk).create(_draft(asked, labels, "open", ()), parent.id).root
 
-    def _free(self, parent: Item, claim: Claim | None) -> None:
+    def _divide(self, parent: Item, claim: Claim | None) -> None:
         """Give back the caller's claim of what shall have sub-tasks; fetch it out of the backlog."""
         if parent.category == "active" and claim is not None and claim.state == "live":
             token = self._token(parent, claim)
@@ -139,15 +140,24 @@ class Issues:
         Both land together, or neither does; an issue that cannot be taken up stays as it is.
         """
         with joined(self._desk):
-            session, now = self._desk.caller.actor.session, self._desk.outside.clock.now()
             with self._desk.reading() as view:
-                found = looking.find_issue(view, name)
-                claim = view.find(Claim, found.id)
-                is_held = claim is not None and claim.is_live(now)
-                is_free = not is_held and session and judged(view, found, session, now).is_ready
-            if is_free:
-                Claims(self._desk).start(found.id)
+                found = self._free(view, name)
+            if found:
+                # What looked free may have been taken since: this is decided inside the transaction.
+                with recording(self._desk, "issue.sought") as change:
+                    found = self._free(change.writing, name)
+            if found:
+                Claims(self._desk).start(found)
             return run()
+
+    def _free(self, view: Reading, name: str) -> str:
+        """Answer the id of an issue that the caller can take up now; empty if that cannot be."""
+        session, now = self._desk.caller.actor.session, self._desk.outside.clock.now()
+        found = looking.find_issue(view, name)
+        claim = view.find(Claim, found.id)
+        if not session or (claim is not None and claim.is_live(now)):
+            return ""
+        return found.id if judged(view, found, session, now).is_ready else ""
 
     def report(
         self, name: str, status: Reported, reason: str = "", *, judges: bool = False

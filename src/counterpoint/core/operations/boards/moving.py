@@ -6,7 +6,8 @@ of `docs/tickets/<name>/` copied below the new name; (3) here, in one transactio
 cancelled and says where it goes on. Whoever moves it again after an interruption finds what is done
 already and goes on from there; after the last step the answer is the same again.
 
-Sub-tasks do not go along: an issue with open ones stays. Nor do edges to other issues.
+Sub-tasks do not go along: an issue with open ones stays. Nor do edges: what waited for it is let go, and
+is told why.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from counterpoint.core.model.boards.issues import Moved
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.journal import Record, RecordKind
 from counterpoint.core.model.sessions import Claim
-from counterpoint.core.model.work import Alias, Dependency, Item, Project
+from counterpoint.core.model.work import Alias, Item, Project
 from counterpoint.core.operations.boards import looking
+from counterpoint.core.operations.boards.letting import let_go
 from counterpoint.core.operations.boards.policies import policy_of
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.plans import Plans
@@ -77,11 +79,10 @@ class Moving:
             found = looking.find_issue(view, name)
             labels = looking.labels_of(view, found.id)
             self._refuse(view, found, labels, target)
-            waiting = [edge.item for edge in view.select(Dependency, needs=found.id, limit=5)]
-        warnings = (f"{', '.join(waiting)} still wait for {found.id}",) if waiting else ()
         moved = self._make(there, found, labels, reason)
         artifacts = self._copy(spoken_of(found.id), spoken_of(moved.id))
-        self._leave(found, moved, reason)
+        waited = self._leave(found, moved, reason)
+        warnings = (f"{', '.join(waited)} do not wait for it any more",) if waited else ()
         with there.reading() as view:
             after = looking.labels_of(view, moved.id)
         return Moved(
@@ -221,19 +222,22 @@ class Moving:
             copied.append(target)
         return tuple(copied)
 
-    def _leave(self, item: Item, moved: Item, reason: str) -> None:
-        """Cancel the issue here, unless it is; it says where it goes on."""
+    def _leave(self, item: Item, moved: Item, reason: str) -> list[str]:
+        """Cancel the issue here, unless it is; it says where it goes on. Answer who waited for it."""
         with joined(self._desk):
             with recording(self._desk, "issue.moved", item.id) as change:
                 change.open_session()
                 found = change.get(Item, item.id)
                 if found.is_closed:
-                    return
+                    return []
                 place: dict[str, Json] = {"project": moved.project, "item": moved.id}
                 set_attributes(change, found, {looking.MOVED_TO: place})
                 move(change, found, "cancelled")
-                change.told(**place)
+                where = f"it goes on as {spoken_of(moved.id)} of {moved.project}"
+                waited = let_go(change, found, where)
+                change.told(**place, let_go=list(waited))
             _say(self._desk, item, f"Moved to {spoken_of(moved.id)} of {moved.project}: {reason}")
+            return waited
 
 
 def _say(desk: Desk, item: Item, text: str) -> None:

@@ -1,1 +1,1 @@
-"""Verbs for handing over and judging: phases, changes, the trees that work is done in."""
+"""Verbs for handing over and judging: phases, changes, and their trees."""

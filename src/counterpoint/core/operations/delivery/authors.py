@@ -1,4 +1,4 @@
-"""What verbs of handing over share: who may judge, what is said on the item, how it moves on."""
+"""What verbs of handing over share: authors, words on the item, its moves."""
 
 from __future__ import annotations
 

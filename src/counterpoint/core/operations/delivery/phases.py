@@ -1,4 +1,4 @@
-"""Handing a phase over and judging it: claims and verdicts, which a later step acts upon.
+"""Claims and verdicts of phases, which a later step acts upon.
 
 Rule 1: what is handed over is measured here, at once; what the caller says of it is only compared.
 Rule 2: a claim and a verdict stay as they are; beside them stands whether they were acted upon.

@@ -1,4 +1,4 @@
-"""Changes handed in: what git says of the branch, what the server ran, how risky it is, who agreed.
+"""Changes handed in: measured by git, checked here, judged by others.
 
 Rule 1: where there is a repository the server's own difference counts; what was sent is compared with it.
 Rule 2: the project's gates are run here, signed receipts are kept; what an agent says of them is kept as

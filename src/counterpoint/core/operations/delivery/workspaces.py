@@ -1,4 +1,4 @@
-"""The trees that work is done in, each with a marker that says what it was opened for.
+"""Trees that work is done in, each with a marker of what it is for.
 
 A marker is a JSON object with `issue_id`, `identifier`, `project_id`, `path`, `branch` and `base`. A tree
 is the right one if and only if (1) its marker can be read, (2) it names this project, (3) the item, if

@@ -1,4 +1,4 @@
-"""Documents in and out: files of the project, cut into passages that a question finds.
+"""Documents in and out: files cut into passages that a question finds.
 
 Rule 1: a document is kept under its path; bytes that are the same are not taken in twice. Rule 2: taking
 a document in anew replaces all its passages in one transaction, and leaves alone those that stayed.

@@ -1,4 +1,4 @@
-"""What is known of plans, phases and tasks: found by name or place, and how far each is."""
+"""What is known of plans, phases and tasks, found by name or place."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from counterpoint.core.model.planning.plans import (
 from counterpoint.core.model.work import Alias, Attribute, Criterion, Dependency, Item, Label
 from counterpoint.core.operations.recording.facets import attributes_of, item_named
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.planning.progress import plan_standing, progress, standing
+from counterpoint.core.rules.planning.progress import plan_standing, standing
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import InvalidInput, NotFound
 
@@ -47,7 +47,7 @@ def phase_at(view: Reading, plan: Item, place: Place) -> Item:
     """Answer the phase of an order, counted from 1, or of a name or an id; NotFound, InvalidInput."""
     order = _number(place)
     if order is not None:
-        found = view.select(Item, parent=plan.id, position=order - 1, kind="phase", limit=1)
+        found = _placed(view, plan, order - 1, "phase")
     else:
         phases = view.select(Item, parent=plan.id, kind="phase", order="position,number")
         found = _called(phases, str(place), "phase")
@@ -64,13 +64,19 @@ def task_at(view: Reading, phase: Item, place: Place) -> Item:
         found = _called(tasks, place, "task")
     index = _number(place)
     if not found and index is not None:
-        found = view.select(Item, parent=phase.id, position=index, kind="task", limit=1)
+        found = _placed(view, phase, index, "task")
     if not found:
         raise NotFound(
             f"the phase {phase.title!r} has no task {place!r}",
             hint="`phase_get` shows its tasks with their index, counted from 0.",
         )
     return found[0]
+
+
+def _placed(view: Reading, parent: Item, position: int, kind: str) -> list[Item]:
+    # Without the kind among the columns asked for, the index of places answers this.
+    found = view.select(Item, parent=parent.id, position=position, order="position")
+    return [item for item in found if item.kind == kind]
 
 
 def _number(place: Place) -> int | None:
@@ -144,11 +150,11 @@ class Look:
             return Progress()
         found = [one for name in self.blocked if (one := self.view.find(Item, name))]
         stuck = Counter(one.status for one in found if one.parent == item.id and one.kind == kind)
-        return progress(
-            standing(status, blocked=place < stuck[status])
-            for status, count in counts.items()
-            for place in range(count)
-        )
+        parts: Counter[Standing] = Counter()
+        for status, count in counts.items():
+            parts[standing(status)] += count - stuck[status]
+            parts[standing(status, blocked=True)] += stuck[status]
+        return Progress(**parts)
 
     def standing(self, item: Item) -> Standing:
         """Answer how a phase or a task stands."""

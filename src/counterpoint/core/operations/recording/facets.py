@@ -1,4 +1,4 @@
-"""What hangs on an item beside its header: other names, and values that are kept with it."""
+"""What hangs on an item beside its header: other names, and kept values."""
 
 from __future__ import annotations
 

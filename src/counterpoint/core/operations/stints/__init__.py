@@ -1,1 +1,1 @@
-"""Stints: sessions that are opened, handed over, taken up, followed and told again."""
+"""Stints: sessions that are opened, handed over, followed and told again."""

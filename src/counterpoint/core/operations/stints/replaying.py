@@ -1,4 +1,4 @@
-"""Reading what happened in a sitting out of the ledger: from its first entry on, and no further."""
+"""Reading what happened in a sitting out of the ledger, entry by entry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stints: sessions with a purpose, which others can take up, follow, and read again.
+"""Stints: sessions with a purpose, which others can take up and read again.
 
 Rule 1: only the agent that opened a sitting, or took it up last, writes in it, and only while it is
 active. Rule 2: a paused one is taken up once: the first who asks has it. Rule 3: what has ended stays
@@ -26,7 +26,7 @@ from counterpoint.core.model.planning.stints import (
     TakenUp,
 )
 from counterpoint.core.model.rows import REDACTED, Prose
-from counterpoint.core.model.sessions import Handoff, Session
+from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.change import Change, missing
@@ -37,7 +37,7 @@ from counterpoint.core.operations.sessions import Sessions, last_handoff, leave,
 from counterpoint.core.operations.stints.replaying import replayed
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules.access import session_from
-from counterpoint.core.rules.planning.replay import details_of, object_of
+from counterpoint.core.rules.planning.replay import details_of, object_of, told_handoff
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, later
@@ -253,19 +253,6 @@ class Stints:
             caller=replace(caller, actor=actor, item=item or caller.item),
             unit=self._desk.unit,
         )
-
-
-def told_handoff(handoff: Handoff) -> dict[str, Json]:
-    """Answer what a handoff says, as it is kept for the next."""
-    context = handoff.context
-    return {
-        "summary": handoff.summary,
-        "next_steps": list(handoff.next_steps),
-        "blockers": list(handoff.blockers),
-        "context_for_next": object_of(canonical.load(context))
-        if context.startswith("{")
-        else (context or None),
-    }
 
 
 def _found(view: Reading, session: str) -> Session:

@@ -1,1 +1,1 @@
-"""Work whose phases and tasks are declared as they begin and end: its verbs and its context."""
+"""Work whose phases and tasks are declared as they begin and end."""

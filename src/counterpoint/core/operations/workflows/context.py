@@ -1,4 +1,4 @@
-"""What is known of a workflow: its phases, tasks, decisions and blockers, page by page."""
+"""What is known of a workflow: phases, tasks, decisions, blockers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workflows: phases and tasks that are declared when they begin, and measured when they end.
+"""Workflows: declared when their parts begin, measured when they end.
 
 Rule 1: a workflow and its phases end by word only; what has ended takes up nothing more.
 Rule 2: a phase has a number in its workflow; whoever opens it again hears of the one that is there.

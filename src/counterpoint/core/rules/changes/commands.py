@@ -1,4 +1,4 @@
-"""Commands of a project's gates, as people write them: one program and its arguments.
+"""Commands of a project's gates: one program and its arguments.
 
 A command is read as a POSIX shell would cut it into words, quotes and backslashes included. Nothing
 else of a shell is done: a text with an operator (`&&`, `|`, `;`, `>`, …), a variable or a substitution

@@ -1,1 +1,1 @@
-"""Judging what is handed over: who has to look at it, what its commands are, where it may lie."""
+"""Judging what is handed over: who looks at it, where it may lie."""

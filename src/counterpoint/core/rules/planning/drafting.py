@@ -1,4 +1,4 @@
-"""Making the draft of a plan out of phases with tasks, as somebody describes them in a list."""
+"""Making the draft of a plan out of phases with tasks in a list."""
 
 from __future__ import annotations
 

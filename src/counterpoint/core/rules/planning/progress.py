@@ -6,15 +6,13 @@ What failed is no end: somebody has to decide, so it stands as blocked.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from counterpoint.core.model.lifecycles import LIFECYCLES, Category
 from counterpoint.core.model.planning.plans import (
     ARCHIVED,
     PAUSED,
     PlanStanding,
-    Progress,
     Standing,
 )
 from counterpoint.core.model.work import Item
@@ -53,8 +51,3 @@ def plan_standing(plan: Item, labels: Collection[str]) -> PlanStanding:
     if plan.status in plan.states.parked:
         return "paused" if PAUSED in labels else "backlog"
     return "active"
-
-
-def progress(standings: Iterable[Standing]) -> Progress:
-    """Answer how far a whole is whose parts stand so."""
-    return Progress(**Counter(standings))

@@ -1,4 +1,4 @@
-"""What happened in a sitting, folded from the entries of the ledger and from nothing else.
+"""What happened in a sitting, folded from the entries of the ledger alone.
 
 Rule 1: a record that was made in the sitting is a line of its log, or an artifact. Rule 2: an entry
 that was written in it and made no such record is an action. Rule 3: the row of the session, and what
@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from counterpoint.core.model.planning.stints import Deed, Happening, Replay
 from counterpoint.core.model.rows import REDACTED
+from counterpoint.core.model.sessions import Handoff
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 
@@ -60,6 +61,19 @@ def details_of(text: str) -> dict[str, Json]:
 def object_of(value: Json) -> dict[str, Json]:
     """Answer a value that is an object; an empty one otherwise."""
     return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+
+
+def told_handoff(handoff: Handoff) -> dict[str, Json]:
+    """Answer what a handoff says, as it is kept for the next."""
+    context = handoff.context
+    return {
+        "summary": handoff.summary,
+        "next_steps": list(handoff.next_steps),
+        "blockers": list(handoff.blockers),
+        "context_for_next": object_of(canonical.load(context))
+        if context.startswith("{")
+        else (context or None),
+    }
 
 
 def _plain(name: str, value: Json, text: Texts) -> Json:

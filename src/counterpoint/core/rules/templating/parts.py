@@ -1,4 +1,4 @@
-"""The parts of a template's document: heard as what they must be, or noted as faults."""
+"""The parts of a template's document, heard as they must be, or as faults."""
 
 from __future__ import annotations
 
