@@ -1,4 +1,4 @@
-"""The agentic dialect in real processes: a session in three hands, and who may not come in."""
+"""The agentic dialect in real processes: a session that goes through three hands."""
 
 from __future__ import annotations
 
@@ -163,5 +163,5 @@ def call(url: str, by: str, tool: str, **arguments: Any) -> dict[str, Any]:
             "Authorization": f"Bearer {by}",
         },
     )
-    with urllib.request.urlopen(request, timeout=30) as got:  # noqa: S310 -- see above
+    with urllib.request.urlopen(request, timeout=30) as got:  # noqa: S310 -- the server that the test started
         return json.loads(got.read())["result"]["structuredContent"]

@@ -18,6 +18,9 @@ from builders import commit, git
 from counterpoint.app import App
 from counterpoint.core.model.asks import Edit
 from counterpoint.core.model.boards.policy import GateCommand, PolicyEdit
+from counterpoint.core.model.delivery.phases import PhaseReport
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.rules.identifiers import spoken_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
@@ -181,4 +184,33 @@ def test_a_wrong_tree_a_judge_and_a_memory(
     later.greet("later")
     assert later.call("brief")["memory"][0]["content"] == "Look at locks"
     later.close()
+    assert_whole(app)
+
+
+def test_steps_taken_at_once_act_upon_each_claim_once(
+    repository: Path, app: App, assert_whole: Callable[[App], None]
+) -> None:
+    """Three processes share the claims among them; nothing is done twice."""
+    person = app.person()
+    sections = app.outside.contracts.contract("research").sections
+    for _ in range(6):
+        item = person.plans.create(
+            Draft(kind="issue", title="One of six", labels=("phase:research",))
+        ).root.id
+        asked = written(repository, spoken_of(item), "research", sections)
+        report = PhaseReport(
+            phase="research",
+            summary="s",
+            version=1,
+            path=asked["artifact_path"],
+            sha256=asked["artifact_hash"],
+            next_phase="architecture",
+        )
+        person.phases.hand_over(item, report)
+    words = [sys.executable, "-m", "counterpoint", "phases", "advance", "--json"]
+    walks = [subprocess.Popen(words, cwd=repository, stdout=subprocess.PIPE) for _ in range(3)]
+    steps = [step for walk in walks for step in json.loads(walk.communicate(timeout=60)[0])]
+    assert [walk.returncode for walk in walks] == [0, 0, 0]
+    assert sum(step["fate"] == "passed" for step in steps) == 6
+    assert {step["fate"] for step in steps} <= {"passed", "left"}
     assert_whole(app)

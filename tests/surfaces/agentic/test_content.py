@@ -1,4 +1,4 @@
-"""The content tools: briefs are kept, and what needs a model says that there is none."""
+"""The content tools: briefs are kept, and what needs a model says so."""
 
 from __future__ import annotations
 

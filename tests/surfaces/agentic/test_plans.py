@@ -1,4 +1,4 @@
-"""The tools `plan_create`, `plan_get`, `plan_list`, `plan_update_status` and `plan_archive`."""
+"""The plan tools: create, get, list, update the status, archive."""
 
 from __future__ import annotations
 
@@ -187,3 +187,52 @@ def test_a_plan_that_was_made_natively_is_known_by_its_id(opus: Any, ada: Any) -
     opus.does("task_update", **asked, task_identifier="a", status="completed")
     opus.does("task_update", **asked, task_identifier="b", status="completed")
     assert opus.does("plan_get", slug=root)["plan"]["status"] == "completed"
+
+
+def test_no_answer_is_larger_than_a_page(opus: Any, workshop: Any) -> None:
+    """Whatever was written; and every page goes on behind the one before."""
+    long = "x" * 19_000
+    phases = [
+        {
+            "name": "n" * 300,
+            "description": long,
+            "tasks": [{"name": "t" * 300, "description": long}] * 30,
+            "completion_criteria": ["c" * 900] * 40,
+        }
+    ] * 3
+    opus.does(
+        "plan_create", title="L" * 255, slug="p", description=long, context={"c": "y" * 15_000},
+        phases=phases,
+    )  # fmt: skip
+    place = {"plan_slug": "p", "phase_order": 1}
+    opus.does("phase_update_status", **place, status="blocked", reason=long)
+    opus.does("task_update", **place, task_identifier=0, status="skipped", notes=long)
+    opus.does("phase_add_checkpoint", **place, note=long, context={"c": "z" * 15_000})
+    session = opus.does(
+        "session_start", agent_type="opus", plan_slug="p", context={"c": long[:15_000]}
+    )
+    opus.does("session_log", message=long, type="decision", data={"d": "z" * 15_000})
+    opus.does("session_log", message=long, type="checkpoint", data={"d": "z" * 15_000})
+    opus.does("plan_archive", slug="p", reason=long)
+    name = session["session"]["session_id"]
+    opus.does(
+        "session_handoff", summary=long, next_steps=["s" * 2_000] * 50, blockers=[long[:2_000]]
+    )
+    for tool, asked in {
+        "plan_get": {"slug": "p"},
+        "phase_get": place,
+        "session_replay": {"session_id": name},
+    }.items():
+        seen: set[str] = set()
+        more: dict[str, Any] = {}
+        for _ in range(200):
+            reply = opus.call(tool, asked | more)
+            assert len(reply.text.encode()) <= 10_000
+            if "next_cursor" not in reply.answer:
+                break
+            more = {"cursor": reply.answer["next_cursor"]}
+            assert more["cursor"] not in seen
+            seen.add(more["cursor"])
+        assert "next_cursor" not in reply.answer, tool
+    taken = workshop.agent("next", surface="agentic").call("session_resume", {"session_id": name})
+    assert len(taken.text.encode()) <= 10_000

@@ -1,4 +1,4 @@
-"""Refusals of the agentic surface: five codes, nothing of other projects, nothing while the store fails."""
+"""Refusals of the agentic surface: five codes, and nothing of other projects."""
 
 from __future__ import annotations
 

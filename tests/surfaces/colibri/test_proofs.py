@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from counterpoint.core.ledger.merkle import verify_consistency, verify_inclusion
+from counterpoint.kernel.canonical import text_digest
 from counterpoint.settings import Settings
 from counterpoint.surfaces.catalogue import surface
 
@@ -145,3 +146,13 @@ def test_an_extra_tool_is_described_and_annotated_like_any_other(tool: Any) -> N
     assert schema["additionalProperties"] is False
     assert all(part.get("description") for part in schema["properties"].values())
     assert (tool.parameters.keyed == "no") == tool.reads
+
+
+def test_a_session_whose_words_were_taken_away_is_still_listed(ada: Any, workshop: Any) -> None:
+    """Its intent is gone, and nothing else of it."""
+    session = ada.does("audit_session_start", intent="A secret")["session_id"]
+    store, project = workshop.app.store, ada.core.project
+    with store.writing(project) as writing:
+        writing.forget(text_digest(ada.core.sittings.get(session).details))
+    [told] = ada.does("audit_sessions")["sessions"]
+    assert (told["session_id"], told["intent"]) == (session, None)

@@ -58,6 +58,7 @@ def test_an_issue_is_read_with_everything_about_it(seat, make, worker):
     """By any of its names, and without one the bound issue."""
     worker.does("add_finding", category="bug", summary="It leaks", details="All over")
     worker.does("add_comment", content="Wet feet")
+    assert worker.last_entry.action == "comment.recorded"
     told = worker.does("get_issue")
     assert (told["identifier"], told["status"]) == ("DEMO-001", "in_progress")
     (finding,) = told["findings"]
@@ -167,6 +168,7 @@ def test_sub_tasks_block_their_parent_until_they_are_done(worker, seat, workshop
     assert (made["parent"], made["parentStatus"], made["status"]) == (
         "DEMO-001", "blocked", "todo",
     )  # fmt: skip
+    assert (worker.last_entry.action, worker.last_entry.subject) == ("plan.created", "demo-2")
     told = worker.does("get_issue")
     assert (told["status"], told["subtasks"][0]["identifier"]) == ("blocked", "DEMO-002")
     part = seat("wes", "worker", "DEMO-002")

@@ -36,6 +36,7 @@ def test_what_is_not_named_stays(seat):
         {},
         {"gates": [{"command": "x", "label": "y"}]},
         {"gates": [{"command": " ", "label": "y", "required": True}]},
+        {"gates": [{"command": "pytest | tee log", "label": "y", "required": True}]},
         {"risk_thresholds": {"lines": 1}},
         {"risk_thresholds": {"lowLines": 900}},
         {"risk_thresholds": {"lowLines": "9"}},

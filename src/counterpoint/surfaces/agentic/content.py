@@ -95,9 +95,9 @@ def content_brief_get(
         brief={
             **_line(brief),
             **sparse(
-                description=clip(brief.description, 5_000),
+                description=clip(brief.description, 3_000),
                 service=brief.service,
-                keywords=list(brief.keywords),
+                keywords=[clip(word, 60) for word in brief.keywords],
                 category=brief.category,
                 difficulty=brief.difficulty,
                 variables=clipped(details_of(brief.variables), 1_500),

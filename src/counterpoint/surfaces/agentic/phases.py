@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, cast
 from pydantic import Field
 
 from counterpoint.core.model.journal import Record
+from counterpoint.core.model.planning.plans import PhaseLine
 from counterpoint.core.rules.planning.replay import details_of
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
@@ -59,14 +60,14 @@ def phase_get(
     line = call.core.steps.phase(plan_slug, phase_order)
     asked: dict[str, Json] = {"tool": "phase_get", "plan": plan_slug, "phase": phase_order}
     at = cast("dict[str, Any]", unseal(call, asked, cursor, {"tasks": -1, "checkpoints": 0}))
-    header = told_phase(line, 3_000)
+    header = told_phase(line, 2_000, _NAMED) if not cursor else _briefly(line)
     opened: dict[str, Part] = {}
     if "tasks" in at:
         tasks = call.core.steps.tasks(line.item.id, at["tasks"], _LISTED + 1)
         opened["tasks"] = part_of_rows(
             tasks,
             _LISTED,
-            lambda task: told_task(task, 2_000),
+            lambda task: told_task(task, 800),
             lambda task: task.index,
             at["tasks"],
         )
@@ -78,10 +79,16 @@ def phase_get(
     parts, rest = shared(opened, PAGE - RESERVE - size_of(header))
     lists: dict[str, Json] = {"tasks": [], "checkpoints": [], **parts} if not cursor else parts
     return told(
-        phase={**header, **lists, "dependencies": list(line.needs)},
+        phase={**header, **lists, "dependencies": list(line.needs[:100])},
         **sparse(next_cursor=seal(call, asked, rest) if rest else ""),
         note=DATA,
     )
+
+
+def _briefly(line: PhaseLine) -> dict[str, Json]:
+    """Answer what tells a phase from others, for the pages behind the first."""
+    shown = told_phase(line)
+    return {name: shown[name] for name in ("order", "name", "status")}
 
 
 def told_checkpoint(record: Record) -> dict[str, Json]:
@@ -89,9 +96,9 @@ def told_checkpoint(record: Record) -> dict[str, Json]:
     content = details_of(record.details).get("data")
     return {
         "id": record.id,
-        "note": clip(record.body, 2_000),
+        "note": clip(record.body, 1_500),
         "timestamp": record.created_at,
-        **sparse(context=clipped(content, 2_000), session_id=record.session),
+        **sparse(context=clipped(content, 1_500), session_id=record.session),
     }
 
 

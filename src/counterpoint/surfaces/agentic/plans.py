@@ -97,7 +97,9 @@ def _head(head: PlanHead, *, whole: bool) -> dict[str, Json]:
             context=clipped(kept.get("context"), _TEXTS_SHOWN),
             metadata=clipped(kept.get("metadata"), _TEXTS_SHOWN // 2),
             template=clipped(kept.get("template"), _TEXTS_SHOWN // 2),
-            archived=object_in(kept, "archived"),
+            archived=clipped(object_in(kept, "archived"), _TEXTS_SHOWN // 4)
+            if "archived" in kept
+            else "",
         ),
         "created_at": item.created_at,
     }
@@ -201,6 +203,6 @@ def plan_archive(
             "slug": line.slug,
             "status": told_plan_status(line),
             "archived_at": put_away.get("at"),
-            **sparse(reason=put_away.get("reason")),
+            **sparse(reason=clip(str(put_away.get("reason", "")), _TEXTS_SHOWN)),
         }
     )

@@ -20,6 +20,7 @@ from counterpoint.surfaces.agentic.vocabulary import (
     Slug,
     Title,
     Word,
+    clipped,
     seat,
     sized,
     told_plan_status,
@@ -38,6 +39,7 @@ from counterpoint.surfaces.paging import (
 )
 
 _WORDS: Final = 600
+_TASKS: Final = 40
 
 
 @tool(reads=True)
@@ -121,15 +123,16 @@ def template_preview(
         "slug": filled.template.slug,
         "name": filled.template.name,
         "title": filled.draft.title,
-        **sparse(
-            description=clip(filled.description, 2_000),
-            category=filled.template.category,
-            context=clip(filled.context, 2_000),
-            guidelines=[clip(line, 200) for line in filled.guidelines[:20]],
-        ),
-        "variables_applied": dict(filled.variables) if not at else {},
         "version": filled.template.version[:12],
     }
+    if not cursor:
+        header |= sparse(
+            description=clip(filled.description, 1_500),
+            category=filled.template.category,
+            context=clip(filled.context, 1_500),
+            guidelines=[clip(line, 150) for line in filled.guidelines[:10]],
+            variables_applied=clipped(dict(filled.variables), 1_500),
+        )
     shown, rest = part_of_list(phases, at).cut(PAGE - RESERVE - size_of(header))
     return told(
         template=slug,
@@ -144,9 +147,10 @@ def _sketched(order: int, phase: Draft) -> Json:
         "name": phase.title,
         **sparse(
             description=clip(phase.body, _WORDS),
-            completion_criteria=[clip(line, _WORDS // 3) for line in phase.acceptance[:10]],
+            completion_criteria=[clip(line, 150) for line in phase.acceptance[:10]],
         ),
-        "tasks": [{"name": clip(task.title, 300)} for task in phase.children],
+        "tasks": [{"name": clip(task.title, 100)} for task in phase.children[:_TASKS]],
+        **sparse(more_tasks=max(0, len(phase.children) - _TASKS) or ""),
     }
 
 

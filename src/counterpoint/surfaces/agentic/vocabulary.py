@@ -38,6 +38,7 @@ _PLACE: Final = WithJsonSchema({"type": ["integer", "string"]})
 
 DATA_LIMIT: Final = 16_000
 """Bytes of JSON that an object which comes with a call may have."""
+_NAMED: Final = 100
 _WORDS: Final = 600
 """The most bytes of one text in a list."""
 
@@ -208,8 +209,8 @@ def told_plan(line: PlanLine) -> dict[str, Json]:
     }
 
 
-def told_phase(line: PhaseLine, room: int = _WORDS) -> dict[str, Json]:
-    """Answer a phase without its tasks."""
+def told_phase(line: PhaseLine, room: int = _WORDS // 2, criteria: int = 0) -> dict[str, Json]:
+    """Answer a phase without its tasks, with at most so many of its criteria."""
     return {
         "order": line.order,
         "name": line.item.title,
@@ -217,9 +218,10 @@ def told_phase(line: PhaseLine, room: int = _WORDS) -> dict[str, Json]:
         **sparse(
             description=clip(line.item.body, room),
             reason=clip(line.reason, _WORDS),
-            dependencies=list(line.needs),
+            dependencies=list(line.needs[:_NAMED]),
             completion_criteria=[
-                {"text": clip(text, _WORDS), "met": met} for text, met in line.criteria[:20]
+                {"text": clip(text, _WORDS // 3), "met": met}
+                for text, met in line.criteria[:criteria]
             ],
             completed_at=line.item.closed_at,
         ),

@@ -22,6 +22,7 @@ from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.texts.skills import Skill, SkippedFile
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import InvalidInput
 from counterpoint.surfaces.call import Call
 from counterpoint.surfaces.paging import clip
 
@@ -164,7 +165,7 @@ def details_of(session: Session) -> dict[str, Json]:
     """Answer what a session was opened with; nothing once that was redacted."""
     try:
         value: Json = canonical.load(session.details) if session.details else {}
-    except ValueError:
+    except InvalidInput:
         return {}
     return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
 

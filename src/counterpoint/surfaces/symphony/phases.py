@@ -63,7 +63,10 @@ def complete_phase(
     made = call.core.phases.hand_over(item, report, marker=MARKER, base=tree.base)
     return {
         **told_claim(made.claim),
-        **sparse(awaits_judge=list(made.needs_verdict)),
+        **sparse(
+            awaits_judge=list(made.needs_verdict),
+            outside_of_contract=[clip(path, _BRIEF) for path in made.stray[:10]],
+        ),
         "message": "This claim was recorded before; nothing changed."
         if made.again
         else "Recorded. The transition follows; end your run.",

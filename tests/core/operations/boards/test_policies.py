@@ -45,6 +45,7 @@ def test_parts_that_are_not_named_stay(studio, ada):
     [
         PolicyEdit(),
         PolicyEdit(gates=(GateCommand(command=" ", label="", required=True),)),
+        PolicyEdit(gates=(GateCommand(command="make && rm x", label="", required=True),)),
         PolicyEdit(gates=(GATE,) * 51),
         PolicyEdit(instructions={"worker": "x" * 20_001}),
         PolicyEdit(phases=()),
@@ -54,5 +55,5 @@ def test_parts_that_are_not_named_stay(studio, ada):
     ],
 )
 def test_what_cannot_be_is_refused(studio, ada, edit):
-    """Nothing named, an empty command, too much, phases twice, thresholds that cross."""
+    """Nothing named, a command that is empty or needs a shell, too much, phases twice, thresholds that cross."""
     studio.refuses(InvalidInput, lambda: ada.policies.edit(edit))

@@ -43,6 +43,18 @@ def test_a_claim_is_kept_with_what_the_server_measured(
     assert ada.phases.claims(item) == [claim]
 
 
+def test_what_a_phase_was_not_to_write_is_told(
+    studio: Any, ada: Any, issue: Callable[..., str], report: Callable[..., PhaseReport]
+) -> None:
+    """Neither the item's own texts, nor the marker, nor the promised copy; it stands in the entry."""
+    item = issue()
+    for path in ("src/a.py", "marker", "docs/copy.md", "docs/tickets/DEMO-001/design.md"):
+        studio.tree.write(path, TEXT)
+    said = report(item, promote_to="docs/copy.md")
+    assert ada.phases.hand_over(item, said, marker="marker").stray == ("src/a.py",)
+    assert studio.last().facts["stray"] == ["src/a.py"]
+
+
 def test_the_same_claim_again_changes_nothing(
     studio: Any, ada: Any, issue: Callable[..., str], report: Callable[..., PhaseReport]
 ) -> None:

@@ -91,9 +91,12 @@ def test_gates_are_run_here_and_what_agents_say_is_their_word(
 ) -> None:
     """Each with a signed receipt; of one command the measured result counts."""
     lint = GateCommand(command="ruff check", label="Lint", required=False)
-    shell = GateCommand(command="a && b", label="Shell", required=True)
+    shell = GateCommand(command="SHELL", label="Shell", required=True)
     gone = GateCommand(command="nowhere", label="Gone", required=False)
     person.policies.edit(PolicyEdit(gates=(TESTS, lint, shell, gone), sensitive_paths=("src/*",)))
+    kept = person.memory.get("settings", "policy").value
+    # A policy of before commands were looked at when they are set.
+    person.memory.put("settings", "policy", load(kept.replace("SHELL", "a && b")))
     studio.tree.exits["ruff"] = 3
     studio.tree.outputs["ruff"] = "x" * (GATE_OUTPUT + 5) + "the end"
     studio.tree.missing.add("nowhere")

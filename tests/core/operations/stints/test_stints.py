@@ -1,4 +1,4 @@
-"""Stints: opened, written in, paused, taken up, followed, ended, swept, told again."""
+"""Stints: opened, written in, paused, taken up, followed, ended, told again."""
 
 from __future__ import annotations
 

@@ -113,11 +113,15 @@ class PhaseJudgment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed:
-    """A claim as it is kept; `again` if the same one was made before."""
+    """A claim as it is kept; `again` if the same one was made before.
+
+    stray: paths that differ from the last commit and that the phase was not to write.
+    """
 
     claim: PhaseClaim
     needs_verdict: tuple[str, ...]
     again: bool
+    stray: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from counterpoint.core.operations.recording.desk import Desk
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.boards.kept import kept_object
+from counterpoint.core.rules.changes.commands import argv_of
 from counterpoint.core.rules.changes.risk import thresholds_of
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -96,15 +97,20 @@ def _parts(edit: PolicyEdit) -> dict[str, Json]:
     return parts
 
 
+def _command_fault(gate: GateCommand) -> str:
+    """Answer why a command could not be run; empty if it could."""
+    try:
+        argv_of(gate.command)
+    except InvalidInput as fault:
+        return f"gate {gate.label!r}: {fault.message}"
+    return ""
+
+
 def _refuse_faults(edit: PolicyEdit) -> None:
     faults: list[str] = []
     if len(edit.gates or ()) > GATES_LIMIT:
         faults.append(f"there are more than {GATES_LIMIT} gates")
-    faults += [
-        f"the gate {gate.label or place!r} has no command"
-        for place, gate in enumerate(edit.gates or (), 1)
-        if not gate.command.strip()
-    ]
+    faults += [fault for gate in edit.gates or () if (fault := _command_fault(gate))]
     faults += [
         f"the instructions for the {role} have more than {INSTRUCTIONS_LIMIT} characters"
         for role, text in edit.instructions.items()

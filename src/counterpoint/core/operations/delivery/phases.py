@@ -42,6 +42,7 @@ from counterpoint.core.rules.delivery.handing import (
     needs_verdict,
     place_faults,
     promotion_faults,
+    strays,
     text_faults,
     word_faults,
 )
@@ -57,6 +58,7 @@ from counterpoint.kernel.errors import (
 
 TEXT_LIMIT: Final = 1_000_000
 """Bytes that a text that is handed over may have."""
+_STRAYS_TOLD: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +71,7 @@ class _Measured:
     branch: str = ""
     base: str = ""
     commit: str = ""
+    stray: tuple[str, ...] = ()
 
 
 class Phases:
@@ -90,7 +93,7 @@ class Phases:
         with self._desk.reading() as view:
             _refuse_other_phase(view.find(Item, item), labels_of(view, item), report.phase)
         if contract.artifact:
-            measured = self._measure_text(contract, item, report)
+            measured = self._measure_text(contract, item, report, marker)
         else:
             measured = self._measure_commits(report.phase, marker, base)
         with recording(self._desk, "phase.claimed", item) as change:
@@ -113,11 +116,15 @@ class Phases:
             claim = change.masked(self._claim(change, item, session, report, measured))
             change.put(claim)
             change.told(claim=claim.id, phase=claim.phase, sha256=claim.sha256 or claim.commit)
+            if measured.stray:
+                change.told(stray=list(measured.stray[:_STRAYS_TOLD]))
             relabel(change, item, drop=REVISE)
             _remember(change, found, claim)
-            return Claimed(claim=claim, needs_verdict=why, again=False)
+            return Claimed(claim=claim, needs_verdict=why, again=False, stray=measured.stray)
 
-    def _measure_text(self, contract: Contract, item: str, report: PhaseReport) -> _Measured:
+    def _measure_text(
+        self, contract: Contract, item: str, report: PhaseReport, marker: str
+    ) -> _Measured:
         """Answer the text that is handed over; InvalidInput names everything that is wrong."""
         evidence, root = self._desk.outside.evidence, self._desk.caller.root
         faults = _word_faults(contract, report)
@@ -142,12 +149,14 @@ class Phases:
                 **({"actual_hash": actual} if path else {}),
             )
         snapshot = evidence.snapshot(root)
+        written = [one for one in snapshot.files if one not in {marker, report.promote_to}]
         return _Measured(
             path=path,
             sha256=actual,
             size=len(content),
             branch=snapshot.branch,
             commit=snapshot.commit,
+            stray=strays(contract, spoken_of(item), written),
         )
 
     def _collision(self, target: str, content: bytes) -> list[str]:

@@ -9,6 +9,7 @@ Rule 5: a plan that is archived or paused takes nothing up; one that was not off
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -171,7 +172,8 @@ def bring(change: Change, item: Item, to: Standing, reason: str = "") -> Stepped
     """Bring a phase or a task to stand so, within a change."""
     change.subject = item.id
     skipped: list[str] = []
-    before = _now(change, item)
+    stuck = _open_blockers(change, item)
+    before = standing(item.status, blocked=bool(stuck))
     if before != to:
         refuse_held(change, item)
         change.told(moved=[before, to])
@@ -180,11 +182,11 @@ def bring(change: Change, item: Item, to: Standing, reason: str = "") -> Stepped
         if to == "blocked":
             item = _block(change, item, reason)
         else:
-            item = _unblock(change, item, reason)
+            item = _unblock(change, item, stuck, reason)
             skipped = _settle(change, item, to, reason)
     after = change.get(Item, item.id)
     phase = after if after.kind == "phase" else change.get(Item, after.parent)
-    return Stepped(item=after, standing=_now(change, after), phase=phase, skipped=tuple(skipped))
+    return Stepped(item=after, standing=to, phase=phase, skipped=tuple(skipped))
 
 
 def _block(change: Change, item: Item, reason: str) -> Item:
@@ -196,8 +198,8 @@ def _block(change: Change, item: Item, reason: str) -> Item:
     return shift(change, change.get(Item, item.id), 1)
 
 
-def _unblock(change: Change, item: Item, reason: str) -> Item:
-    for record in _open_blockers(change, item):
+def _unblock(change: Change, item: Item, blockers: Iterable[Record], reason: str) -> Item:
+    for record in blockers:
         change.put(
             replace(
                 record,
@@ -244,7 +246,8 @@ def skip_below(change: Change, item: Item) -> list[str]:
         child = change.get(Item, name)
         refuse_held(change, child)
         titles += [child.title, *skip_below(change, child)]
-        _unblock(change, child, "what it was a part of has ended")
+        stuck = _open_blockers(change, child)
+        _unblock(change, child, stuck, "what it was a part of has ended")
         child = change.get(Item, name)
         if not child.is_closed:
             _walk(change, child, "skipped")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from counterpoint.core.model.texts.contracts import Contract
-from counterpoint.core.rules.texts.contracts import artifact_faults, artifact_place
+from counterpoint.core.rules.texts.contracts import artifact_faults, artifact_place, stray_writes
 
 REVISE: Final = "needs-revision"
 """The label of an item whose last claim was refused."""
@@ -70,6 +70,13 @@ def word_faults(contract: Contract, version: int, next_phase: str) -> list[str]:
             f" {contract.next_phase or 'nothing'!r}"
         )
     return faults
+
+
+def strays(contract: Contract, identifier: str, paths: Iterable[str]) -> tuple[str, ...]:
+    """Answer the paths that work in the phase was not to write; texts of the same item are no others."""
+    folder = f"{artifact_place(contract, identifier).rpartition('/')[0]}/"
+    found = stray_writes(contract, identifier, paths)
+    return tuple(path for path in found if not path.startswith(folder))
 
 
 def promotion_faults(path: str) -> list[str]:
