@@ -19,7 +19,13 @@ from counterpoint.protocol.tools import Tool
 from counterpoint.surfaces.call import Call
 from counterpoint.surfaces.catalogue import names, surface
 
-BUDGETS = {"agentic": 18_700, "colibri": 8_700, "native": 12_000, "symphony": 17_600, "workflow": 9_200}
+BUDGETS = {
+    "agentic": 18_700,
+    "colibri": 8_700,
+    "native": 12_000,
+    "symphony": 17_600,
+    "workflow": 9_200,
+}
 COMBINATORS = {"anyOf", "oneOf", "allOf", "not", "$ref"}
 HERE = Path(__file__).parent
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from counterpoint.core.model.journal import Record
+
 PATTERN = "Nuxt auto-imports whatever lies in app/utils, so explicit imports fail there"
 OTHER = "The database of the tests is opened in memory, never share it between workers"
 
@@ -187,3 +189,12 @@ def test_the_health_of_tests_has_a_trend(worker):
     for wrong in (-1, 1.5, "many"):
         refusal = worker.is_refused("record_test_health", test_count=wrong)
         assert refusal["code"] == "VALIDATION_ERROR"
+
+
+def test_a_finding_whose_details_were_redacted_is_still_listed(worker):
+    """What is gone is gone; the rest of the record and of the issue is shown."""
+    made = worker.does("add_finding", category="gap", summary="A name", details="Ada")
+    worker.app.person().redaction.redact(Record, made["id"], reason="private")
+    (found,) = worker.does("get_issue")["findings"]
+    assert found["id"] == made["id"]
+    assert "Ada" not in str(found)

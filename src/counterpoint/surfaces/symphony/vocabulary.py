@@ -13,11 +13,12 @@ Ids are told as people say them (`SYM-001`) and heard in any of their forms.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal, cast
+from typing import Annotated, Final, Literal, cast
 
 from pydantic import Field, WithJsonSchema
 
 from counterpoint.core.model.journal import Record
+from counterpoint.core.model.rows import REDACTED
 from counterpoint.core.model.work import Item
 from counterpoint.core.rules.identifiers import spoken_of
 from counterpoint.kernel.canonical import Json, load
@@ -114,8 +115,6 @@ def run_of(call: Call) -> dict[str, Json]:
 
 def details_of(record: Record) -> dict[str, Json]:
     """Answer what a record keeps beside its text; nothing once that was redacted."""
-    try:
-        found: Any = load(record.details) if record.details else {}
-    except ValueError:
+    if record.details in {"", REDACTED}:
         return {}
-    return cast("dict[str, Json]", found) if isinstance(found, dict) else {}
+    return cast("dict[str, Json]", load(record.details))
