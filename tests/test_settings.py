@@ -59,3 +59,10 @@ def test_a_claim_holds_as_long_as_the_settings_say(
     app.close()
     held = datetime.fromisoformat(claim.leased_until) - datetime.fromisoformat(claim.claimed_at)
     assert held.total_seconds() == seconds
+
+
+def test_a_mode_that_is_left_empty_is_the_usual_one() -> None:
+    """Launchers hand an empty variable on where nothing was set."""
+    assert load_settings({"COLIBRI_MODE": ""}).mode == "FULL"
+    assert load_settings({"COUNTERPOINT_MODE": "", "COLIBRI_MODE": "READONLY"}).mode == "READONLY"
+    assert load_settings({"COLIBRI_MODE": "READONLY"}, mode="TEST").mode == "TEST"

@@ -92,8 +92,9 @@ def load_settings(environ: Mapping[str, str], **flags: str | None) -> Settings:
 def _named(environ: Mapping[str, str], name: str) -> str | None:
     own = environ.get(PREFIX + name.upper())
     other = OTHER_NAMES.get(name)
-    if own is None and name == "mode":
-        return environ.get(MODE)
+    if name == "mode":
+        # An empty variable is how many launchers say that it is not set.
+        return own or environ.get(MODE) or None
     return environ.get(PREFIX + other.upper()) if own is None and other else own
 
 

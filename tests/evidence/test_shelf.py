@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from pathlib import Path
+
 import pytest
 
 from counterpoint.core.rules.drafting import plan_of
 from counterpoint.core.rules.templating import filling, listing
-from counterpoint.evidence.shelf import TemplateShelf
-from counterpoint.kernel.errors import InvalidInput, NotFound
+from counterpoint.evidence.shelf import FileAnchors, TemplateShelf
+from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
 
 YAML = "name: Mine\nphases: [{name: P}]\n"
 BUILT_IN = (
@@ -122,3 +125,39 @@ def test_the_short_templates_stay(shelf):
     assert {"bugfix", "feature", "refactor", *BUILT_IN} <= set(shelf.names())
     for name in ("bugfix", "feature", "refactor"):
         assert listing.entry(shelf.template(name)).problem == ""
+
+
+def test_threads_that_keep_a_checkpoint_at_once_do_not_disturb_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have written their drafts before either takes the place of the last."""
+    anchors, both = FileAnchors(folder=tmp_path), threading.Barrier(2)
+    faults: list[Unavailable] = []
+    replace = Path.replace
+
+    def together(self: Path, target: Path) -> Path:
+        both.wait(10)
+        return replace(self, target)
+
+    def keep(note: str) -> None:
+        try:
+            anchors.keep("demo", note)
+        except Unavailable as fault:
+            faults.append(fault)
+
+    monkeypatch.setattr(Path, "replace", together)
+    threads = [threading.Thread(target=keep, args=(note,)) for note in ("one", "two")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert faults == []
+    assert anchors.last("demo") in {"one", "two"}
+    assert [file.name for file in tmp_path.iterdir()] == ["demo.note"]
+
+
+def test_a_checkpoint_that_cannot_be_kept_is_told(tmp_path: Path) -> None:
+    """A folder that cannot be made is no defect of the program."""
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(Unavailable, match="cannot be kept"):
+        FileAnchors(folder=tmp_path / "file").keep("demo", "note")

@@ -61,6 +61,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "phases": "delivery.phases",
     "runs": "delivery.runs",
     "vault": "delivery.vault",
+    "issue": "delivery.issues",
     "workspace": "delivery.workspaces",
     "audit": "audit",
     "verify": "audit",

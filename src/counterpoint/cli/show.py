@@ -13,6 +13,8 @@ from counterpoint.cli.seat import Seat, reads
 from counterpoint.cli.shapes import brief, headline, key_of, lease, shape
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Facets
+from counterpoint.core.model.delivery.phases import PhaseClaim, PhaseVerdict
+from counterpoint.core.model.delivery.requests import ChangeRequest
 from counterpoint.core.model.journal import Outcome, Receipt, Record, Submission, Verdict
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import Handoff, Session
@@ -27,10 +29,13 @@ _NOUNS: Final[dict[str, type[Noun]]] = {
     "s": Submission,
     "v": Verdict,
     "h": Handoff,
+    "p": PhaseClaim,
+    "q": PhaseVerdict,
+    "m": ChangeRequest,
 }
 """The letter before the number of an id, and what it stands for."""
 
-_ID: Final = re.compile(r"[a-z0-9]+-([rcsvh])[0-9]+")
+_ID: Final = re.compile(r"[a-z0-9]+-([rcsvhpqm])[0-9]+")
 _DEPTH: Final = 4
 _SIBLINGS: Final = 100
 _HANGING: Final = 20

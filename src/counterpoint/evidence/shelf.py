@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
@@ -16,7 +17,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from counterpoint.core.model.texts.templates import Form, Sheet, Source
-from counterpoint.kernel.errors import InvalidInput, NotFound
+from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _FORMS: dict[str, Form] = {".yaml": "yaml", ".yml": "yaml", ".md": "markdown"}
@@ -97,9 +98,16 @@ class FileAnchors:
             return ""
 
     def keep(self, project: str, note: str) -> None:
-        """Keep a checkpoint in place of the last; the file is whole at every moment."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """Keep a checkpoint in place of the last; the file is whole at every moment. Unavailable."""
         target = self.folder / f"{project}.note"
-        draft = self.folder / f".{project}.{os.getpid()}.note"
-        draft.write_text(note, encoding="utf-8")
-        draft.replace(target)
+        # Threads of one process may keep at once: each has a draft of its own.
+        draft = self.folder / f".{project}.{os.getpid()}.{threading.get_ident()}.note"
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            draft.write_text(note, encoding="utf-8")
+            draft.replace(target)
+        except OSError as fault:
+            raise Unavailable(
+                f"the checkpoint cannot be kept in {self.folder} ({fault.strerror})",
+                hint="See that this user may write there and that the disk has room.",
+            ) from fault

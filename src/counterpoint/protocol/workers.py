@@ -33,6 +33,7 @@ class Workers:
         self._count = 0
         self._idle = threading.Semaphore(0)
         self._jobs: SimpleQueue[Job[object]] = SimpleQueue()
+        self._post: _Post | None = None
 
     async def run(self, work: Callable[[], T]) -> T:
         """Answer what the work answers; it may raise CounterpointError and no other.
@@ -50,8 +51,10 @@ class Workers:
         self, work: Callable[[], T], tell: Callable[[T | CounterpointError], None]
     ) -> Job[T]:
         """Have the work done, and call `tell` in this event loop with what it answered or raised."""
-        loop = asyncio.get_running_loop()
-        job = Job(work=work, tell=tell, loop=loop, context=contextvars.copy_context())
+        loop, post = asyncio.get_running_loop(), self._post
+        if post is None or post.loop is not loop:
+            post = self._post = _Post(loop)
+        job = Job(work=work, tell=tell, post=post, context=contextvars.copy_context())
         self._jobs.put(cast("Job[object]", job))
         if not self._idle.acquire(blocking=False) and self._count < self._size:
             self._count += 1
@@ -71,13 +74,37 @@ class Workers:
             self._start()
 
 
+class _Post:
+    """What workers have to tell an event loop: many answers wake it once."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self._lock = threading.Lock()
+        self._waiting: list[Callable[[], None]] = []
+
+    def put(self, tell: Callable[[], None]) -> None:
+        """Have something called in the loop, from any thread; a loop that is closed calls nothing."""
+        with self._lock:
+            self._waiting.append(tell)
+            is_first = len(self._waiting) == 1
+        if is_first:
+            with suppress(RuntimeError):
+                self.loop.call_soon_threadsafe(self._deliver)
+
+    def _deliver(self) -> None:
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+        for tell in waiting:
+            self.loop.call_soon(tell)
+
+
 @dataclass(eq=False, slots=True, kw_only=True)
 class Job(Generic[T]):
     """A piece of work and whom to tell."""
 
     work: Callable[[], T]
     tell: Callable[[T | CounterpointError], None]
-    loop: asyncio.AbstractEventLoop
+    post: _Post
     context: contextvars.Context
     is_wanted: bool = True
 
@@ -95,9 +122,7 @@ class Job(Generic[T]):
         except CounterpointError as refusal:
             result = refusal
         finally:
-            # A loop that is closed has nobody left to tell.
-            with suppress(RuntimeError):
-                self.loop.call_soon_threadsafe(self._tell, result)
+            self.post.put(partial(self._tell, result))
 
     def _tell(self, result: T | CounterpointError) -> None:
         if self.is_wanted:

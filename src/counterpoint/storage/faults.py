@@ -16,6 +16,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Generator
 from contextlib import contextmanager
+from types import TracebackType
 
 import apsw
 
@@ -63,17 +64,31 @@ def meaning(fault: apsw.Error, where: str, system: int = 0) -> CounterpointError
     return kind(f"{lead}: {where}{said}", path=where)
 
 
-@contextmanager
-def told(where: str, connection: apsw.Connection | None = None) -> Generator[None]:
+class told:  # noqa: N801 -- read as a verb where it opens a block
     """Turn what SQLite raises inside the block into errors of the product."""
-    try:
-        yield
-    except apsw.Error as fault:
-        system = 0 if connection is None else connection.system_errno
-        ours = meaning(fault, where, system)
-        if ours is None:
-            raise
-        raise ours from fault
+
+    __slots__ = ("_connection", "_where")
+
+    def __init__(self, where: str, connection: apsw.Connection | None = None) -> None:
+        """Name the database, and the connection whose last failure counts."""
+        self._where = where
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Raise the error of the product, if there is one for what came."""
+        if isinstance(fault, apsw.Error):
+            system = 0 if self._connection is None else self._connection.system_errno
+            ours = meaning(fault, self._where, system)
+            if ours is not None:
+                raise ours from fault
 
 
 @contextmanager

@@ -10,8 +10,9 @@
     Brief        title, keys  text     item    brief
     Passage      headings     text     path    its shelf
 
-Rules: (1) a row is indexed again only when one of its columns above changed. (2) Indexing waits for
-the end of the transaction (or for its first search), so rows and texts may come in any order.
+Rules: (1) a row that is put whole is indexed; one of which columns are changed is indexed again only
+if one of those above became another. (2) Indexing waits for the end of the transaction (or for its
+first search), so rows and texts may come in any order.
 (3) A searched word is quoted: nothing in it is syntax. (4) Words are joined by OR without the stop
 words; the last one, or each if asked so, also matches as a beginning. (5) A title counts four times as much as a body.
 """
@@ -42,6 +43,22 @@ STOP_WORDS = frozenset(_COMMON_WORDS.split())
 """Words that say too little to be searched for."""
 
 _SHELF_SIZE = 2**40
+_ENTER = f"""
+INSERT INTO documents (id, shelf, source, key, item, kind)
+SELECT 1 + coalesce(
+    (SELECT max(d.id) FROM documents AS d
+     WHERE d.id BETWEEN s.shelf * {_SHELF_SIZE} AND s.shelf * {_SHELF_SIZE} + {_SHELF_SIZE - 1}),
+    s.shelf * {_SHELF_SIZE}
+  ), s.shelf, ?2, ?3, ?4, ?5
+FROM shelves AS s WHERE s.project = ?1
+ON CONFLICT (shelf, source, key) DO NOTHING
+RETURNING id
+"""
+"""Takes the next id of a shelf; answers none if the document has one, or there is no shelf yet."""
+_FOUND = """
+SELECT d.id FROM documents AS d JOIN shelves AS s ON s.shelf = d.shelf
+WHERE s.project = ? AND d.source = ? AND d.key = ?
+"""
 _MOST_WORDS = 32
 _PREFIX_FROM = 3
 _TITLE, _BODY = 4.0, 1.0
@@ -119,53 +136,35 @@ def index(
     connection: apsw.Connection, project: str, noun: type[Noun], key: tuple[Cell, ...]
 ) -> None:
     """Bring the index in step with one row, there or gone."""
+    place = (project, noun.table, "/".join(str(part) for part in key))
     row = connection.execute(_document(noun), (project, *key)).fetchone()
-    shelf = _shelf(connection, project)
-    name = "/".join(str(part) for part in key)
-    found = connection.execute(
-        "SELECT id FROM documents WHERE shelf = ? AND source = ? AND key = ?",
-        (shelf, noun.table, name),
-    ).fetchone()
-    if found is not None:
-        connection.execute("DELETE FROM search WHERE rowid = ?", found)
     if row is None:
-        if found is not None:
-            connection.execute("DELETE FROM documents WHERE id = ?", found)
+        number = connection.execute(_FOUND, place).get
+        connection.execute("DELETE FROM search WHERE rowid = ?", (number,))
+        connection.execute("DELETE FROM documents WHERE id = ?", (number,))
         return
     title, body, item, kind = row
-    if found is None:
-        number = _next(connection, shelf)
-        connection.execute(
-            "INSERT INTO documents (id, shelf, source, key, item, kind) VALUES (?, ?, ?, ?, ?, ?)",
-            (number, shelf, noun.table, name, item, kind),
-        )
-    else:
-        number = found[0]
-        connection.execute(
-            "UPDATE documents SET item = ?, kind = ? WHERE id = ?", (item, kind, number)
-        )
+    # Most documents are fresh: nothing is looked up for them.
+    number = connection.execute(_ENTER, (*place, item, kind)).get
+    if number is None:
+        number = _known(connection, place, item, kind)
     connection.execute(
         "INSERT INTO search (rowid, title, body) VALUES (?, ?, ?)", (number, title, body)
     )
 
 
-def _shelf(connection: apsw.Connection, project: str) -> int:
-    """Answer the number of a project's shelf, made on first use."""
-    row = connection.execute("SELECT shelf FROM shelves WHERE project = ?", (project,)).fetchone()
-    if row is not None:
-        return row[0]
-    connection.execute("INSERT INTO shelves (project) VALUES (?)", (project,))
-    return connection.last_insert_rowid()
-
-
-def _next(connection: apsw.Connection, shelf: int) -> int:
-    """Answer the first free id of a shelf."""
-    low = shelf * _SHELF_SIZE
-    last = connection.execute(
-        "SELECT coalesce(max(id), ?1) FROM documents WHERE id BETWEEN ?1 AND ?2",
-        (low, low + _SHELF_SIZE - 1),
-    )
-    return int(last.get) + 1
+def _known(
+    connection: apsw.Connection, place: tuple[str, str, str], item: str, kind: str
+) -> int:
+    """Answer the id of a document that has one, emptied to be written anew, or of a first one."""
+    number = connection.execute(_FOUND, place).get
+    if number is None:
+        connection.execute("INSERT INTO shelves (project) VALUES (?)", place[:1])
+        return connection.execute(_ENTER, (*place, item, kind)).get
+    connection.execute("DELETE FROM search WHERE rowid = ?", (number,))
+    changed = (item, kind, number)
+    connection.execute("UPDATE documents SET item = ?, kind = ? WHERE id = ?", changed)
+    return number
 
 
 def stems(connection: apsw.Connection, words: Sequence[str]) -> list[str]:

@@ -42,7 +42,8 @@ def row_key(noun: type[Noun]) -> tuple[str, ...]:
 
 def check(noun: type[Noun], asked: Iterable[str]) -> None:
     """Raise AssertionError if a name is not a column of the noun."""
-    unknown = [name for name in asked if name not in names(noun)]
+    known = names(noun)
+    unknown = [name for name in asked if name not in known]
     if unknown:
         raise AssertionError(f"{noun.table} has no column {', '.join(unknown)}")
 

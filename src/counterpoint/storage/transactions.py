@@ -187,7 +187,8 @@ class SqliteWriting(SqliteReading):
         cells = {name: cell_of(row[name]) for name in wanted}
         self._check_project(cells["project"])
         key = tuple(cells[name] for name in statements.row_key(noun))
-        self._watch(noun, key, cells)
+        if noun in search.SOURCES:
+            self._stale[noun, key] = None
         self._connection.execute(statements.put(noun), tuple(cells.values()))
 
     def change(self, noun: type[Noun], key: Mapping[str, Json], row: Mapping[str, Json]) -> None:
@@ -261,7 +262,7 @@ class SqliteWriting(SqliteReading):
             return
         bound = (self._project, *key)
         row = self._connection.execute(search.watched_row(noun), bound).fetchone()
-        if row is None or any(
+        if row is not None and any(
             cells.get(name, old) != old for name, old in zip(watched, row, strict=True)
         ):
             self._stale[noun, key] = None

@@ -26,6 +26,7 @@ SHORT_PAGE = 4_000
 RESERVE = 600
 """What is kept free for cursors and the names of parts."""
 
+_NUMBERS = (int, float)
 _ELLIPSIS = "…"
 _ELLIPSIS_BYTES = 3
 _QUOTES = 2
@@ -38,14 +39,14 @@ def size_of(value: Json) -> int:
 
 def sparse(**parts: Json) -> dict[str, Json]:
     """Answer an object without the parts that say nothing; 0 and false say something."""
-    return {
-        name: part for name, part in parts.items() if isinstance(part, bool | int | float) or part
-    }
+    return {name: part for name, part in parts.items() if part or isinstance(part, _NUMBERS)}
 
 
 def fitting(text: str, room: int) -> int:
     """Answer how many characters of a text fit into so many bytes of JSON."""
     low, high = 0, min(len(text), room)
+    if size_of(text[:high]) - _QUOTES <= room:
+        return high
     while low < high:
         middle = (low + high + 1) // 2
         if size_of(text[:middle]) - _QUOTES <= room:

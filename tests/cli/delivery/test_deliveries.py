@@ -1,4 +1,4 @@
-"""`counterpoint phases`, `runs`, `vault` and `workspace`."""
+"""`counterpoint phases`, `runs`, `vault`, `issue` and `workspace`."""
 
 from __future__ import annotations
 
@@ -97,3 +97,17 @@ def test_a_tree_is_marked_for_an_issue(issue: str, app: Any, call: Any) -> None:
     marker = json.loads((app.places.tree / ".symphony-worktree").read_text())
     assert marker["issue_id"] == issue
     assert call("workspace", "open", "demo-99").code == 1
+
+
+def test_a_person_says_how_large_an_issue_is(issue: str, app: Any, call: Any) -> None:
+    """By any name of the issue, until it is taken back; other words are refused."""
+    identifier = spoken_of(issue)
+    assert call("issue", "size", identifier, "large").out == f"{identifier}: large\n"
+    assert app.person().issues.sheet(issue).size == "large"
+    assert call("issue", "size", issue, "none", "--json").json == {
+        "issue": identifier,
+        "size": None,
+    }
+    assert app.person().issues.sheet(issue).size == ""
+    assert call("issue", "size", issue, "huge").code == 2
+    assert call("issue", "size", "demo-99", "small").code == 1

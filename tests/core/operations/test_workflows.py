@@ -7,8 +7,9 @@ import pytest
 from counterpoint.core.model.asks import Edit, Report
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.journal import Outcome, Record
+from counterpoint.core.model.work import Attribute
 from counterpoint.core.model.workflows import ContextFilter, PhaseDraft, TaskDraft, TaskWords
-from counterpoint.kernel.errors import NotFound
+from counterpoint.kernel.errors import Conflict, NotFound
 
 DONE = Report(outcome="done", summary="it works")
 
@@ -76,6 +77,16 @@ def test_redacted_evidence_counts_for_nothing(studio, ada, begun):
     found = ada.context.log(workflow, "decision", ContextFilter())
     assert [line.task.id for line in found] == [task]
     assert ada.workflows.close(workflow, "done", {}).metrics["files_changed"] == 0
+
+
+def test_redacted_words_count_for_nothing(studio, ada, begun):
+    """The workflow ends without them; with its own words gone, nobody can say the same again."""
+    workflow, _, task = begun
+    ada.workflows.end_task(task, DONE, TaskWords(kept={"tokens_input": 7}))
+    studio.system.redaction.redact(Attribute, task, "words", reason="private")
+    assert ada.workflows.close(workflow, "done", {}).metrics["total_tokens"] == 0
+    studio.system.redaction.redact(Attribute, workflow, "outcome", reason="private")
+    studio.refuses(Conflict, lambda: ada.workflows.close(workflow, "done", {}))
 
 
 def test_a_record_of_something_else_is_no_part_of_the_context(studio, ada, begun):

@@ -119,6 +119,37 @@ def test_criteria_are_shown(opus: Any) -> None:
     assert shown["completion_criteria"] == [{"text": "Tests are green", "met": False}]
 
 
+def test_criteria_are_marked_as_met(opus: Any, ada: Any) -> None:
+    """By index or text, once; whoever completes the phase hears what is not met, and is not refused."""
+    phases = [{"name": "A", "completion_criteria": ["Green", "Read", "Shipped"]}]
+    slug = opus.does("plan_create", title="A", phases=phases)["plan"]["slug"]
+    asked: dict[str, Any] = {"plan_slug": slug, "phase_order": 1}
+    move = {**asked, "status": "in_progress", "criteria_met": [1, "Green"]}
+    assert opus.does("phase_update_status", **move)["unmet_criteria"] == ["Shipped"]
+    size = opus.ledger_size
+    opus.does("phase_update_status", **move)
+    assert opus.ledger_size == size
+    shown = opus.does("phase_get", **asked)["phase"]["completion_criteria"]
+    assert [one["met"] for one in shown] == [True, True, False]
+    answer = opus.does("phase_update_status", **asked, status="completed")
+    assert (answer["phase"]["status"], answer["unmet_criteria"]) == ("completed", ["Shipped"])
+    last = opus.does("phase_update_status", **asked, status="completed", criteria_met=["Shipped"])
+    assert "unmet_criteria" not in last
+
+
+@pytest.mark.parametrize("place", [3, "Blue", "3"])
+def test_a_criterion_that_is_not_there_changes_nothing(opus: Any, place: Any) -> None:
+    """Nor is the phase moved, nor the criterion before it marked."""
+    phases = [{"name": "A", "completion_criteria": ["Green"]}]
+    slug = opus.does("plan_create", title="A", phases=phases)["plan"]["slug"]
+    asked: dict[str, Any] = {"plan_slug": slug, "phase_order": 1}
+    move = {**asked, "status": "in_progress", "criteria_met": [0, place]}
+    assert opus.is_refused("phase_update_status", **move)["code"] == "not_found"
+    shown = opus.does("phase_get", **asked)["phase"]
+    assert shown["status"] == "pending"
+    assert shown["completion_criteria"] == [{"text": "Green", "met": False}]
+
+
 def test_checkpoints_stay_with_their_phase(opus: Any, plan: str) -> None:
     """In order, with what was added; any number of them."""
     asked = {"plan_slug": plan, "phase_order": 1}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from counterpoint.core.rules.precedence import read_table
 from counterpoint.kernel import errors
 from counterpoint.kernel.errors import CounterpointError, StoreBusy
+from counterpoint.storage.breaker import Breaker
 from counterpoint.surfaces.agentic.envelope import code_of, refuse
 from counterpoint.surfaces.call import Call
 from counterpoint.surfaces.catalogue import surface
@@ -81,6 +83,14 @@ def test_every_error_has_one_of_the_five_codes(error: type[CounterpointError]) -
     assert set(answer) == {"error", "code", "details"}
     assert answer["code"] == code_of(error()) in CODES
     assert answer["details"]["hint"]
+
+
+@pytest.mark.parametrize("error", every_error(), ids=lambda error: error.__name__)
+def test_no_hint_names_a_tool_that_is_not_here(error: type[CounterpointError]) -> None:
+    """What the core advises is said with the tools of this dialect."""
+    strange = {tool.name for tool in surface("native").tools} - TOOLS.keys()
+    named = set(re.findall(r"`(\w+)`", refuse(error())["details"]["hint"]))
+    assert named & strange == set()
 
 
 def test_an_error_that_is_too_large_keeps_its_words() -> None:
@@ -162,6 +172,40 @@ def test_a_store_that_fails_opens_the_breaker(workshop: Any, opus: Any, plan: st
     assert (refused["code"], refused["details"]["kind"]) == ("service_unavailable", "circuit_open")
     assert failing.asked == asked
     assert refused["details"]["retry_after"] > 0
+
+
+def test_the_breaker_recovers_by_one_trial(workshop: Any, opus: Any, plan: str) -> None:
+    """After a minute one call is let through: it opens the breaker again, or closes it for all."""
+    app = workshop.app
+    failing = FailingStore(app.store)
+    at = [0.0]
+    app.store, app.breaker = failing, Breaker(seconds=lambda: at[0])
+    app.__dict__.pop("outside", None)
+    spoken = surface("agentic")
+
+    def ask(slug: str = plan) -> dict[str, Any]:
+        call = Call(core=app.core(opus.identity, guarded=True), secret=SECRET)
+        return spoken.invoke(call, "plan_get", {"slug": slug}).answer
+
+    assert ask()["success"] is True
+    failing.fault = StoreBusy
+    for _ in range(5):
+        assert ask()["details"]["kind"] == "store_busy"
+    assert ask()["details"]["kind"] == "circuit_open"
+    at[0] += 60
+    asked = failing.asked
+    assert ask()["details"]["kind"] == "store_busy"
+    assert failing.asked == asked + 1
+    assert ask()["details"]["kind"] == "circuit_open"
+    assert failing.asked == asked + 1
+    failing.fault = None
+    assert ask()["details"]["kind"] == "circuit_open"
+    at[0] += 60
+    assert app.breaker.circuit().state == "half_open"
+    # That nothing has this name is an answer of the database, so the trial went well.
+    assert ask("nothing")["code"] == "not_found"
+    assert app.breaker.circuit().state == "closed"
+    assert ask()["success"] is True
 
 
 ORDER = """

@@ -78,8 +78,17 @@ def test_a_large_value_comes_in_pieces(opus: Any, plan: str) -> None:
     assert refusal["code"] == "validation_error"
 
 
+def test_what_is_answered_is_what_is_kept(opus: Any, plan: str) -> None:
+    """A secret is taken out before it is written, and whoever sets it sees that."""
+    asked = {"plan_slug": plan, "key": "k"}
+    set_to = opus.does("state_set", **asked, value={"password": "hunter-2", "n": 1})["value"]
+    assert set_to == opus.does("state_get", **asked)["value"] == {"password": "[secret]", "n": 1}
+
+
 def test_a_key_that_is_not_there_is_not_found(opus: Any, plan: str) -> None:
     """Nor is one of another plan."""
     other = opus.does("plan_create", title="Other")["plan"]["slug"]
     opus.does("state_set", plan_slug=other, key="k", value=1)
-    assert opus.is_refused("state_get", plan_slug=plan, key="k")["code"] == "not_found"
+    refusal = opus.is_refused("state_get", plan_slug=plan, key="k")
+    assert (refusal["code"], refusal["error"]) == ("not_found", "the plan has no value 'k'")
+    assert "state_list" in refusal["details"]["hint"]

@@ -87,6 +87,22 @@ def test_plans_of_one_template_have_numbers(opus: Any, shelf: None) -> None:
     assert (named["slug"], named["status"]) == ("mine", "draft")
 
 
+def test_a_dry_run_answers_what_would_be_made(opus: Any, shelf: None) -> None:
+    """The same answer, and nothing is written; what making it would refuse is refused."""
+    asked = {"template_slug": "small", "variables": {"what": "x"}, "activate": True}
+    size = opus.ledger_size
+    dry = opus.does("template_create_plan", **asked, dry_run=True)
+    assert opus.ledger_size == size
+    made = opus.does("template_create_plan", **asked)
+    assert dry == {**made, "dry_run": True}
+    again = opus.does("template_create_plan", **asked, dry_run=True)["plan"]
+    assert again["slug"] == f"{made['plan']['slug']}-1"
+    taken = opus.is_refused(
+        "template_create_plan", **asked, slug=made["plan"]["slug"], dry_run=True
+    )
+    assert taken["details"]["kind"] == "conflict"
+
+
 @pytest.mark.parametrize("values", [{}, {"what": "X"}, {"what": "x", "more": "y"}, {"what": [1]}])
 @pytest.mark.parametrize("tool", ["template_preview", "template_create_plan"])
 def test_wrong_values_are_refused(

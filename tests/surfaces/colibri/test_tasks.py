@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from uuid import UUID
 
@@ -81,7 +82,7 @@ def test_every_move_is_legal_or_declined_as_the_table_says(ada: Any, start: str)
         else:
             error = ada.declines("task_update", **asked)
             assert error["code"] == "ERR_INVALID_TRANSITION"
-            assert error["moves"] == list(STAGED.moves[start])
+            assert error["moves"] == [state.upper() for state in STAGED.moves[start]]
             assert ada.does("task_get", id=task)["status"] == start.upper()
 
 
@@ -253,3 +254,54 @@ def test_a_long_list_stays_within_a_page(ada: Any) -> None:
     reply = ada.call("task_list")
     assert len(reply.text) <= 10_000
     assert reply.answer["data"]["next_cursor"]
+
+
+def test_a_blank_title_is_declined_and_not_a_defect(ada: Any) -> None:
+    """What the core refuses of a document has no path, and is told all the same."""
+    assert ada.declines("task_create", title=" ")["code"] == "ERR_INVALID_INPUT"
+    assert ada.declines("task_update", id=ada.task(), title=" ")["code"] == "ERR_INVALID_INPUT"
+
+
+def test_a_refusal_speaks_of_states_as_this_dialect_does(ada: Any) -> None:
+    """States are upper case in the message, the hint and the fields, and the task is named."""
+    task = ada.task()
+    error = ada.declines("task_update", id=task, status="DONE")
+    assert error["message"].endswith("cannot go from INIT to DONE")
+    assert error["hint"] == "From INIT it may become: GATHER, CANCELLED."
+    assert (error["from"], error["to"], error["task_id"]) == ("INIT", "DONE", task)
+    assert (error["state"], error["moves"]) == ("INIT", ["GATHER", "CANCELLED"])
+    stale = ada.declines("task_update", id=task, title="x", expected_status="PLAN")
+    assert stale["message"].endswith("is INIT, not PLAN")
+    assert stale["status"] == "INIT"
+    reason = ada.declines("task_update", id=task, status="CANCELLED")
+    assert reason["message"].endswith("becomes CANCELLED only with a reason")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("task_get", {"id": "nobody"}),
+        ("task_update", {"id": "nobody", "title": "x"}),
+        ("merkle_root", {"session_id": "nobody"}),
+        ("merkle_proof", {"record_id": "nobody"}),
+    ],
+)
+def test_a_hint_names_only_tools_of_this_dialect(
+    ada: Any, tool: str, arguments: dict[str, str]
+) -> None:
+    """Who does not find a thing is sent to tools that there are here."""
+    named = set(re.findall(r"`(\w+)`", ada.declines(tool, **arguments)["hint"]))
+    assert named
+    assert named <= {"task_list", "thought_record_list", "audit_session_start"}
+
+
+def test_a_task_of_the_longest_and_strangest_words_stays_within_a_page(ada: Any) -> None:
+    """Each control character takes six bytes; what is too long is cut in the description."""
+    words = dict.fromkeys(("project_id", "priority", "assignee"), "\x01" * 200)
+    task = ada.task(title="\x01" * 256, description="\x01" * 8_000, **words)
+    ada.walk(task, "GATHER")
+    for _ in range(6):
+        ada.walk(task, "ANALYZE", "PLAN", "APPLY", "VERIFY")
+        ada.does("task_update", id=task, status="GATHER", reason="\x01" * 2_000)
+    for history in (False, True):
+        assert len(ada.call("task_get", id=task, history=history).text.encode()) <= 10_000

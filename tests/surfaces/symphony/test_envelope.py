@@ -43,3 +43,17 @@ def test_a_refusal_says_what_to_do_next():
     assert told["details"]["version"] == 3
     assert told["details"]["hint"] == "Read again."
     assert told["details"]["retryable"] is True
+
+
+def test_the_next_step_names_tools_that_there_are():
+    """The core speaks of those of the native dialect."""
+    told = refuse(errors.NotFound("There is none."))
+    assert told["error"] == "There is none. Check the id with `list_issues`, if you have it."
+    gates = errors.GateClosed(
+        "x", hint="Run `verify` on it until it passes; `submit` its artifact."
+    )
+    said = refuse(gates)["details"]["hint"]
+    assert said.startswith("Its check is run by")
+    assert "`" not in said
+    above = errors.Conflict("x", hint="Reopen it with `edit`, or leave `parent` out.")
+    assert refuse(above)["details"]["hint"] == "Make an issue of its own."

@@ -131,3 +131,11 @@ def test_memory_is_that_of_a_type(remembering: Any) -> None:
     assert "--agent-type" in remembering("").is_refused("update_memory", **asked)["error"]
     slug = remembering("worker", project_slug="a/b")
     assert slug.is_refused("update_memory", **asked)["code"] == "VALIDATION_ERROR"
+
+
+def test_memory_is_not_kept_where_no_folder_is(workshop: Any, tmp_path: Any) -> None:
+    """The refusal names the folder and the flag; nothing is written."""
+    settings = Settings(surface="symphony", profile="worker", symphony_dir=str(tmp_path / "gone"))
+    agent = workshop.agent("will", profile="worker", surface="symphony", settings=settings)
+    said = agent.is_refused("update_memory", scope="project", filename="x.md", content="a")
+    assert (said["code"], "--symphony-dir" in said["error"]) == ("VALIDATION_ERROR", True)

@@ -214,3 +214,26 @@ def test_without_an_issue_there_is_nothing_to_hand_over(seat: Any, claim: Any) -
     loose = seat("rita", "researcher")
     assert loose.is_refused("verify_workspace")["code"] == "VALIDATION_ERROR"
     assert loose.is_refused("complete_phase", **claim("DEMO-001"))["code"] == "VALIDATION_ERROR"
+
+
+def test_the_native_dialect_shows_claims_and_verdicts(
+    seat: Any, opened: Any, claim: Any, workshop: Any
+) -> None:
+    """By their ids, with the words that were said, and what became of them."""
+    identifier = opened()
+    seat("rita", "researcher", identifier).does(
+        "complete_phase", **claim(identifier, confidence="low")
+    )
+    asked = claim(identifier)
+    seat("jo", "judge", identifier).does(
+        "reject_phase", phase="research", artifact_hash=asked["artifact_hash"], reason="Too thin"
+    )
+    workshop.app.person().phases.advance()
+    (run,) = seat("rita", "researcher", identifier).does("get_issue_status")["recentRuns"]
+    assert (run["id"], run["status"], run["error"]) == ("run-1", "failed", "Too thin")
+    native = workshop.agent("nat")
+    told = native.does("show", id="demo-p1")
+    assert (told["phase"], told["result"], told["confidence"]) == ("research", "rejected", "low")
+    assert told["summary"] == "The cause is known"
+    told = native.does("show", id="demo-q1")
+    assert (told["verdict"], told["claim"], told["reason"]) == ("reject", "demo-p1", "Too thin")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 import pytest
@@ -81,6 +82,31 @@ def test_a_pr_needs_its_worktree_and_its_branch(
     assert reply.answer["code"] == "NOT_FOUND"
     (workshop.root / MARKER).unlink()
     assert worker.is_refused("create_pr", **asked)["code"] == "WORKSPACE_INVALID"
+
+
+def test_without_a_repository_any_branch_may_be_named(
+    seat: Any, workshop: Any, built: str, asked: dict[str, Any]
+) -> None:
+    """There is none to compare it with: what was sent is kept, and said to be that."""
+    shutil.rmtree(workshop.root / ".git")
+    core = workshop.app.person()
+    core.workspaces.open(core.issues.named(built).id, MARKER)
+    told = seat("will", "worker", built).does("create_pr", **asked)
+    assert (told["diff_source"], told["head"], told["issue_status"]) == ("sent", None, "review")
+
+
+def test_the_native_dialect_shows_what_was_handed_in(
+    seat: Any, workshop: Any, built: str, asked: dict[str, Any]
+) -> None:
+    """Requests, claims of phases and verdicts on them, each by its id; the diff page by page."""
+    seat("will", "worker", built).does("create_pr", **asked)
+    item = workshop.app.person().issues.named(built).id
+    native = workshop.agent("nat")
+    told = native.does("show", id=native.core.requests.current(item).id)
+    assert (told["status"], told["item"]) == ("open", item)
+    assert told["diff"].startswith("diff --git")
+    assert native.is_refused("show", id="demo-p9")
+    assert native.is_refused("show", id="demo-q9")
 
 
 def test_a_judge_approves_at_the_head(

@@ -142,7 +142,10 @@ def test_an_unknown_phase_is_a_warning(lead: Any, workflow: str, busy: dict[str,
     assert [seen[name] for name in ALL] == [[]] * 5
 
 
-@pytest.mark.parametrize("since", ["yesterday", "2026-13-01", "0"])
+@pytest.mark.parametrize(
+    "since",
+    ["yesterday", "2026-13-01", "0", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"],
+)
 def test_a_moment_that_is_none_is_refused(lead: Any, workflow: str, since: str) -> None:
     """In words, not as a fault of the server."""
     refusal = lead.is_refused(
@@ -177,6 +180,35 @@ def test_long_lists_go_on_at_a_cursor(lead: Any, workflow: str, begin: Any, end:
     first = lead.does("get_context", **query)["next_cursor"]
     refusal = lead.is_refused("get_context", workflow_id=workflow, include=["tasks"], cursor=first)
     assert refusal["code"] == "VALIDATION_ERROR"
+
+
+def test_entries_of_any_size_are_listed(lead: Any, workflow: str, begin: Any, end: Any) -> None:
+    """Each once, cut so far that it fits beside others; what lies behind a large one is reached."""
+    task = begin(name="N" * 200, goal="g" * 20_000)
+    said = {"question": "é" * 20_000, "chosen": "c" * 20_000, "reasoning": "r" * 20_000}
+    lead.does("log_decision", task_id=task, category="other", question="Q", chosen="c",
+              reasoning="r")  # fmt: skip
+    lead.does("log_decision", task_id=task, category="other", trade_offs="t" * 20_000,
+              options_considered=["o" * 2_000] * 100, **said)  # fmt: skip
+    for _ in range(3):
+        lead.does("log_issue", task_id=task, type="other", requires_human_review=True,
+                  description="d" * 20_000, resolution="r" * 20_000)  # fmt: skip
+        lead.does("log_milestone", task_id=task, message="é" * 500, metadata={"m": ["é" * 490] * 4})
+    found: dict[str, list[Any]] = {name: [] for name in ALL}
+    query: dict[str, Any] = {"workflow_id": workflow, "include": ALL}
+    for _ in range(9):
+        reply = lead.call("get_context", query)
+        assert len(reply.text.encode()) <= 10_000
+        for name in ALL:
+            found[name] += reply.answer.get(name, [])
+        if "next_cursor" not in reply.answer:
+            break
+        query["cursor"] = reply.answer["next_cursor"]
+    assert [len(found[name]) for name in ALL] == [1, 1, 2, 3, 3]
+    large = found["decisions"][0]
+    assert large["question"].endswith("é…")
+    assert large["options_considered"][-1] == "… 80 more"
+    assert [one["metadata"]["m"][3] for one in found["milestones"]] == ["é" * 490] * 3
 
 
 def test_work_of_other_dialects_is_part_of_the_context(

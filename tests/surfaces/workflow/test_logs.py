@@ -81,6 +81,21 @@ def test_an_issue_for_a_person_blocks_until_it_is_resolved(
     assert refusal["code"] == "VALIDATION_ERROR"
 
 
+def test_a_blocker_of_another_workflow_is_not_found(lead: Any, begin: Any) -> None:
+    """Nor one that is named beside a task that is not there; it stays open."""
+    task = begin()
+    asked = {"task_id": task, "requires_human_review": True}
+    issue = lead.does("log_issue", **asked, **ISSUE)["issue_id"]
+    foreign = lead.does("start_workflow", name="Else", objective="o")["workflow_id"]
+    opened = lead.does("start_phase", workflow_id=foreign, number=1, name="P")["phase_id"]
+    there = begin(workflow_id=foreign, phase_id=opened)
+    for place, blocker in ((there, issue), ("demo-999", issue), (task, "demo-r99"), (task, task)):
+        refusal = lead.is_refused("log_issue", task_id=place, **ISSUE, resolves=blocker)
+        assert refusal["code"] == "NOT_FOUND"
+        assert "get_context" in refusal["hint"]
+    assert lead.core.overview.find(Record, issue).status == "open"
+
+
 def test_a_blocker_of_an_ended_task_holds_what_goes_on(
     lead: Any, workflow: str, phase: str, begin: Any, end: Any
 ) -> None:

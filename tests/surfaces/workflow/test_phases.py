@@ -48,7 +48,9 @@ def test_a_race_for_a_number_makes_one_phase(workshop: Any, workflow: str) -> No
     assert sum(answer.get("already_exists", False) for answer in answers) == 15
 
 
-@pytest.mark.parametrize("wrong", [{"number": 0}, {"number": 1001}, {"name": ""}])
+@pytest.mark.parametrize(
+    "wrong", [{"number": 0}, {"number": 1001}, {"name": ""}, {"name": " "}, {"name": "a\nb"}]
+)
 def test_a_phase_out_of_bounds_is_refused(lead: Any, workflow: str, wrong: dict[str, Any]) -> None:
     """Nothing is clamped."""
     asked = {"workflow_id": workflow, "number": 1, "name": "Design"} | wrong
@@ -86,6 +88,24 @@ def test_a_phase_ends_with_every_field_of_the_contract(
     assert lead.last_entry.action == "phase.closed"
     assert lead.core.items.attributes(phase)["outcome"] == {"summary": "So"}
     assert lead.core.items.get(workflow).status == "active"
+
+
+def test_a_summary_is_told_again_as_far_as_it_fits(lead: Any, workflow: str) -> None:
+    """It is kept whole; one that is too large to keep is refused by its name."""
+    for number in (1, 2):
+        lead.does("start_phase", workflow_id=workflow, number=number, name="P")
+    first, second = (
+        lead.core.context.phase_numbered(workflow, number).id for number in (1, 2)
+    )  # fmt: skip
+    reply = lead.call(
+        "complete_phase", {"phase_id": first, "status": "failed", "summary": "s" * 20_000}
+    )
+    assert len(reply.text) <= 10_000
+    assert lead.core.items.attributes(first)["outcome"] == {"summary": "s" * 20_000}
+    refusal = lead.is_refused(
+        "complete_phase", phase_id=second, status="failed", summary="\U0001f600" * 20_000
+    )
+    assert refusal["message"].startswith("summary")
 
 
 def test_tasks_that_run_outlive_their_phase(lead: Any, phase: str, begin: Any, end: Any) -> None:

@@ -107,6 +107,33 @@ def test_a_task_ends_with_every_field_of_the_contract(
     assert words["packages_added"] == ["left-pad"]
 
 
+def test_a_task_ends_however_long_the_names_are(
+    lead: Any, workshop: Any, workflow: str, begin: Any, end: Any
+) -> None:
+    """What does not fit beside the task, or in the answer, is left out there; it is still evidence."""
+    task = begin(areas=[f"{number}{'ä' * 490}" for number in range(50)])
+    deep = workshop.root / ("d" * 250) / ("e" * 250) / ("f" * 250)
+    deep.mkdir(parents=True)
+    for number in range(110):
+        (deep / f"{'g' * 200}{number}").write_text("1")
+    answer = end(task)
+    assert answer["not_shown"]["added"] + len(answer["files_changed"]["added"]) == 110
+    reply = lead.call("get_context", {"workflow_id": workflow, "include": ["tasks"]})
+    assert len(reply.text.encode()) <= 10_000
+    (line,) = reply.answer["tasks"]
+    assert line["verification"]["scope_match"] is False
+    assert line["verification"]["warnings"][0].startswith("110 of 110")
+
+
+def test_an_empty_area_is_refused(lead: Any, workflow: str, phase: str) -> None:
+    """It would be the whole tree."""
+    refusal = lead.is_refused(
+        "start_task", workflow_id=workflow, phase_id=phase, caller_type="orchestrator", name="x",
+        goal="x", areas=["src", ""],
+    )  # fmt: skip
+    assert "areas[1]" in refusal["message"]
+
+
 @pytest.mark.parametrize(
     ("status", "told"),
     [("success", "SUCCESS"), ("partial_success", "PARTIAL_SUCCESS"), ("failed", "FAILED")],

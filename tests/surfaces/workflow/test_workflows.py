@@ -146,6 +146,36 @@ def test_a_workflow_that_ends_tells_of_tasks_that_run(
     assert end(task)["status"] == "SUCCESS"
 
 
+def test_a_workflow_that_ends_tells_of_phases_that_were_not_ended(
+    lead: Any, workflow: str, phase: str
+) -> None:
+    """They end as it does; whoever says it again hears it again."""
+    asked = {"workflow_id": workflow, "status": "partial", "summary": "x"}
+    answer = lead.does("complete_workflow", **asked)
+    assert answer["warnings"] == [
+        f"phases were not ended and are partial with it: {phase} (Design)"
+    ]
+    assert lead.does("complete_workflow", **asked) == answer
+
+
+def test_words_too_many_to_be_kept_are_refused_by_their_names(
+    lead: Any, workflow: str, begin: Any
+) -> None:
+    """Nothing has ended then."""
+    many = ["x" * 2_000] * 100
+    refusal = lead.is_refused(
+        "complete_workflow", workflow_id=workflow, status="failed", summary="x", achievements=many
+    )
+    assert "achievements" in refusal["message"]
+    task = begin()
+    refusal = lead.is_refused(
+        "complete_task", task_id=task, status="failed", outcome={"summary": "x"},
+        metadata={"commands_executed": many},
+    )  # fmt: skip
+    assert "metadata" in refusal["message"]
+    assert lead.core.items.get(task).status == "active"
+
+
 @pytest.mark.parametrize("tool", ["complete_workflow", "get_context"])
 def test_a_workflow_that_is_not_there_is_not_found(lead: Any, phase: str, tool: str) -> None:
     """A phase's id, another project's and a made-up one give the same answer."""

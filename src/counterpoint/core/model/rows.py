@@ -44,6 +44,8 @@ Sort = Literal["text", "int", "list", "prose", "proses"]
 Cell = str | int
 """What a column of a table holds."""
 
+_CELLS = (str, int)
+
 
 N = TypeVar("N", bound="Noun")
 
@@ -132,7 +134,8 @@ def empty_row(noun: type[Noun]) -> dict[str, Json]:
 
 def cell_of(value: Json) -> Cell:
     """Answer what a table holds for a value of a row image."""
-    if isinstance(value, str | int):
+    # A tuple, made once: this is asked for every column of every row that is written.
+    if isinstance(value, _CELLS):
         return value
     return canonical.dump(value).decode()
 

@@ -18,7 +18,7 @@ from counterpoint.core.model.work import (
     Label,
     Project,
 )
-from counterpoint.core.operations.boards.letting import let_go
+from counterpoint.core.operations.boards.letting import let_go, open_issues
 from counterpoint.core.operations.claims import refuse_held, refuse_own
 from counterpoint.core.operations.readiness import has_open_children
 from counterpoint.core.operations.recording.change import Change, missing
@@ -211,9 +211,15 @@ class Items:
         elif item.states.category(status) == "done" and closed_gates(change, item.id):
             refuse_own(change, item.id, "skip past the gates of")
         refuse_unguarded(change, item, status, reason)
-        if item.kind == "issue" and status == "cancelled":
-            change.told(let_go=[*let_go(change, item, "it was cancelled")])
-        return move(change, change.get(Item, item.id), status, reason)
+        dropped = open_issues(change, item) if item.states.category(status) == "dropped" else []
+        move(change, item, status, reason)
+        gone = [one for one in dropped if change.get(Item, one).status == "cancelled"]
+        if gone:
+            why = "it was cancelled"
+            change.told(
+                let_go=[one for name in gone for one in let_go(change, change.get(Item, name), why)]
+            )
+        return change.get(Item, item.id)
 
     def project(self) -> Project:
         """Answer the project."""

@@ -163,7 +163,7 @@ def _of_scope(
     if unexpected:
         yield (
             f"{len(unexpected)} of {len(files.paths)} changed files lie outside the areas"
-            f" ({', '.join(areas)}): {_few(unexpected)}"
+            f" ({_few(areas)}): {_few(unexpected)}"
         )
 
 

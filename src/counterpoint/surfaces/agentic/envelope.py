@@ -13,7 +13,18 @@ from __future__ import annotations
 from typing import Final
 
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import CounterpointError, Kind, RateLimited, SessionEnded
+from counterpoint.kernel.errors import (
+    AlreadyClaimed,
+    ClaimLost,
+    CounterpointError,
+    Kind,
+    NotClaimHolder,
+    NotFound,
+    NotReady,
+    RateLimited,
+    SessionEnded,
+    StaleVersion,
+)
 from counterpoint.surfaces.paging import PAGE, clip, size_of
 
 _CODES: Final[dict[Kind, str]] = {
@@ -26,6 +37,16 @@ _CODES: Final[dict[Kind, str]] = {
     "unavailable": "service_unavailable",
 }
 _WORDS: Final = 3_000
+_HINTS: Final[dict[str, str]] = {
+    NotFound.default_hint: "Look with `plan_list`, `session_list` or `content_brief_list`.",
+    StaleVersion.default_hint: "Read it again and repeat the change on what it is now.",
+    AlreadyClaimed.default_hint: "Take another task, or wait until its holder is done with it.",
+    NotReady.default_hint: "Take another task; `phase_get` shows what this one waits for.",
+    ClaimLost.default_hint: "Leave this task to its holder, and take another one.",
+    NotClaimHolder.default_hint: "Leave this task to its holder, and take another one.",
+    SessionEnded.default_hint: "Go on with `session_continue`.",
+}
+"""What hints of the core say in the words of this dialect, where they name tools that it has not."""
 
 
 def told(**parts: Json) -> Json:
@@ -47,7 +68,7 @@ def refuse(refusal: CounterpointError) -> Json:
     answer: dict[str, Json] = {"error": clip(refusal.message, _WORDS), "code": code_of(refusal)}
     brief: dict[str, Json] = {
         "kind": refusal.code,
-        "hint": clip(refusal.hint, _WORDS),
+        "hint": clip(_HINTS.get(refusal.hint, refusal.hint), _WORDS),
         "retryable": refusal.retryable,
     }
     details = {**refusal.facts, **brief}

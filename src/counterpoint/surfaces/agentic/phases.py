@@ -13,6 +13,7 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
 from counterpoint.surfaces.agentic.envelope import told
 from counterpoint.surfaces.agentic.vocabulary import (
+    Criteria,
     Cursor,
     Object,
     Order,
@@ -109,11 +110,15 @@ def phase_update_status(
     phase_order: Annotated[Order, Field(description="From 1, or its name")],
     status: Annotated[Status, Field(description="New status")],
     reason: Annotated[Text, Field(description="For blocked, skipped")] = "",
+    criteria_met: Annotated[Criteria | None, Field(description="Texts, or indexes from 0")] = None,
 ) -> Json:
     """Move a phase; completing it skips open tasks, completing the last one completes the plan."""
     core = seat(call)
-    moved = core.steps.move_phase(plan_slug, phase_order, heard_status(status), reason)
+    moved = core.steps.move_phase(
+        plan_slug, phase_order, heard_status(status), reason, met=criteria_met or ()
+    )
     line = core.planning.get(plan_slug).line
+    unmet = [text for text, met in core.steps.phase(plan_slug, moved.item.id).criteria if not met]
     return told(
         phase={
             "order": moved.item.position + 1,
@@ -122,7 +127,10 @@ def phase_update_status(
         },
         plan={"slug": line.slug, "status": told_plan_status(line)},
         plan_progress=told_progress(line.progress),
-        **sparse(skipped=list(moved.skipped[:_NAMED])),
+        **sparse(
+            skipped=list(moved.skipped[:_NAMED]),
+            unmet_criteria=[clip(text, 200) for text in unmet[:_NAMED]],
+        ),
     )
 
 

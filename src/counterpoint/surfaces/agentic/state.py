@@ -11,6 +11,7 @@ from counterpoint.core.model.journal import StateEntry
 from counterpoint.core.model.planning.values import Earlier
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import NotFound
 from counterpoint.protocol.tools import tool
 from counterpoint.surfaces.agentic.envelope import told
 from counterpoint.surfaces.agentic.vocabulary import (
@@ -59,7 +60,7 @@ def state_set(
     entry = core.memory.put(
         plan, key, value, expected_version, category=category, description=description
     )
-    small = {"value": value} if size_of(value) <= _SMALL else {}
+    small = {"value": canonical.load(entry.value)} if size_of(value) <= _SMALL else {}
     return told(**_header(entry), **small)
 
 
@@ -75,7 +76,7 @@ def state_get(
 ) -> Json:
     """Get a value of a plan; a large one comes as pieces of its JSON text."""
     plan = call.core.planning.get(plan_slug).line.item.id
-    entry = call.core.memory.get(plan, key)
+    entry = _kept(call, plan, key)
     asked: dict[str, Json] = {
         "tool": "state_get",
         "plan": plan,
@@ -94,6 +95,15 @@ def state_get(
     end = at + len(piece)
     further = seal(call, asked, end) if end < len(entry.value) else ""
     return told(**header, json_text=piece, **sparse(next_cursor=further), note=DATA)
+
+
+def _kept(call: Call, plan: str, key: str) -> StateEntry:
+    try:
+        return call.core.memory.get(plan, key)
+    except NotFound:
+        raise NotFound(
+            f"the plan has no value {key!r}", hint="`state_list` shows what there is."
+        ) from None
 
 
 @tool(reads=True)

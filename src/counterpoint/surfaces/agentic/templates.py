@@ -8,7 +8,6 @@ from pydantic import Field
 
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.texts.templates import TemplateEntry, Variable
-from counterpoint.core.rules.briefing import slug_of
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
 from counterpoint.surfaces.agentic.envelope import told
@@ -163,21 +162,26 @@ def template_create_plan(
     slug: Annotated[GivenSlug | None, Field(description="Plan slug")] = None,
     *,
     activate: Annotated[bool, Field(description="Begin at once")] = False,
+    dry_run: Annotated[bool, Field(description="Write nothing")] = False,
 ) -> Json:
     """Create a plan from a template."""
     core = seat(call)
     values = sized("variables", variables)
-    filled = core.plans.filled(template_slug, values, title or "", gated=False)
-    made = core.planning.open(
-        filled.draft, slug or "", stem=slug_of(filled.draft.title, "plan"), start=activate
-    )
+    filled = core.plans.template_preview(template_slug, values, title or "", gated=False)
+    if dry_run:
+        name, named = core.planning.slug(filled.draft, slug or ""), filled.draft.title
+        status = "active" if activate else "draft"
+    else:
+        made = core.planning.open(filled.draft, slug or "", numbered=True, start=activate)
+        name, named, status = made.slug, made.item.title, told_plan_status(made)
     return told(
         plan={
-            "slug": made.slug,
-            "title": made.item.title,
-            "status": told_plan_status(made),
-            "phases": made.progress.total,
+            "slug": name,
+            "title": named,
+            "status": status,
+            "phases": len(filled.draft.children),
             "total_tasks": sum(len(phase.children) for phase in filled.draft.children),
         },
         template={"slug": filled.template.slug, "version": filled.template.version[:12]},
+        **sparse(dry_run=dry_run or ""),
     )

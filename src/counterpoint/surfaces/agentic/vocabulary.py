@@ -62,13 +62,16 @@ Text = Annotated[str, Field(max_length=20_000), _TEXT]
 Line = Annotated[str, Field(max_length=2_000), _TEXT]
 Lines = Annotated[list[Line], Field(max_length=100), _TEXTS]
 Word = Annotated[str, Field(max_length=200), _TEXT]
+Criteria = Annotated[
+    list[Annotated[int, Field(ge=0, le=100)] | Line],
+    Field(max_length=50),
+    WithJsonSchema({"type": "array", "items": {"type": ["integer", "string"]}}),
+]
 Key = Annotated[str, Field(min_length=1, max_length=200), _TEXT]
 Object = Annotated[dict[str, Any], _OBJECT]
 Limit = Annotated[int, Field(ge=1, le=100), WithJsonSchema({"type": "integer"})]
 Count = Annotated[int, Field(ge=0, le=2**53 - 1), WithJsonSchema({"type": "integer"})]
-Cursor = Annotated[
-    str, Field(max_length=2_000, description="`next_cursor` of the page before"), _TEXT
-]
+Cursor = Annotated[str, Field(max_length=2_000, description="`next_cursor` of a page"), _TEXT]
 
 PlanStatus = Literal["draft", "active", "paused", "completed", "archived"]
 PlanStatusShown = Annotated[

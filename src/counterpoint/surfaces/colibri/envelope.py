@@ -38,6 +38,15 @@ from counterpoint.surfaces.paging import PAGE, clip, size_of
 
 MODE_DENIED: Final = "MODE_DENIED"
 _WORDS: Final = 3_000
+_HINTS: Final[Mapping[str, str]] = {
+    NotFound.default_hint: "Tasks are in `task_list`, thoughts in `thought_record_list`; the id of a"
+    " session is what `audit_session_start` answered.",
+    StaleVersion.default_hint: "Read it again with `task_get` and repeat the change.",
+    AlreadyClaimed.default_hint: "Take other work from `task_next_actions`, or wait until the lease"
+    " ends.",
+    SessionEnded.default_hint: "Start another session with `audit_session_start`.",
+}
+"""What the core says of its own tools, said of those here."""
 _STEP: Final = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 _TASKS: Final[tuple[tuple[type[CounterpointError], str], ...]] = (
@@ -111,7 +120,7 @@ def refuse(refusal: CounterpointError) -> dict[str, Json]:
     facts = {"issues": issues} if issues else dict(refusal.facts)
     details = {
         "kind": refusal.code,
-        "hint": clip(refusal.hint, _WORDS),
+        "hint": _hint_of(refusal),
         "retryable": refusal.retryable,
         **facts,
     }
@@ -123,7 +132,7 @@ def told_refusal(code: str, refusal: CounterpointError) -> dict[str, Json]:
     error: dict[str, Json] = {
         "code": code,
         "message": clip(refusal.message, _WORDS),
-        "hint": clip(refusal.hint, _WORDS),
+        "hint": _hint_of(refusal),
         "retryable": refusal.retryable,
     }
     facts = {name: part for name, part in refusal.facts.items() if name not in error}
@@ -138,13 +147,20 @@ def _fitting(error: dict[str, Json], name: str, part: dict[str, Json]) -> dict[s
     return {**error, name: {key: part[key] for key in ("kind", "hint", "retryable")}}
 
 
+def _hint_of(refusal: CounterpointError) -> str:
+    """Answer what to do next."""
+    return clip(_HINTS.get(refusal.hint, refusal.hint), _WORDS)
+
+
 def _issues(refusal: CounterpointError) -> list[Json]:
     """Answer the faults of arguments that are not valid; none for any other refusal."""
     faults = refusal.facts.get("faults")
     if not isinstance(refusal, InvalidInput) or not isinstance(faults, list):
         return []
     listed = cast("list[Any]", faults)
-    return [_issue(cast("Mapping[str, Json]", one)) for one in listed if isinstance(one, dict)]
+    # Faults with a line instead of a path are of a document, not of the arguments.
+    found = [cast("Mapping[str, Json]", one) for one in listed if isinstance(one, dict)]
+    return [_issue(one) for one in found if "path" in one]
 
 
 def _issue(fault: Mapping[str, Json]) -> dict[str, Json]:

@@ -10,12 +10,19 @@ from pydantic import Field
 from counterpoint.core.model.accounts.stages import StagedDraft, StagedSought
 from counterpoint.core.model.asks import Edit
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import InvalidInput, NotFound
+from counterpoint.kernel.errors import (
+    GateClosed,
+    IllegalMove,
+    InvalidInput,
+    NotFound,
+    StaleVersion,
+)
 from counterpoint.protocol.tools import tool
 from counterpoint.surfaces.call import Call
 from counterpoint.surfaces.colibri.vocabulary import (
     LIMIT,
     UUID,
+    WHOLE,
     Body,
     Cursor,
     Id,
@@ -27,12 +34,13 @@ from counterpoint.surfaces.colibri.vocabulary import (
     Word,
     heard_status,
     kept_of,
+    retold,
     told_listed,
     told_next,
     told_task,
     told_transition,
 )
-from counterpoint.surfaces.paging import PAGE, paged, unseal
+from counterpoint.surfaces.paging import PAGE, paged, size_of, unseal
 
 _HISTORY: Final = 20
 _KEPT: Final = ("project_id", "priority")
@@ -75,17 +83,24 @@ def task_get(
     task = call.core.stages.get(id)
     if not history:
         return told_task(task)
+    told = told_task(task, 3_000)
     moves = call.core.stages.history(task.item.id, limit=1_000)[-_HISTORY:]
-    return {**told_task(task, 3_000), "transitions": _recent([told_transition(m) for m in moves])}
+    room = WHOLE - size_of(told)
+    return {**told, "transitions": _recent([told_transition(move) for move in moves], room)}
 
 
-def _recent(moves: list[dict[str, Json]]) -> list[Json]:
+def _recent(moves: list[dict[str, Json]], room: int) -> list[Json]:
     """Answer the last moves that fit; the reasons of old ones go first."""
-    room = PAGE // 2
+    older = size_of(moves) - sum(size_of(move["reason"]) for move in moves)
     shown: list[Json] = []
     for move in reversed(moves):
-        room -= len(str(move).encode())
-        shown.insert(0, move if room > 0 else {**move, "reason": None})
+        bare = {**move, "reason": None}
+        older -= size_of(bare)
+        entry = move if size_of(move) + older <= room else bare
+        room -= size_of(entry) + 1
+        if room < 0:
+            break
+        shown.insert(0, entry)
     return shown
 
 
@@ -139,7 +154,10 @@ def _updated(
         expected_version=version,
         attributes={key: wanted[key] for key in _KEPT if key in wanted},
     )
-    call.core.items.edit(task.item.id, edit)
+    try:
+        call.core.items.edit(task.item.id, edit)
+    except (GateClosed, IllegalMove, StaleVersion) as refusal:
+        raise retold(refusal, task, wanted.get("status")) from refusal
     if "deleted" in wanted:
         return stages.delete(task.item.id, back=back)
     return stages.get(task.item.id)

@@ -9,6 +9,7 @@ a session opened with an intent   an audit session
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal, cast, get_args
 
@@ -22,9 +23,9 @@ from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.texts.skills import Skill, SkippedFile
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import InvalidInput
+from counterpoint.kernel.errors import CounterpointError, IllegalMove, InvalidInput
 from counterpoint.surfaces.call import Call
-from counterpoint.surfaces.paging import clip
+from counterpoint.surfaces.paging import PAGE, clip, size_of
 
 UUID: Final = "uuid"
 """The scope of the names that tasks are known by here."""
@@ -35,6 +36,11 @@ _NULLABLE = WithJsonSchema({"type": ["string", "null"]})
 Status = Literal["INIT", "GATHER", "ANALYZE", "PLAN", "APPLY", "VERIFY", "DONE", "CANCELLED"]
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 ThoughtWord = Literal["plan", "analysis", "decision", "reflection"]
+
+_STATE: Final = re.compile(
+    # Not `plan-12`, which is the id of an item.
+    rf"(?<![\w-])'?({'|'.join(map(str.lower, STATUSES))})'?(?![\w-])"
+)
 
 Id = Annotated[str, Field(min_length=1, max_length=200), _TEXT]
 Title = Annotated[str, Field(min_length=1, max_length=256), _TEXT]
@@ -47,6 +53,8 @@ Cursor = Annotated[
     str, Field(max_length=2_000, description="`next_cursor` of the page before"), _TEXT
 ]
 LIMIT: Final = 50
+WHOLE: Final = PAGE - 300
+"""What a task may take that is answered alone."""
 _ENTRY: Final = 2_000
 _CONTENT: Final = 4_000
 
@@ -79,14 +87,30 @@ def id_of(task: StagedTask) -> str:
     return task.names.get(UUID, task.item.id)
 
 
+def retold(refusal: CounterpointError, task: StagedTask, goal: Status | None) -> CounterpointError:
+    """Answer a refusal of a change with the states in the words of this dialect."""
+    facts: dict[str, Json] = {**refusal.facts, "task_id": id_of(task)}
+    for name in {"state", "status", "moves"} & facts.keys():
+        found = facts[name]
+        facts[name] = told_status(found) if type(found) is str else [*map(told_status, found)]
+    if isinstance(refusal, IllegalMove):
+        facts |= {"from": facts.get("state"), "to": goal}
+    message, hint = (_STATE.sub(_shouted, text) for text in (refusal.message, refusal.hint))
+    return type(refusal)(message, hint=hint, **facts)
+
+
+def _shouted(found: re.Match[str]) -> str:
+    return told_status(found[1])
+
+
 def told_task(task: StagedTask, room: int = 8_000) -> dict[str, Json]:
-    """Answer a task; a description that takes more than its room is cut."""
+    """Answer a task; a description that takes more than its room, or makes it too long, is cut."""
     item = task.item
-    return {
+    told: dict[str, Json] = {
         "id": id_of(task),
         "project_id": task.kept.get("project_id"),
         "title": item.title,
-        "description": clip(item.body, room) or None,
+        "description": None,
         "status": told_status(item.status),
         "priority": task.kept.get("priority"),
         "assignee": item.assignee or None,
@@ -97,6 +121,7 @@ def told_task(task: StagedTask, room: int = 8_000) -> dict[str, Json]:
         "attempt": task.attempt,
         "version": item.version,
     }
+    return told | {"description": clip(item.body, min(room, WHOLE - size_of(told))) or None}
 
 
 def told_listed(task: StagedTask) -> dict[str, Json]:

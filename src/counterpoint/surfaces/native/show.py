@@ -1,7 +1,8 @@
 """The tool `show`: one thing by its id, in parts that go on at a cursor.
 
 What an id names: `#12` an entry of the ledger, `ses_…` a session, `<prefix>-<letter><number>` a record
-(r), receipt (c), submission (s), verdict (v) or handoff (h), anything else an item. An answer has a
+(r), receipt (c), submission (s), verdict (v), handoff (h), claim of a phase (p), verdict on one (q) or
+change request (m), anything else an item. An answer has a
 header and parts; a part that does not fit, or that has more entries, goes on at its cursor in `more`.
 """
 
@@ -14,6 +15,8 @@ from typing import Annotated, Literal, TypeVar, cast
 from pydantic import Field
 
 from counterpoint.core.model.answers import Facets
+from counterpoint.core.model.delivery.phases import PhaseClaim, PhaseVerdict
+from counterpoint.core.model.delivery.requests import ChangeRequest
 from counterpoint.core.model.journal import Outcome, Receipt, Record, Submission, Verdict
 from counterpoint.core.model.sessions import Handoff, Session
 from counterpoint.kernel.canonical import Json, dump_any
@@ -282,6 +285,76 @@ def _of_handoff(_call: Call, row: Json) -> Shown:
     return _told(header, texts)
 
 
+def _of_claim(_call: Call, row: Json) -> Shown:
+    claim = cast("PhaseClaim", row)
+    header = sparse(
+        id=claim.id,
+        item=claim.item,
+        phase=clip(claim.phase, TITLE),
+        path=clip(claim.path, 400),
+        sha256=claim.sha256,
+        commit=claim.commit,
+        branch=clip(claim.branch, TITLE),
+        confidence=claim.confidence,
+        agent=clip(claim.agent, TITLE),
+        session=claim.session,
+        at=claim.created_at,
+        result=claim.result or "waiting",
+    )
+    texts: dict[str, Json] = {
+        "summary": claim.summary,
+        "questions": list(claim.questions),
+        "reasons": list(claim.reasons),
+    }
+    return _told(header, texts)
+
+
+def _of_phase_verdict(_call: Call, row: Json) -> Shown:
+    verdict = cast("PhaseVerdict", row)
+    header = sparse(
+        id=verdict.id,
+        item=verdict.item,
+        claim=verdict.claim,
+        phase=clip(verdict.phase, TITLE),
+        verdict=verdict.decision,
+        sha256=verdict.sha256,
+        agent=clip(verdict.agent, TITLE),
+        session=verdict.session,
+        at=verdict.created_at,
+        result=verdict.result or "waiting",
+    )
+    return _told(header, {"reason": verdict.reason, "fixes": verdict.fixes})
+
+
+def _of_request(_call: Call, row: Json) -> Shown:
+    request = cast("ChangeRequest", row)
+    header = sparse(
+        id=request.id,
+        item=request.item,
+        status=request.status,
+        branch=clip(request.branch, TITLE),
+        base=clip(request.base, TITLE),
+        head=request.head,
+        source=request.source,
+        files=request.files,
+        lines=request.additions + request.deletions,
+        risk=f"{request.risk_level} ({request.risk_score})",
+        agent=clip(request.agent, TITLE),
+        judge=clip(request.judge, TITLE),
+        at=request.created_at,
+    )
+    texts: dict[str, Json] = {
+        "summary": request.summary,
+        "remarks": request.remarks,
+        "reason": request.reason,
+        "fixes": request.fixes,
+        "risks": request.risk,
+        "gates": request.gates,
+        "diff": request.diff,
+    }
+    return _told(header, texts)
+
+
 def _of_session(call: Call, row: Json) -> Shown:
     session = cast("Session", row)
     header = sparse(
@@ -362,5 +435,8 @@ _BY_NOUN: dict[type[Json], Callable[[Call, Json], Shown]] = {
     Submission: _of_submission,
     Verdict: _of_verdict,
     Handoff: _of_handoff,
+    PhaseClaim: _of_claim,
+    PhaseVerdict: _of_phase_verdict,
+    ChangeRequest: _of_request,
     Session: _of_session,
 }

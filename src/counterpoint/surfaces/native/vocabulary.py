@@ -13,6 +13,8 @@ from pydantic import Field, WithJsonSchema
 
 from counterpoint.core.model.answers import Facets, Offer, Started
 from counterpoint.core.model.asks import Wanted
+from counterpoint.core.model.delivery.phases import PhaseClaim, PhaseVerdict
+from counterpoint.core.model.delivery.requests import ChangeRequest
 from counterpoint.core.model.evidence import FileChange
 from counterpoint.core.model.journal import Receipt, Record, Submission, Verdict
 from counterpoint.core.model.rows import Noun
@@ -74,6 +76,9 @@ _LETTERS: dict[str, type[Noun]] = {
     "s": Submission,
     "v": Verdict,
     "h": Handoff,
+    "p": PhaseClaim,
+    "q": PhaseVerdict,
+    "m": ChangeRequest,
 }
 _NUMBERED = re.compile(r".+-([a-z])[0-9]+")
 

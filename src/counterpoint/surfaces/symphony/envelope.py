@@ -53,6 +53,17 @@ _SPECIAL: Final[tuple[tuple[type[CounterpointError], str], ...]] = (
     (NotClaimHolder, "INVALID_STATE"),
     (ClaimLost, "INVALID_STATE"),
 )
+_HINTS: Final[dict[str, str]] = {
+    "`find` or `list`": "`list_issues`, if you have it",
+    "run `verify` on it until it passes": "its check is run by a person or a native client",
+    "`submit` its artifact": "its artifact is handed in by a native client",
+    "ask another session to `review` it": "a person or a native client reviews it",
+    "reopen the item with `edit` first": "ask a person to reopen the issue",
+    "reopen it with `edit` first": "ask a person to reopen it",
+    "reopen it with `edit`, or leave `parent` out": "make an issue of its own",
+    "`list` with `parent` shows": "`get_issue` shows",
+}
+"""What hints of the core name, and agents of this dialect do not have."""
 WORKSPACE: Final = "workspace"
 """The fact by which a refusal is one about the working tree."""
 _WORDS: Final = 2_000
@@ -60,7 +71,7 @@ _WORDS: Final = 2_000
 
 def refuse(refusal: CounterpointError) -> Json:
     """Answer a refusal as an object that a caller can act on."""
-    hint = clip(refusal.hint, _WORDS)
+    hint = clip(_worded(refusal.hint), _WORDS)
     answer: dict[str, Json] = {
         "error": f"{clip(refusal.message, _WORDS).removesuffix('.')}. {hint}",
         "code": _code(refusal),
@@ -73,6 +84,17 @@ def refuse(refusal: CounterpointError) -> Json:
     details = {**refusal.facts, **plain}
     fits = size_of(details) < PAGE - size_of(answer) - len('"details":,')
     return {**answer, "details": details if fits else plain}
+
+
+def _worded(hint: str) -> str:
+    """Answer what to do next, in tools that there are here."""
+    for native, words in _HINTS.items():
+        hint = hint.replace(native, words).replace(_begun(native), _begun(words))
+    return hint
+
+
+def _begun(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _code(refusal: CounterpointError) -> str:

@@ -87,6 +87,10 @@ def update_memory(
     if "/" in slug:
         raise InvalidInput(f"the project slug {slug!r} has a slash", hint="Mend --project-slug.")
     mirror = Path(settings.symphony_dir) if settings.symphony_dir else None
+    if mirror is not None and not mirror.is_dir():
+        raise InvalidInput(
+            f"there is no folder {mirror}, where memory is to lie", hint="Mend --symphony-dir."
+        )
     entry = call.core.notebooks.write(scope, role, filename, content, mirror, folder)
     return {
         "scope": scope,

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, cast
 from pydantic import Field
 
 from counterpoint.core.model.boards.issues import IssueFilter, IssueLine, IssueSheet
+from counterpoint.core.model.delivery.phases import PhaseClaim
 from counterpoint.core.model.journal import Outcome, Record, RecordKind
 from counterpoint.core.model.work import Item
 from counterpoint.kernel.canonical import Json
@@ -247,7 +248,7 @@ def _part(call: Call, sheet: IssueSheet, name: str, place: int) -> Part:
     if name == "subtasks":
         return part_of_list([told_line(child) for child in sheet.children], place)
     if name == "runs":
-        return part_of_list(_runs(sheet), place)
+        return part_of_list(_runs(call, sheet), place)
     rows = call.core.issues.records(item.id, RECORDS[name], place, _ROWS + 1)
     return part_of_rows(rows, _ROWS, told_record, lambda record: record.number, place)
 
@@ -255,7 +256,7 @@ def _part(call: Call, sheet: IssueSheet, name: str, place: int) -> Part:
 def _recent_runs(call: Call, sheet: IssueSheet) -> list[Json]:
     """Answer the last runs: those whose streams were kept, else one for each claim."""
     kept = call.core.runs.recent(sheet.line.item.id, _RUNS)
-    return [told_run(run) for run in kept] or _runs(sheet)[:_RUNS]
+    return [told_run(run) for run in kept] or _runs(call, sheet)[:_RUNS]
 
 
 def _handed_over(call: Call, item: str) -> dict[str, Json]:
@@ -270,13 +271,29 @@ def _handed_over(call: Call, item: str) -> dict[str, Json]:
     )
 
 
-def _runs(sheet: IssueSheet) -> list[Json]:
-    """Answer the runs of an issue, the last first: one for each claim."""
+def _runs(call: Call, sheet: IssueSheet) -> list[Json]:
+    """Answer the runs of an issue, the last first: one for each claim, or phase that was handed over."""
     claim = sheet.claim
     live: list[Json] = []
     if claim is not None and claim.state == "live":
         live = [{"attempt": claim.token, "status": "running", "startedAt": claim.claimed_at}]
-    return [*live, *(_run(outcome) for outcome in sheet.runs)]
+    handed = call.core.phases.claims(sheet.line.item.id)
+    ended = [*map(_run, sheet.runs), *map(_handed, handed)]
+    return [*live, *sorted(ended, key=lambda one: str(one["finishedAt"]), reverse=True)]
+
+
+def _handed(claim: PhaseClaim) -> dict[str, Json]:
+    """Answer a run that ended by handing a phase over."""
+    is_refused = claim.result == "rejected"
+    return {
+        **sparse(id=claim.run),
+        "status": "failed" if is_refused else "completed",
+        "agent": claim.agent,
+        "summary": clip(claim.summary, _SUMMARY),
+        "error": clip("; ".join(claim.reasons), _SUMMARY) if is_refused else None,
+        "cost": None,
+        "finishedAt": claim.created_at,
+    }
 
 
 def _run(outcome: Outcome) -> dict[str, Json]:

@@ -60,13 +60,11 @@ def create_pr(
     """Deprecated: use complete_phase. Hand a change in; the server measures it and runs the gates."""
     item = bound(call)
     tree = verified(call)
-    if tree.branch != branch_name:
+    if tree.branch and tree.branch != branch_name:
         raise InvalidInput(
             f"branch_name is {branch_name!r}, but this worktree is on {tree.branch!r}",
             hint="Name the branch of your worktree.",
         )
-    # Taken up before anything is run, so that nobody waits to write while a gate runs.
-    call.core.issues.attended(item, lambda: None)
     proposal = Proposal(
         item=item,
         branch=branch_name,
@@ -89,7 +87,10 @@ def create_pr(
     def watch(words: str) -> None:
         progress(next(steps), None, clip(words, 400))
 
-    request = call.core.requests.propose(proposal, watch)
+    # Taken up after everything was run, so that nobody waits to write while a gate runs.
+    request = call.core.requests.propose(
+        proposal, watch, lambda: call.core.issues.attended(item, lambda: None)
+    )
     return {**told_request(request), "issue_status": "review", "notice": _DEPRECATED}
 
 

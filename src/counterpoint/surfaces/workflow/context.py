@@ -100,12 +100,12 @@ def _heard_time(text: str) -> str:
         return ""
     try:
         heard = moment(text)
-    except ValueError:
+        return stamp(heard) if heard.tzinfo else stamp(moment(f"{text}+00:00"))
+    except (ValueError, OverflowError):
         raise InvalidInput(
             f"filter.since is {text!r}, which is no ISO-8601 time",
             hint="Write it like 2026-01-31T12:00:00Z.",
         ) from None
-    return stamp(heard) if heard.tzinfo else stamp(moment(f"{text}+00:00"))
 
 
 def _part(

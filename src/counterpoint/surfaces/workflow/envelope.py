@@ -12,7 +12,15 @@ from __future__ import annotations
 from typing import Final
 
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import CounterpointError, Kind, ProgramMissing
+from counterpoint.kernel.errors import (
+    ClaimLost,
+    CounterpointError,
+    Kind,
+    NotClaimHolder,
+    NotFound,
+    ProgramMissing,
+    SessionEnded,
+)
 from counterpoint.surfaces.paging import PAGE, clip, size_of
 
 _CODES: Final[dict[Kind, str]] = {
@@ -25,6 +33,14 @@ _CODES: Final[dict[Kind, str]] = {
     "unavailable": "INTERNAL_ERROR",
 }
 _WORDS: Final = 3_000
+_HINTS: Final[dict[type[CounterpointError], str]] = {
+    NotFound: "Give the id that `start_workflow`, `start_phase` or `start_task` answered; "
+    "`get_context` lists phases, tasks and blockers.",
+    ClaimLost: "Stop working on this task: `get_context` shows how it stands.",
+    NotClaimHolder: "Stop working on this task: `get_context` shows how it stands.",
+    SessionEnded: "Connect again: that begins another session.",
+}
+"""What to do next, where the core names tools that this surface does not have."""
 
 
 def refuse(refusal: CounterpointError) -> Json:
@@ -34,8 +50,13 @@ def refuse(refusal: CounterpointError) -> Json:
         "error": True,
         "code": code,
         "message": clip(refusal.message, _WORDS),
-        "hint": clip(refusal.hint, _WORDS),
+        "hint": clip(_hint_of(refusal), _WORDS),
         "retryable": refusal.retryable,
     }
     details = {"kind": refusal.code, **refusal.facts}
     return {**answer, "details": details} if size_of(details) < PAGE - size_of(answer) else answer
+
+
+def _hint_of(refusal: CounterpointError) -> str:
+    usual = refusal.hint == refusal.default_hint
+    return _HINTS.get(type(refusal), refusal.hint) if usual else refusal.hint

@@ -71,7 +71,7 @@ def log_issue(
             raise InvalidInput(
                 "an issue resolves a blocker or is one", hint="Leave one of them out."
             )
-        record = call.core.journal.resolve(resolves, resolution)
+        record = call.core.workflows.resolve(task_id, resolves, resolution)
         return {
             "issue_id": record.id,
             "created_at": record.created_at,

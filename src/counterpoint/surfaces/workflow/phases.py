@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 
@@ -10,7 +10,7 @@ from counterpoint.core.model.workflows import PhaseDraft
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
 from counterpoint.surfaces.call import Call
-from counterpoint.surfaces.paging import sparse
+from counterpoint.surfaces.paging import clip, sparse
 from counterpoint.surfaces.workflow.vocabulary import (
     STATUS,
     Id,
@@ -18,8 +18,12 @@ from counterpoint.surfaces.workflow.vocabulary import (
     PhaseEnded,
     Text,
     lasted,
+    refuse_large,
     told_part,
 )
+
+_SUMMARY: Final = 2_000
+"""The most bytes of a summary that is told again."""
 
 
 @tool(reads=False)
@@ -56,6 +60,7 @@ def complete_phase(
     summary: Annotated[Text, Field(description="What came of it")] = "",
 ) -> Json:
     """End a phase after all its tasks are done."""
+    refuse_large("summary", summary)
     closed = call.core.workflows.close_phase(phase_id, STATUS[status], summary)
     line = call.core.context.phase(phase_id)
     return {
@@ -74,5 +79,5 @@ def complete_phase(
             "in_progress": line.tasks.in_progress,
         },
         "warnings": list(closed.warnings),
-        **sparse(summary=summary),
+        **sparse(summary=clip(summary, _SUMMARY)),
     }

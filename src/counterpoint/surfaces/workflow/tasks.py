@@ -25,6 +25,7 @@ from counterpoint.surfaces.workflow.vocabulary import (
     TaskEnded,
     heard_report,
     plain,
+    refuse_large,
     seconds,
     told_task_status,
 )
@@ -99,6 +100,7 @@ def complete_task(
             manual_review_reason=outcome.get("manual_review_reason"),
         ),
     }
+    refuse_large("metadata, manual_review_reason", kept)
     words = TaskWords(
         tests=used.get("tests_status", ""),
         packages_added=tuple(used.get("packages_added", ())),

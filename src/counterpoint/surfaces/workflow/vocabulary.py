@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal, NotRequired, cast
 
-from pydantic import Field, WithJsonSchema
+from pydantic import AfterValidator, Field, WithJsonSchema
 from typing_extensions import TypedDict
 
 from counterpoint.core.model.asks import Report
@@ -22,18 +22,28 @@ from counterpoint.core.model.workflows import LogLine, PhaseLine, TaskLine
 from counterpoint.kernel.canonical import Json, dump_any, load
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
 from counterpoint.kernel.errors import InvalidInput
-from counterpoint.surfaces.paging import clip
+from counterpoint.surfaces.paging import clip, size_of
+
+
+def _one_line(text: str) -> str:
+    """Answer a name as the core takes it for a title; ValueError if it would not."""
+    if len(text.strip().splitlines()) != 1:
+        raise ValueError("must be one line that is not blank")
+    return text
+
 
 _TEXT = WithJsonSchema({"type": "string"})
 _TEXTS = WithJsonSchema({"type": "array", "items": {"type": "string"}})
 
 Id = Annotated[str, Field(min_length=1, max_length=80), _TEXT]
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_line)]
 Said = Annotated[str, Field(min_length=1, max_length=20_000), _TEXT]
 Text = Annotated[str, Field(max_length=20_000), _TEXT]
 Line = Annotated[str, Field(max_length=2_000), _TEXT]
 Lines = Annotated[tuple[Line, ...], Field(max_length=100), _TEXTS]
-Areas = Annotated[tuple[Annotated[str, Field(max_length=500)], ...], Field(max_length=50), _TEXTS]
+Areas = Annotated[
+    tuple[Annotated[str, Field(min_length=1, max_length=500)], ...], Field(max_length=50), _TEXTS
+]
 Tokens = Annotated[int, Field(ge=0, le=2**53 - 1)]
 Cursor = Annotated[
     str, Field(max_length=2_000, description="`next_cursor` of the page before"), _TEXT
@@ -85,8 +95,14 @@ _ISSUES: Final[dict[IssueType, str]] = {
     "unclear_requirement": "UNCLEAR_REQUIREMENT",
     "other": "OTHER",
 }
+_KEPT: Final = 60_000
+"""The most bytes of words that are kept with the end of something."""
 _ENTRY: Final = 2_000
 """The most bytes of one text of an entry in a list."""
+_WHOLE: Final = 6_000
+"""The most bytes of an entry, so that each fits on a page whatever stands above it."""
+_SHARES: Final = ((1_000, 100), (400, 100), (150, 50), (50, 20))
+"""What is left of each text of an entry, in bytes, and of each list, one after the other, until it fits."""
 
 
 class Outcome(TypedDict):
@@ -129,6 +145,14 @@ def heard_report(status: TaskEnded, outcome: Outcome) -> Report:
         next_steps=tuple(outcome.get("next_steps", ())),
         ends=status == "partial_success",
     )
+
+
+def refuse_large(what: str, words: Json) -> None:
+    """Raise InvalidInput for words that are too many to be kept together."""
+    if size_of(words) > _KEPT:
+        raise InvalidInput(
+            f"{what}: has more than {_KEPT:,} bytes", hint="Say it in fewer words, or name a file."
+        )
 
 
 def plain(used: Metadata) -> dict[str, Json]:
@@ -202,7 +226,7 @@ def told_task_line(line: TaskLine) -> dict[str, Json]:
         told["summary"] = clip(line.outcome.summary, _ENTRY)
         told["manual_review_needed"] = words.get("manual_review_needed", False)
         told["verification"] = kept.get("verification")
-    return told
+    return _fitted(told)
 
 
 def object_of(value: Json) -> dict[str, Json]:
@@ -231,7 +255,26 @@ def told_log_line(line: LogLine) -> dict[str, Json]:
     shown = {name: value for name, value in details.items() if name != "task"}
     if record.kind == "blocker":
         told |= {"description": clip(record.body, _ENTRY), "created_at": record.created_at}
-        return {**told, **shown, "status": record.status.upper()}
-    if record.kind == "milestone":
-        return {**told, "message": record.body, **shown, "created_at": record.created_at}
-    return {**told, **shown, "created_at": record.created_at}
+        return _fitted({**told, **shown, "status": record.status.upper()})
+    words: dict[str, Json] = {"message": record.body} if record.kind == "milestone" else {}
+    return _fitted({**told, **words, **shown, "created_at": record.created_at})
+
+
+def _fitted(entry: dict[str, Json]) -> dict[str, Json]:
+    """Answer an entry that fits on a page: its texts and lists are cut as far as it needs."""
+    found = entry
+    for room, most in _SHARES:
+        if size_of(found) <= _WHOLE:
+            break
+        found = {name: _cut(value, room, most) for name, value in entry.items()}
+    return found
+
+
+def _cut(value: Json, room: int, most: int) -> Json:
+    if isinstance(value, str):
+        return clip(value, room)
+    if isinstance(value, list):
+        listed = cast("list[Json]", value)
+        more = [f"… {len(listed) - most} more"] if len(listed) > most else []
+        return [*(_cut(one, room, most) for one in listed[:most]), *more]
+    return {name: _cut(one, room, most) for name, one in object_of(value).items()} or value

@@ -20,6 +20,7 @@ from counterpoint.surfaces.workflow.vocabulary import (
     Profile,
     Said,
     Text,
+    refuse_large,
     told_part,
 )
 
@@ -69,6 +70,7 @@ def complete_workflow(
         "achievements": list(achievements),
         "limitations": list(limitations),
     }
+    refuse_large("summary, achievements, limitations", words)
     closed = call.core.workflows.close(workflow_id, STATUS[status], words)
     return {
         "workflow_id": workflow_id,

@@ -94,6 +94,23 @@ def test_nobody_waits_for_a_cancelled_issue(studio, ada, person):
     assert not ada.ready.judge(ada.items.get(other.id)).is_ready
 
 
+def test_nobody_waits_for_what_was_cancelled_with_an_issue_above_it(studio, ada, person):
+    """What is closed because its parent is lets go as well; a plan above takes its issues along."""
+    parent = ready(ada, person)
+    child = ada.issues.open_below(parent, IssueDraft(title="part")).id
+    waiting = ready(ada, person, needs=(child,))
+    person.items.edit(parent, Edit(status="cancelled"))
+    assert studio.last().facts["let_go"] == [waiting]
+    assert ada.ready.judge(ada.issues.named(waiting)).is_ready
+    (said,) = ada.issues.records(waiting, "comment", 0, 10)
+    assert said.body == "This does not wait for DEMO-002 any more: it was cancelled"
+    plan = ada.plans.create(Draft(kind="plan", title="Ship")).root.id
+    person.items.edit(waiting, Edit(parent=plan))
+    last = ready(ada, person, needs=(waiting,))
+    person.items.edit(plan, Edit(status="cancelled"))
+    assert studio.last().facts["let_go"] == [last]
+
+
 def test_a_session_may_make_only_so_many(studio, ada, bob):
     """Those that were refused do not count; another session has its own count."""
     for _ in range(2):

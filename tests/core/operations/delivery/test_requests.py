@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from counterpoint.core.coordinator import Core
+from counterpoint.core.model.asks import Note
 from counterpoint.core.model.boards.policy import GateCommand, PolicyEdit
 from counterpoint.core.model.delivery.requests import (
     DIFF_LIMIT,
@@ -113,6 +114,31 @@ def test_gates_are_run_here_and_what_agents_say_is_their_word(
     risk = load(request.risk)
     assert (request.risk_level, risk["parts"]["gates"], risk["basis"]) == ("high", 10, "verified")
     assert risk["sensitive"] == ["src/a.py"]
+
+
+def test_nobody_waits_to_write_while_gates_run(
+    studio: Any, ada: Any, bob: Any, person: Any, issue: Callable[..., str], branch: Any
+) -> None:
+    """Not even under an idempotency key: a free issue is taken up after them."""
+    free = issue("ready")
+    branch()
+    person.policies.edit(PolicyEdit(gates=(TESTS,)))
+    said: list[str] = []
+    studio.tree.during = lambda: said.append(
+        bob.journal.append(Note(kind="finding", body="meanwhile")).id
+    )
+
+    def hand_in() -> str:
+        proposal = Proposal(item=free)
+        return ada.requests.propose(proposal, None, lambda: ada.claims.start(free)).id
+
+    assert ada.once("k", 1, hand_in) == ada.once("k", 1, hand_in) == "demo-m1"
+    assert said == ["demo-r1"]
+    assert ada.items.get(free).status == "review"
+    blocked = issue("ready", status="backlog")
+    take_up = ada.requests.propose
+    studio.refuses(NotReady, lambda: take_up(Proposal(item=blocked), None, lambda: None))
+    studio.refuses(NotFound, lambda: take_up(Proposal(item="demo-99"), None, lambda: None))
 
 
 def _receipts(studio: Any) -> list[Any]:

@@ -47,6 +47,13 @@ def test_a_question_finds_passages_with_their_place(studio: Any, ada: Any) -> No
     assert len(ada.documents.find(ask("small exponential", limit=1))) == 1
 
 
+@pytest.mark.parametrize("path", [".git/config", "part/.GIT/config", ".counterpoint/ledger.db"])
+def test_what_git_and_the_ledger_keep_is_no_document(studio: Any, ada: Any, path: str) -> None:
+    """Every project can read the vault: what names remotes or holds keys stays out of it."""
+    studio.tree.write(path, "words\n")
+    studio.refuses(PathOutside, lambda: ada.documents.take(path))
+
+
 def test_records_of_the_same_words_are_no_passages(studio: Any, ada: Any) -> None:
     """What others wrote is found elsewhere."""
     from counterpoint.core.model.asks import Note

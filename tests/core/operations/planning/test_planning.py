@@ -25,12 +25,24 @@ def plan(title="Plan", *, tasks=("a", "b"), **more):
 def test_a_plan_gets_a_slug(ada):
     """The wanted one, one with a number, or one with random letters."""
     assert ada.planning.open(plan(), "mine").slug == "mine"
-    assert ada.planning.open(plan(), stem="mine").slug == "mine-1"
-    assert ada.planning.open(plan(), stem="mine").slug == "mine-2"
-    assert ada.planning.open(plan(), stem="new").slug == "new"
+    assert ada.planning.open(plan("Mine"), numbered=True).slug == "mine-1"
+    assert ada.planning.slug(plan("Mine")) == "mine-2"
+    assert ada.planning.open(plan("Mine"), numbered=True).slug == "mine-2"
+    assert ada.planning.open(plan("New"), numbered=True).slug == "new"
     slug = ada.planning.open(plan("Größe 2")).slug
     assert slug.startswith("gro")
     assert ada.planning.open(plan("日本")).slug.startswith("plan-")
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+def test_no_secret_comes_into_a_slug(ada, numbered):
+    """A title is masked before a name is made of it: small letters would hide the shape of a key."""
+    title = "Rotate " + "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
+    line = ada.planning.open(plan(title), numbered=numbered)
+    assert line.slug.startswith("rotate-secret")
+    assert "292c6912" not in line.slug
+    wish = Commission(title=title, content_type="blog_post")
+    assert ada.briefs.create(wish).slug == "rotate-secret"
 
 
 def test_a_slug_is_taken_once(studio, ada):

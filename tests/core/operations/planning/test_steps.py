@@ -44,6 +44,18 @@ def slug(ada):
     return ada.planning.open(draft, "p").slug
 
 
+def test_criteria_are_marked_by_place_or_text(studio, ada):
+    """Once; a wrong one undoes the whole call."""
+    draft = plan(phase("One", acceptance=("first", "2")))
+    name = ada.planning.open(draft, "c").slug
+    studio.refuses(NotFound, lambda: ada.steps.move_phase(name, 1, "active", met=(0, 7)))
+    ada.steps.move_phase(name, 1, "open", met=("2",))
+    size = ada.overview.state().ledger_size
+    ada.steps.move_phase(name, 1, "open", met=(1, "2"))
+    assert ada.overview.state().ledger_size == size
+    assert ada.steps.phase(name, 1).criteria == (("first", False), ("2", True))
+
+
 @pytest.mark.parametrize("before", WORDS)
 @pytest.mark.parametrize("after", WORDS)
 def test_every_standing_leads_to_every_other(ada, slug, before, after):

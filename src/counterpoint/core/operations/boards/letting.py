@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from counterpoint.core.model.asks import Note
+from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.work import Dependency, Item
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.links import undepend
 from counterpoint.core.rules.identifiers import spoken_of
+
+
+def open_issues(change: Change, top: Item) -> list[str]:
+    """Answer the ids of an item and all below it that are issues and not closed."""
+    below = change.select(Item, parent=top.id, category=UNCLOSED)
+    mine = [top.id] if top.kind == "issue" else []
+    return mine + [name for child in below for name in open_issues(change, child)]
 
 
 def let_go(change: Change, issue: Item, why: str) -> list[str]:

@@ -9,7 +9,7 @@ Rule 5: who did the work does not judge it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -29,6 +29,7 @@ from counterpoint.core.model.work import Item, Project
 from counterpoint.core.operations.boards.policies import policy_of
 from counterpoint.core.operations.delivery.authors import bring_to_review, note, refuse_author
 from counterpoint.core.operations.gates import Gates
+from counterpoint.core.operations.readiness import judged
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.desk import Desk
 from counterpoint.core.operations.recording.moves import move
@@ -78,23 +79,36 @@ class Requests:
         with self._desk.reading() as view:
             return current(view, item)
 
-    def propose(self, proposal: Proposal, watch: Watch | None = None) -> ChangeRequest:
+    def propose(
+        self,
+        proposal: Proposal,
+        watch: Watch | None = None,
+        take_up: Callable[[], object] | None = None,
+    ) -> ChangeRequest:
         """Hand a change in: it is measured, its gates are run, and the item goes to review.
 
-        The same commit again changes nothing. Raises NotFound, NotReady for an item that nobody is at,
+        take_up: claims an item that is free; nothing is written before all gates have run. The same commit again changes nothing. Raises NotFound, NotReady for an item that nobody is at,
         InvalidInput for a difference that cannot be read or is too long.
         """
         with self._desk.reading() as view:
-            self._refuse_idle(view.find(Item, proposal.item), proposal.item)
+            item = view.find(Item, proposal.item)
+            if take_up is None or item is None or not self._is_free(view, item):
+                self._refuse_idle(item, proposal.item)
             before = current(view, proposal.item)
         branch, remarks = self._branch(proposal)
         if before is not None and before.status == "open" and _is_same(before, branch, proposal):
             return before
         measured = self.measure(proposal, branch, remarks, watch)
+        if take_up is not None:
+            take_up()
         with recording(self._desk, "change.proposed", proposal.item) as change:
             session = change.open_session()
             self._refuse_idle(change.find(Item, proposal.item), proposal.item)
             return self.put(change, measured, session, self._desk.caller.actor.name)
+
+    def _is_free(self, view: Reading, item: Item) -> bool:
+        session, now = self._desk.caller.actor.session, self._desk.outside.clock.now()
+        return judged(view, item, session, now).is_ready
 
     def _refuse_idle(self, item: Item | None, name: str) -> None:
         if item is None:

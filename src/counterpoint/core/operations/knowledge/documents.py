@@ -33,8 +33,10 @@ from counterpoint.core.rules.knowledge.extraction import extract
 from counterpoint.core.rules.knowledge.fitting import CANDIDATES, Excerpt, scores, telling
 from counterpoint.core.rules.learning.ranking import asked_words
 from counterpoint.kernel.canonical import Json, sha256
-from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound
+from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound, PathOutside
 
+_CLOSED: Final = frozenset({".git", ".counterpoint"})
+"""Folders of which nothing becomes a document: others' keys and remotes stand there."""
 SIZE_LIMIT: Final = 5_000_000
 """Bytes that a document may have."""
 PASSAGE_LIMIT: Final = 10_000
@@ -93,6 +95,11 @@ class Documents:
         self._refuse_without(shelf)
         evidence, root = self._desk.outside.evidence, self._desk.caller.root
         name = evidence.contain(root, path)
+        if not _CLOSED.isdisjoint(name.casefold().split("/")):
+            raise PathOutside(
+                f"{name} is no document: it belongs to git or to the ledger",
+                hint="Name a file of the project itself.",
+            )
         content = self._load(name)
         digest = sha256(content)
         with self._desk.reading() as view:

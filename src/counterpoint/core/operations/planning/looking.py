@@ -73,6 +73,21 @@ def task_at(view: Reading, phase: Item, place: Place) -> Item:
     return found[0]
 
 
+def criterion_at(view: Reading, phase: Item, place: Place) -> Criterion:
+    """Answer the criterion of an index, counted from 0, or of its text; NotFound."""
+    criteria = view.select(Criterion, item=phase.id)
+    index = _number(place)
+    found = [one for one in criteria if one.text == place] or [
+        one for one in criteria if one.position == index
+    ]
+    if not found:
+        raise NotFound(
+            f"the phase {phase.title!r} has no completion criterion {place!r}",
+            hint="`phase_get` shows them in order; count from 0, or give the text.",
+        )
+    return found[0]
+
+
 def _placed(view: Reading, parent: Item, position: int, kind: str) -> list[Item]:
     # Without the kind among the columns asked for, the index of places answers this.
     found = view.select(Item, parent=parent.id, position=position, order="position")

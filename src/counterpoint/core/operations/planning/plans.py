@@ -32,6 +32,7 @@ from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.briefing import slug_of
 from counterpoint.core.rules.planning.progress import plan_standing
 from counterpoint.core.rules.planning.replay import object_of
+from counterpoint.core.rules.secrets import mask
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict
 
@@ -53,16 +54,17 @@ class Planning:
         self._desk = desk
 
     def open(
-        self, draft: Draft, slug: str = "", *, stem: str = "", start: bool = False
+        self, draft: Draft, slug: str = "", *, numbered: bool = False, start: bool = False
     ) -> PlanLine:
-        """Make a plan under a slug: the wanted one, one of the stem with a number, or a random one.
+        """Make a plan under a slug: the wanted one, or one of its title, which a number or chance ends.
 
+        numbered: whether that is a number, if one is needed; nothing of a secret comes into a slug.
         start: whether it is offered at once; else its tasks are not ready before it is made active.
         Raises Conflict if the wanted slug is taken, and the refusals of `plans.create`.
         """
         with joined(self._desk):
             with recording(self._desk, "plan.named") as change:
-                name = self._free(change, slug, stem, draft.title)
+                name = self._free(change.writing, slug, draft.title, numbered=numbered)
             phases = tuple(_declared(child) for child in draft.children)
             named = replace(
                 draft,
@@ -74,23 +76,27 @@ class Planning:
             with self._desk.reading() as view:
                 return Look.at(view).plan(made)
 
-    def _free(self, change: Change, slug: str, stem: str, title: str) -> str:
+    def slug(self, draft: Draft, slug: str = "") -> str:
+        """Answer the slug that `open` would give, if it is numbered; Conflict if it is taken."""
+        with self._desk.reading() as view:
+            return self._free(view, slug, draft.title, numbered=True)
+
+    def _free(self, view: Reading, slug: str, title: str, *, numbered: bool) -> str:
         if slug:
-            taken = change.find(Alias, SLUG, slug)
-            if taken is not None:
+            if view.find(Alias, SLUG, slug) is not None:
                 raise Conflict(
                     f"there is a plan {slug!r} already",
                     hint="Choose another slug, or leave it out.",
                     slug=slug,
                 )
             return slug
-        if stem:
-            numbered = (stem if place == 0 else f"{stem}-{place}" for place in count())
-            return next(name for name in numbered if change.find(Alias, SLUG, name) is None)
-        begin = slug_of(title, "plan")
+        stem = slug_of(mask(title, self._desk.outside.secrets), "plan")
+        if numbered:
+            names = (stem if place == 0 else f"{stem}-{place}" for place in count())
+            return next(name for name in names if view.find(Alias, SLUG, name) is None)
         mint = self._desk.outside.mint
-        random = (f"{begin}-{mint.mint('pln')[-_SUFFIX:]}" for _ in count())
-        return next(name for name in random if change.find(Alias, SLUG, name) is None)
+        random = (f"{stem}-{mint.mint('pln')[-_SUFFIX:]}" for _ in count())
+        return next(name for name in random if view.find(Alias, SLUG, name) is None)
 
     def get(self, name: str) -> PlanHead:
         """Answer a plan by its slug or id; NotFound."""

@@ -5,11 +5,12 @@ Rule 2: what is blocked has an open blocker that says why; any other word for it
 Rule 3: whoever completes or skips a whole says that nothing more is needed in it: what is open below
 is skipped, and named in the answer. Rule 4: the last phase that is completed completes the plan.
 Rule 5: a plan that is archived or paused takes nothing up; one that was not offered yet is begun.
+Rule 6: criteria are marked by word and hold nothing back; whoever completes hears which are not met.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -26,6 +27,7 @@ from counterpoint.core.operations.planning.looking import (
     REASON,
     Look,
     Place,
+    criterion_at,
     labels_of,
     phase_at,
     plan_named,
@@ -96,9 +98,18 @@ class Steps:
         asked = Note(kind="checkpoint", body=note, item=found.id, details=details)
         return Journal(self._desk).append(asked)
 
-    def move_phase(self, plan: str, phase: Place, to: Standing, reason: str = "") -> Stepped:
+    def move_phase(
+        self,
+        plan: str,
+        phase: Place,
+        to: Standing,
+        reason: str = "",
+        *,
+        met: Sequence[Place] = (),
+    ) -> Stepped:
         """Bring a phase to stand so; the same again changes nothing.
 
+        met: the criteria of its completion that are true now, by index or text.
         Raises NotFound, NotReady with what it waits for, Conflict for a plan that is put away,
         GateClosed, AlreadyClaimed for a task below it.
         """
@@ -107,6 +118,7 @@ class Steps:
             above = plan_named(change.writing, plan)
             found = change.get(Item, phase_at(change.writing, above, phase).id)
             _refuse_put_away(change, above)
+            _mark_met(change, found, met)
             return bring(change, found, to, reason)
 
     def move_task(
@@ -145,6 +157,14 @@ class Steps:
                 to = "open" if standing(found.status) == "done" else "done"
             wanted = to if to is not None else _now(change, found)
             return bring(change, found, wanted, notes or "")  # pyright: ignore[reportArgumentType] -- one of the words
+
+
+def _mark_met(change: Change, phase: Item, met: Sequence[Place]) -> None:
+    for place in met:
+        criterion = criterion_at(change.writing, phase, place)
+        if not criterion.met:
+            change.subject = phase.id
+            change.put(replace(criterion, met=True))
 
 
 def _known(view: Reading, name: str) -> Item:

@@ -9,6 +9,7 @@ two masked keys could not be told apart.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any, cast
 
 from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage, refer
@@ -45,6 +46,16 @@ _MASKED_JSON = frozenset(
     )
 )
 """Prose that is JSON: masked value by value, so that it stays JSON and no escape hides a secret."""
+
+
+@cache
+def _masked_columns(noun: type[Noun]) -> tuple[tuple[str, bool], ...]:
+    """Answer the columns of a noun that may hold a secret, each with whether its text is JSON."""
+    return tuple(
+        (name, (name, sort) in _MASKED_JSON)
+        for name, sort in columns(noun)
+        if sort in {"prose", "proses"} or name in _MASKED_WORDS
+    )
 
 
 class Change:
@@ -203,14 +214,9 @@ class Change:
     def masked(self, noun: N) -> N:
         """Answer a row as it may be written; InvalidInput if a secret stands in its key."""
         changes: dict[str, Any] = {}
-        for name, sort in columns(type(noun)):
+        for name, is_json in _masked_columns(type(noun)):
             value = getattr(noun, name)
-            if (name, sort) in _MASKED_JSON:
-                clean = self._clean_json(value)
-            elif sort in {"prose", "proses"} or name in _MASKED_WORDS:
-                clean = self._clean(value)
-            else:
-                continue
+            clean = self._clean_json(value) if is_json else self._clean(value)
             if clean != value:
                 changes[name] = clean
         if not changes.keys().isdisjoint(noun.key):

@@ -9,13 +9,13 @@ Rule 4: time in the ledger never runs backwards; a clock that is far behind is r
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 
 from counterpoint.core.model.journal import Reply
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.desk import Desk
-from counterpoint.core.ports.store import Writing
+from counterpoint.core.ports.store import Head, Writing
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
@@ -37,6 +37,7 @@ class Unit:
         self.changes: list[Change] = []
         self._at_begin = at_begin
         self._held = held
+        self._head: Head | None = None
         self._spoiled: BaseException | None = None
 
     def begin(self, desk: Desk, action: str) -> Change:
@@ -44,17 +45,18 @@ class Unit:
         if self.writing is None:
             outside = self.desk.outside
             self.writing = self._held.enter_context(outside.store.writing(outside.project))
+            self._head = self.writing.head()
             if self._at_begin is not None:
                 self._at_begin(self.writing)
-        return Change(desk, self.writing, self._moment(self.writing), action)
+        return Change(desk, self.writing, self._moment(), action)
 
     def append(self) -> None:
         """Append the entry of each change, in order; a change that failed half-way fails again."""
         if self._spoiled is not None:
             raise self._spoiled
-        if self.writing is None:
+        head = self._head
+        if self.writing is None or head is None:
             return
-        head = self.writing.head()
         for change in self.changes:
             if change.images or change.facts:
                 entry, head = change.seal(head)
@@ -65,10 +67,11 @@ class Unit:
         if change.images:
             self._spoiled = self._spoiled or fault
 
-    def _moment(self, writing: Writing) -> Timestamp:
+    def _moment(self) -> Timestamp:
         """Answer the time of a change: now, but never before the last entry."""
         now = self.desk.outside.clock.now()
-        last = Timestamp(self.changes[-1].now if self.changes else writing.head().time)
+        head = self._head
+        last = self.changes[-1].now if self.changes else Timestamp(head.time if head else "")
         if not last or now >= last:
             return now
         if elapsed_ms(now, last) > CLOCK_TOLERANCE_MS:
@@ -96,29 +99,20 @@ def open_unit(desk: Desk, at_begin: Callable[[Writing], None] | None = None) -> 
 @contextmanager
 def recording(desk: Desk, action: str, subject: str = "") -> Generator[Change]:
     """Open a change that lands as one entry when the block ends, or leaves nothing behind."""
-    unit = desk.unit
-    if not isinstance(unit, Unit):
-        with open_unit(desk), recording(desk, action, subject) as change:
+    with joined(desk) as unit:
+        change = unit.begin(desk, action)
+        change.subject = subject
+        try:
             yield change
-        return
-    change = unit.begin(desk, action)
-    change.subject = subject
-    try:
-        yield change
-    except BaseException as fault:
-        unit.spoil(change, fault)
-        raise
-    unit.changes.append(change)
+        except BaseException as fault:
+            unit.spoil(change, fault)
+            raise
+        unit.changes.append(change)
 
 
-@contextmanager
-def joined(desk: Desk) -> Generator[None]:
+def joined(desk: Desk) -> AbstractContextManager[Unit]:
     """Let every `recording` in the block land in one transaction, that of the call if it has one."""
-    if isinstance(desk.unit, Unit):
-        yield
-    else:
-        with open_unit(desk):
-            yield
+    return nullcontext(desk.unit) if isinstance(desk.unit, Unit) else open_unit(desk)
 
 
 class _AnsweredBefore(Exception):

@@ -167,7 +167,7 @@ def metrics_of(view: Reading, workflow: Item) -> dict[str, Json]:
     spent = tokens = tasks = 0
     for task, _ in _tasks(view, workflow.id, ContextFilter(), 0):
         tasks += 1
-        words = cast("dict[str, Any]", attributes_of(view, task.id).get("words", {}))
+        words = kept_object(view, task.id, "words")
         tokens += sum(words.get(name, 0) for name in ("tokens_input", "tokens_output"))
         for outcome in view.select(Outcome, item=task.id):
             files |= _files_of(outcome)
@@ -180,6 +180,12 @@ def metrics_of(view: Reading, workflow: Item) -> dict[str, Json]:
         "total_tokens": tokens,
         "files_changed": len(files),
     }
+
+
+def kept_object(view: Reading, item: str, name: str) -> dict[str, Any]:
+    """Answer a kept value that is an object; an empty one if it was redacted, or is not there."""
+    found = attributes_of(view, item).get(name)
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 
 def _files_of(outcome: Outcome) -> set[str]:

@@ -9,10 +9,11 @@ Rule 4: a task is measured in the tree that it began in, wherever the one who en
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from os.path import relpath
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from counterpoint.core.model.answers import Finished
 from counterpoint.core.model.asks import Note, Report
@@ -33,7 +34,7 @@ from counterpoint.core.operations.claims import Claims
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import busy_areas
-from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.desk import Desk
 from counterpoint.core.operations.recording.facets import (
     attributes_of,
@@ -46,6 +47,7 @@ from counterpoint.core.operations.tasks import Tasks
 from counterpoint.core.operations.workflows.context import (
     PHASE,
     find_below,
+    kept_object,
     metrics_of,
     of_kind,
     phase_of,
@@ -54,12 +56,15 @@ from counterpoint.core.operations.workflows.context import (
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.areas import overlapping
 from counterpoint.core.rules.verification import Ended, Verification, files_changed, verification
+from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, GateClosed, NotClaimHolder
 
 _FIRST_TOKEN: Final = 1
 _NAMED: Final = 5
-_UNEXPECTED_KEPT: Final = 100
+_LINES_KEPT: Final = 100
+_BYTES_KEPT: Final = 20_000
+"""The most that is kept of unexpected files, and of warnings: a task must end whatever it changed."""
 
 
 class Workflows:
@@ -128,7 +133,8 @@ class Workflows:
                 return _closed_before(change, found, status, words)
             closed = self._close(change, found, status, {"words": words})
             metrics = metrics_of(change.writing, closed.item)
-            set_attributes(change, closed.item, {"outcome": {"words": words, "metrics": metrics}})
+            said: Json = {"words": words, "metrics": metrics, "warnings": list(closed.warnings)}
+            set_attributes(change, closed.item, {"outcome": said})
             return replace(closed, metrics=metrics)
 
     def _close(
@@ -137,14 +143,14 @@ class Workflows:
         if status == "done":
             refuse_closed_gates(change, item.id)
         running = running_below(change.writing, item)
+        parts = [part for part in find_below(change.writing, item.id) if part.kind != "task"]
         set_attributes(change, item, {"outcome": outcome})
         after = move(change, change.get(Item, item.id), status)
         change.told(status=status)
-        warnings: tuple[str, ...] = ()
-        if running:
-            shown = ", ".join(f"{task.id} ({task.title})" for task in running[:_NAMED])
-            more = f" and {len(running) - _NAMED} more" if len(running) > _NAMED else ""
-            warnings = (f"tasks are still running: {shown}{more}",)
+        warnings = (
+            *_left("tasks are still running", running),
+            *_left(f"phases were not ended and are {after.status} with it", parts),
+        )
         return ClosedWork(item=after, metrics={}, warnings=warnings)
 
     def begin_task(self, workflow: str, phase: str, asked: TaskDraft) -> BegunTask:
@@ -208,8 +214,8 @@ class Workflows:
             found = _verified(change.writing, finished, point, words)
             told: Json = {
                 "scope_match": found.scope_match,
-                "unexpected_files": list(found.unexpected_files[:_UNEXPECTED_KEPT]),
-                "warnings": list(found.warnings),
+                "unexpected_files": _kept(found.unexpected_files),
+                "warnings": _kept(found.warnings),
             }
             set_attributes(change, item, {"verification": told, "words": words.kept})
             phase = phase_of(change.writing, item)
@@ -240,6 +246,17 @@ class Workflows:
             details = {**note.details, "task": task.id}
             return Journal(self._desk).append(replace(note, item=about.id, details=details))
 
+    def resolve(self, task: str, blocker: str, resolution: str) -> Record:
+        """Resolve a blocker of the workflow that a task is of; NotFound, InvalidInput."""
+        with joined(self._desk):
+            with self._desk.reading() as view:
+                within = of_kind(view, task, "task")
+                found = view.find(Record, blocker)
+                about = view.find(Item, found.item) if found is not None else None
+                if about is None or about.root != within.root:
+                    raise missing(Record, blocker)
+            return Journal(self._desk).resolve(blocker, resolution)
+
     @property
     def _home(self) -> Path:
         return self._desk.caller.home or self._desk.caller.root
@@ -256,16 +273,35 @@ class Workflows:
         )
 
 
+def _left(what: str, items: Sequence[Item]) -> tuple[str, ...]:
+    """Answer the warning of what was left when something ended; none if nothing was."""
+    shown = ", ".join(f"{item.id} ({item.title})" for item in items[:_NAMED])
+    more = f" and {len(items) - _NAMED} more" if len(items) > _NAMED else ""
+    return (f"{what}: {shown}{more}",) if items else ()
+
+
+def _kept(lines: Sequence[str]) -> list[Json]:
+    """Answer as many of the first lines as are kept with a task."""
+    kept: list[Json] = []
+    room = _BYTES_KEPT
+    for line in lines[:_LINES_KEPT]:
+        room -= len(canonical.dump_any(line).encode())
+        if room < 0:
+            break
+        kept.append(line)
+    return kept
+
+
 def _closed_before(change: Change, item: Item, status: str, words: dict[str, Json]) -> ClosedWork:
     """Answer what the same end answered the first time; Conflict for another."""
-    kept = cast("dict[str, Any]", attributes_of(change.writing, item.id).get("outcome", {}))
+    kept = kept_object(change.writing, item.id, "outcome")
     if (kept.get("words"), item.status) != (words, status):
         raise Conflict(
             f"{item.id} has ended already: it is {item.status}",
             hint="Read what it ended with; start another workflow for more work.",
             state=item.status,
         )
-    return ClosedWork(item=item, metrics=kept["metrics"], warnings=())
+    return ClosedWork(item=item, metrics=kept["metrics"], warnings=tuple(kept["warnings"]))
 
 
 def _refuse_closed(item: Item) -> None:

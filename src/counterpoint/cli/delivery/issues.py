@@ -1,0 +1,32 @@
+"""The issues of a board at the command line: what people alone say of them."""
+
+from __future__ import annotations
+
+import click
+
+from counterpoint.cli.seat import Seat, reads
+from counterpoint.core.model.asks import Edit
+from counterpoint.core.rules.identifiers import spoken_of
+
+NONE = "none"
+SIZES = ("small", "medium", "large", NONE)
+
+
+@click.group("issue")
+def issue_command() -> None:
+    """Say how large an issue is."""
+
+
+@issue_command.command("size")
+@click.argument("issue")
+@click.argument("size", type=click.Choice(SIZES))
+@reads
+def size_of(seat: Seat, issue: str, size: str) -> None:
+    """Say how large an issue is, as agents read it; `none` takes the word back."""
+    item = seat.core.issues.named(issue).id
+    kept = None if size == NONE else size
+    seat.core.items.edit(item, Edit(attributes={"size": kept}))
+    if seat.out.json:
+        seat.out.answer({"issue": spoken_of(item), "size": kept})
+    else:
+        seat.out.line(f"{spoken_of(item)}: {kept or 'no size'}")
