@@ -58,8 +58,11 @@ def test_the_handshake_of_earlier_eras_is_served(raw: Any, revision: str) -> Non
     [
         (b"garbage", -32700, None),
         (b"\xff\xfe\x00\x01", -32700, None),
-        (b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":NaN}}', -32700, None),
-        (b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":"\\ud800"}}', -32700, None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":NaN}}', -32700, 1),
+        (b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":"\\ud800"}}', -32700, 1),
+        (b'{"jsonrpc":"2.0","id":"\\ud800","method":"x"}', -32700, None),
+        (b'{"jsonrpc":"2.0","id":' + b"9" * 30 + b',"a":NaN,"method":"x"}', -32700, None),
+        (b'{"jsonrpc":"2.0","id":[1],"a":NaN,"method":"x"}', -32700, None),
         (b"[" * 100_000, -32700, None),
         (b"1" * 400, -32700, None),
         (b"[]", -32600, None),

@@ -24,6 +24,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -198,7 +199,9 @@ class GitTree:
         return tuple(found)
 
     def _look(self) -> _Look:
-        status = read_status(self.git, self.prefix, self.hidden.paths())
+        # Two programs that read the same index do not wait for each other.
+        with ThreadPoolExecutor(max_workers=1) as beside:
+            status = read_status(self.git, self.prefix, beside.submit(self.hidden.paths).result)
         marks = {path: self._mark(path) for path in status.letters}
         warnings = list(status.warnings)
         warnings += [

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -92,8 +92,8 @@ def is_unseen(letters: str) -> bool:
     return letters in {"??", "hh"}
 
 
-def read_status(git: GitCall, prefix: str, hidden: Iterable[str]) -> Status:
-    """Answer the status of the tree below the folder of the call."""
+def read_status(git: GitCall, prefix: str, hidden: Callable[[], Iterable[str]]) -> Status:
+    """Answer the status of the tree below the folder of the call; `hidden` is asked at the end."""
     remarks: list[str] = []
     output = os.fsdecode(git.ask(*_STATUS, "--", *BELOW, remarks=remarks))
     facts: dict[str, str] = {}
@@ -115,7 +115,7 @@ def read_status(git: GitCall, prefix: str, hidden: Iterable[str]) -> Status:
             if kind == "u":
                 conflicts.add(path)
             letters.setdefault(path, rest[:2])
-    for path in hidden:
+    for path in hidden():
         letters.setdefault(path, "hh")
     commit, branch = facts["branch.oid"], facts["branch.head"]
     return Status(

@@ -153,9 +153,7 @@ def index(
     )
 
 
-def _known(
-    connection: apsw.Connection, place: tuple[str, str, str], item: str, kind: str
-) -> int:
+def _known(connection: apsw.Connection, place: tuple[str, str, str], item: str, kind: str) -> int:
     """Answer the id of a document that has one, emptied to be written anew, or of a first one."""
     number = connection.execute(_FOUND, place).get
     if number is None:

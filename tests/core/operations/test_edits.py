@@ -66,7 +66,7 @@ def test_a_stale_edit_is_refused(studio, ada, ids):
 @pytest.mark.parametrize(
     "edit",
     [
-        Edit(title=" "), Edit(title="x" * 301), Edit(title="a\nb"), Edit(body="x" * 20_001),
+        Edit(title=" "), Edit(title="x" * 501), Edit(title="a\nb"), Edit(body="x" * 100_001),
         Edit(priority=5), Edit(priority=-1), Edit(position=-1), Edit(add_labels=("x",) * 51),
         Edit(acceptance=("x" * 1001,)),
     ],

@@ -116,7 +116,7 @@ CIRCLE = LAUNCH.replace("name: Prepare", "name: Prepare\n    dependencies: [Go]"
     [
         (LAUNCH, {}, InvalidInput),
         (LAUNCH, {"WHAT": "it", "WHO": "me"}, InvalidInput),
-        (LAUNCH, {"WHAT": "x" * 300}, MalformedDocument),
+        (LAUNCH, {"WHAT": "x" * 500}, MalformedDocument),
         (LAUNCH, {"WHAT": "\0"}, InvalidInput),
         (CIRCLE, {"WHAT": "it"}, CyclicDependency),
         ("name: x", {}, MalformedDocument),

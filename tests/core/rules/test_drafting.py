@@ -122,9 +122,9 @@ def test_only_those_in_the_circle_are_named():
     ("draft", "expected"),
     [
         (plan(task("")), "there is no title"),
-        (plan(task("x" * 301)), "the title is longer than 300 characters"),
+        (plan(task("x" * 501)), "the title is longer than 500 characters"),
         (plan(task("a\nb")), "the title is more than one line"),
-        (plan(task(body="x" * 20_001)), "the description is longer than 20000 characters"),
+        (plan(task(body="x" * 100_001)), "the description is longer than 100000 characters"),
         (plan(task(priority=5)), "priority 5 is not from 0 to 4"),
         (plan(task(labels=("x",) * 51)), "it has more than 50 labels"),
         (plan(task(checks=(("a", "x" * 999),))),

@@ -144,7 +144,7 @@ def test_a_plan_is_read_with_all_its_parts():
         ("# A\n# B", 2, "one `#` heading"),
         ("# A\n### C", 2, "needs one above it first"),
         ("# A\n- [ ]", 2, "there is no title"),
-        (f"# {'x' * 301}", 1, "longer than 300"),
+        (f"# {'x' * 501}", 1, "longer than 500"),
         ("# A\n- prioriti: 1", 2, "did you mean 'priority'?"),
         ("# A\n- priority: 5", 2, "from 0 to 4, not '5'"),
         ("# A\n- review: maybe", 2, "is yes or no, not 'maybe'"),

@@ -139,15 +139,24 @@ def test_other_projects_are_searched_in_place_of_this_one(worker, workshop, seat
 
 
 def test_many_learnings_fit_into_one_page(worker):
-    """What does not fit is counted."""
+    """What does not fit comes on the next ones; a cursor belongs to its query."""
     for number in range(30):
         pattern = f"Learning{number} number{number} about hulls{number}: " + f"word{number} " * 60
         worker.does("add_learning", pattern=pattern)
     reply = worker.call("search_learnings", {"query": "about", "limit": 100})
     found = worker.call("search_learnings", {"query": "learning", "limit": 100})
     assert len(found.text.encode()) <= 10_000
-    assert len(found.answer["learnings"]) + found.answer["omitted"] == found.answer["total"] == 30
     assert not reply.is_error or reply.answer["code"]
+    seen = [one["id"] for one in found.answer["learnings"]]
+    first = found.answer["next_cursor"]
+    while cursor := found.answer.get("next_cursor", ""):
+        more = {"query": "learning", "limit": 100, "cursor": cursor}
+        found = worker.call("search_learnings", more)
+        assert len(found.text.encode()) <= 10_000
+        seen += [one["id"] for one in found.answer["learnings"]]
+    assert len(seen) == len(set(seen)) == found.answer["total"] == 30
+    other = worker.is_refused("search_learnings", query="about", limit=100, cursor=first)
+    assert other["code"] == "VALIDATION_ERROR"
 
 
 def test_coverage_has_one_answer_for_a_file_and_a_concept(seat, make):

@@ -176,6 +176,21 @@ def test_words_too_many_to_be_kept_are_refused_by_their_names(
     assert lead.core.items.get(task).status == "active"
 
 
+def test_a_workflow_that_ends_tells_of_blockers_that_are_open(
+    lead: Any, ada: Any, workflow: str, begin: Any, end: Any
+) -> None:
+    """Those of its own tasks, not those of other work."""
+    issue = {"type": "other", "description": "d", "resolution": "r"}
+    task = begin()
+    blocker = lead.does("log_issue", task_id=task, requires_human_review=True, **issue)["issue_id"]
+    other = ada.does("note", kind="blocker", text="Elsewhere")["record"]["id"]
+    end(task)
+    answer = lead.does("complete_workflow", workflow_id=workflow, status="completed", summary="x")
+    told = [warning for warning in answer["warnings"] if "blockers" in warning]
+    assert told == [f"blockers are still open: {blocker}"]
+    assert other not in str(answer)
+
+
 @pytest.mark.parametrize("tool", ["complete_workflow", "get_context"])
 def test_a_workflow_that_is_not_there_is_not_found(lead: Any, phase: str, tool: str) -> None:
     """A phase's id, another project's and a made-up one give the same answer."""

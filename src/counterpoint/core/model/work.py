@@ -17,8 +17,8 @@ ROOT_KINDS: tuple[Kind, ...] = ("issue", "workflow", "plan", "spec", "task")
 WORKABLE: tuple[Kind, ...] = ("task", "issue")
 """The kinds that a session claims and works on; the others hold them."""
 
-TITLE_LIMIT = 300
-BODY_LIMIT = 20_000
+TITLE_LIMIT = 500
+BODY_LIMIT = 100_000
 DEPTH_LIMIT = 50
 """How many levels a tree of work may have."""
 PRIORITIES = range(5)

@@ -1,9 +1,9 @@
 """The side of a pipe that is read: one JSON-RPC message a line.
 
 A line is a message if and only if (1) it is at most `LINE_LIMIT` bytes and ends with a line feed,
-(2) it is JSON, (3) the JSON is a JSON-RPC 2.0 object. A line that fails (1) or (2) is answered with
--32700 and `id` null, one that fails (3) with -32600 and its `id` if it has a usable one; the
-connection stays up. Empty lines mean nothing.
+(2) it is strict JSON, (3) the JSON is a JSON-RPC 2.0 object. A line that fails (1) or (2) is answered
+with -32700, one that fails (3) with -32600, and with its `id` if a usable one can be made out, else
+null; the connection stays up. Empty lines mean nothing.
 
 Reading ends at the end of the input, or when the other side no longer reads. Requests that came
 before the end of the input are still answered, for at most `GRACE` seconds.
@@ -12,6 +12,7 @@ before the end of the input are still answered, for at most `GRACE` seconds.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections import deque
 from dataclasses import dataclass
@@ -42,13 +43,16 @@ _TOO_LONG = b"\xff"
 _NEVER_ANSWERED = "subscriptions/listen"
 _CANCELLED = "notifications/cancelled"
 _BEGIN = "initialize"
+_MOST = 2**53
+"""The highest number that every reader of JSON keeps as it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """Why a line says nothing."""
+    """Why a line says nothing; the name of the request if that can be made out."""
 
     words: str
+    name: RequestId | None
 
 
 class Inbox(Side):
@@ -163,7 +167,8 @@ class Inbox(Side):
             value = orjson.loads(line)
         except orjson.JSONDecodeError:
             limit = f"Parse error: not a line of JSON of at most {LINE_LIMIT} bytes"
-            value = _Fault(limit if line == _TOO_LONG else "Parse error: not JSON")
+            is_long = line == _TOO_LONG
+            value = _Fault(limit if is_long else "Parse error: not JSON", _name_in(line))
         # What came before it and waits has its turn first.
         if self._heard or not self._is_direct(value):
             self._heard.append(value)
@@ -174,18 +179,14 @@ class Inbox(Side):
     async def _message(self, value: object) -> JSONRPCMessage | None:
         """Answer a message for the SDK; None if it is none, and then it was answered."""
         if isinstance(value, _Fault):
-            await self._refuse(PARSE_ERROR, value.words)
+            await self._refuse(PARSE_ERROR, value.words, value.name)
             return None
         if self._is_direct(value):
             return None
         try:
             message = _parsed(value)
         except ValidationError:
-            name = cast("dict[str, Any]", value).get("id") if isinstance(value, dict) else None
-            usable = isinstance(name, str | int) and not isinstance(name, bool)
-            await self._refuse(
-                INVALID_REQUEST, "Invalid request: not JSON-RPC 2.0", name if usable else None
-            )
+            await self._refuse(INVALID_REQUEST, "Invalid request: not JSON-RPC 2.0", _named(value))
             return None
         self._note(message)
         return message
@@ -225,3 +226,22 @@ def _parsed(value: Any) -> JSONRPCMessage:
             return JSONRPCRequest.model_validate(value, by_name=False)
         return JSONRPCNotification.model_validate(value, by_name=False)
     return jsonrpc_message_adapter.validate_python(value, by_name=False)
+
+
+def _named(value: object) -> RequestId | None:
+    """Answer the id of what may be a request; None without one that can be used."""
+    name = cast("dict[str, Any]", value).get("id") if isinstance(value, dict) else None
+    return name if isinstance(name, str | int) and not isinstance(name, bool) else None
+
+
+def _name_in(line: bytes) -> RequestId | None:
+    """Answer the id in a line that is no strict JSON, such as one with half a surrogate or NaN.
+
+    So that who waits for the answer hears it, instead of waiting until its time is over.
+    """
+    try:
+        name = _named(json.loads(line))
+    except (ValueError, RecursionError):
+        return None
+    usable = name.isprintable() if isinstance(name, str) else abs(name or 0) <= _MOST
+    return name if usable else None

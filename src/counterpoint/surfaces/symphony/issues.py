@@ -15,6 +15,8 @@ from counterpoint.protocol.tools import tool
 from counterpoint.surfaces.call import Call
 from counterpoint.surfaces.paging import sparse
 from counterpoint.surfaces.symphony.vocabulary import (
+    Body,
+    Comment,
     Id,
     Ids,
     Labels,
@@ -57,7 +59,7 @@ def update_issue_status(
 
 
 @tool(reads=False, idempotent=False)
-def add_comment(call: Call, content: Annotated[Said, Field(description="Comment text")]) -> Json:
+def add_comment(call: Call, content: Annotated[Comment, Field(description="Comment text")]) -> Json:
     """Post a comment on the current issue."""
     caller = call.core.caller
     author = f"agent:{caller.actor.profile or caller.actor.name}"
@@ -71,7 +73,7 @@ def add_comment(call: Call, content: Annotated[Said, Field(description="Comment 
 def create_issue(
     call: Call,
     title: Annotated[Title, Field(description="Issue title")],
-    description: Annotated[Text, Field(description="Markdown")] = "",
+    description: Annotated[Body, Field(description="Markdown")] = "",
     priority: Annotated[Priority, Field(description="1 urgent, 2 high, 3 medium, 4 low")] = 3,
     labels: Annotated[Labels, Field(description="At most one phase:*")] = (),
     depends_on: Annotated[Ids, Field(description="Issues that must be done first")] = (),
@@ -93,7 +95,7 @@ def create_issue(
 def create_subtask(
     call: Call,
     title: Annotated[Title, Field(description="Sub-task title")],
-    description: Annotated[Text, Field(description="Markdown")] = "",
+    description: Annotated[Body, Field(description="Markdown")] = "",
     priority: Annotated[Priority, Field(description="1 urgent, 2 high, 3 medium, 4 low")] = 3,
     labels: Annotated[Labels, Field(description="At most one phase:*")] = (),
 ) -> Json:

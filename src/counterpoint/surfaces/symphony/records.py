@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, cast
 
 from pydantic import Field
 
@@ -19,10 +19,11 @@ from counterpoint.core.model.boards.learned import (
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
 from counterpoint.surfaces.call import DATA, Call
-from counterpoint.surfaces.paging import PAGE, RESERVE, clip, size_of, sparse
+from counterpoint.surfaces.paging import PAGE, RESERVE, clip, seal, size_of, sparse, unseal
 from counterpoint.surfaces.symphony.vocabulary import (
     Count,
     Covered,
+    Cursor,
     FindingCategory,
     Id,
     LearningType,
@@ -102,25 +103,34 @@ def search_learnings(
     min_quality_score: Annotated[
         int, Field(ge=0, le=100, description="Verified ones always pass")
     ] = 0,
+    cursor: Annotated[Cursor, Field(description="`next_cursor` of the page before")] = "",
 ) -> Json:
     """Search learnings, best first: 50 % relevance, 30 % field, 20 % quality."""
+    query_of: dict[str, Json] = {
+        "learnings": query,
+        "limit": limit,
+        "elsewhere": cross_project,
+        "quality": min_quality_score,
+    }
+    start = cast("int", unseal(call, query_of, cursor, 0))
     asked = LearningAsk(
         query=query, limit=limit, min_quality=min_quality_score, elsewhere=cross_project
     )
     found = call.core.learnings.find(asked)
     shown: list[Json] = []
     room = PAGE - RESERVE
-    for one in found:
+    for one in found[start:]:
         told = _told(one, elsewhere=cross_project)
         room -= size_of(told) + 1
         if room < 0:
             break
         shown.append(told)
-    left = len(found) - len(shown)
+    place = start + len(shown)
+    more = seal(call, query_of, place) if place < len(found) else ""
     return {
         "learnings": shown,
         "total": len(found),
-        **sparse(omitted=left or None),
+        **sparse(next_cursor=more),
         "note": DATA,
     }
 

@@ -29,7 +29,9 @@ _TEXT = WithJsonSchema({"type": "string"})
 _TEXTS = WithJsonSchema({"type": "array", "items": {"type": "string"}})
 
 Id = Annotated[str, Field(min_length=1, max_length=80), _TEXT]
-Title = Annotated[str, Field(min_length=1, max_length=300), _TEXT]
+Title = Annotated[str, Field(min_length=1, max_length=500), _TEXT]
+Body = Annotated[str, Field(max_length=100_000), _TEXT]
+Comment = Annotated[str, Field(min_length=1, max_length=65_536, pattern=r"\S"), _TEXT]
 Said = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S"), _TEXT]
 Text = Annotated[str, Field(max_length=20_000), _TEXT]
 Line = Annotated[str, Field(min_length=1, max_length=500), _TEXT]

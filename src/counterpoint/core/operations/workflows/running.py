@@ -9,7 +9,7 @@ Rule 4: a task is measured in the tree that it began in, wherever the one who en
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from os.path import relpath
 from pathlib import Path
@@ -133,9 +133,10 @@ class Workflows:
                 return _closed_before(change, found, status, words)
             closed = self._close(change, found, status, {"words": words})
             metrics = metrics_of(change.writing, closed.item)
-            said: Json = {"words": words, "metrics": metrics, "warnings": list(closed.warnings)}
+            warnings = (*closed.warnings, *_unresolved(change.writing, workflow))
+            said: Json = {"words": words, "metrics": metrics, "warnings": list(warnings)}
             set_attributes(change, closed.item, {"outcome": said})
-            return replace(closed, metrics=metrics)
+            return replace(closed, metrics=metrics, warnings=warnings)
 
     def _close(
         self, change: Change, item: Item, status: str, outcome: dict[str, Json]
@@ -290,6 +291,16 @@ def _kept(lines: Sequence[str]) -> list[Json]:
             break
         kept.append(line)
     return kept
+
+
+def _unresolved(view: Reading, workflow: str) -> Iterator[str]:
+    """Answer a warning if blockers of a workflow are open."""
+    found = view.select(Record, kind="blocker", status="open", order="number")
+    about = {record.item for record in found if record.item}
+    below = {item.id for item in view.select(Item, id=tuple(about), root=workflow)} if about else ()
+    names = [record.id for record in found if record.item in below]
+    if names:
+        yield f"blockers are still open: {', '.join(names[:_NAMED])}"
 
 
 def _closed_before(change: Change, item: Item, status: str, words: dict[str, Json]) -> ClosedWork:
