@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import sys
 import threading
+from functools import partial
 from queue import SimpleQueue
 
 import pytest
@@ -42,6 +43,55 @@ def test_a_thread_that_dies_is_told_and_replaced(monkeypatch: pytest.MonkeyPatch
     assert asyncio.run(run()) == 7
     for _ in range(5):
         deaths.get(timeout=10)
+
+
+def test_the_same_workers_serve_one_loop_after_another() -> None:
+    """An answer that a loop did not live to hear keeps the next loop from none of its own."""
+    workers, begun, end = Workers(1), threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        end.wait(10)
+
+    async def leave() -> None:
+        workers.submit(work, lambda _: None)
+        assert await asyncio.to_thread(begun.wait, 10)
+
+    async def stay() -> int:
+        end.set()
+        async with asyncio.timeout(10):
+            return await workers.run(lambda: 7)
+
+    asyncio.run(leave())
+    assert asyncio.run(stay()) == 7
+
+
+def test_many_answers_wake_the_loop_once() -> None:
+    """What is ready while the loop is busy is all told when it comes to listen, in order."""
+    told: list[object] = []
+
+    async def run() -> int:
+        loop, workers, woken = asyncio.get_running_loop(), Workers(1), 0
+        wake = loop.call_soon_threadsafe
+
+        def counted(*arguments: object) -> asyncio.Handle:
+            nonlocal woken
+            woken += 1
+            return wake(*arguments)  # pyright: ignore[reportArgumentType] -- passed on as it came
+
+        loop.call_soon_threadsafe = counted  # pyright: ignore[reportAttributeAccessIssue] -- to count
+        over = threading.Event()
+        for number in range(9):
+            workers.submit(partial(int, number), told.append)
+        workers.submit(lambda: None, lambda _: None)
+        workers.submit(over.set, lambda _: None)
+        assert over.wait(10)
+        async with asyncio.timeout(10):
+            await workers.run(lambda: None)
+        return woken
+
+    assert asyncio.run(run()) <= 3
+    assert told == list(range(9))
 
 
 def test_no_more_work_runs_at_once_than_there_are_threads() -> None:

@@ -51,6 +51,15 @@ def test_ordinary_words_are_left_alone(text):
     assert mask(text) == text
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["PASSWORD", "pa\u017f\u017fword", "ap\u0131_key", "AP\u0130_\u212aEY", "auth_to\u212aen"],
+)
+def test_names_are_known_in_every_case_that_a_letter_has(name):
+    """A long s, a Kelvin sign or a Turkish i hides nothing from the first, cheap look."""
+    assert mask(f"{name}=hunter22") == f"{name}=[secret]"
+
+
 def test_known_values_are_masked_longest_first_and_never_too_short():
     """A value inside of another does not uncover the rest of it."""
     known = frozenset({"hunter22", "hunter22-and-more", "short"})

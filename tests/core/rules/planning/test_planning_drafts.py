@@ -47,9 +47,9 @@ def test_a_phase_that_is_not_there_or_not_one_is_refused(wrong):
 def test_a_long_name_becomes_a_title_and_a_body():
     """Nothing of it is lost."""
     lines = TaskSketch(name="First\nsecond", description="more")
-    long = TaskSketch(name="x" * 400)
+    long = TaskSketch(name="x" * 600)
     short = TaskSketch(name=" Plain ", description="about")
     tasks = made(PhaseSketch(tasks=(lines, long, short)), context={"a": 1}).children[0].children
     assert (tasks[0].title, tasks[0].body) == ("First", "First\nsecond\n\nmore")
-    assert (len(tasks[1].title), tasks[1].title[-1], tasks[1].body) == (300, "…", "x" * 400)
+    assert (len(tasks[1].title), tasks[1].title[-1], tasks[1].body) == (500, "…", "x" * 600)
     assert (tasks[2].title, tasks[2].body) == ("Plain", "about")
