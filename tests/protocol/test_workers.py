@@ -8,6 +8,7 @@ import sys
 import threading
 from functools import partial
 from queue import SimpleQueue
+from typing import Any
 
 import pytest
 
@@ -66,7 +67,7 @@ def test_the_same_workers_serve_one_loop_after_another() -> None:
     assert asyncio.run(stay()) == 7
 
 
-def test_many_answers_wake_the_loop_once() -> None:
+def test_many_answers_wake_the_loop_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is ready while the loop is busy is all told when it comes to listen, in order."""
     told: list[object] = []
 
@@ -74,12 +75,12 @@ def test_many_answers_wake_the_loop_once() -> None:
         loop, workers, woken = asyncio.get_running_loop(), Workers(1), 0
         wake = loop.call_soon_threadsafe
 
-        def counted(*arguments: object) -> asyncio.Handle:
+        def counted(*arguments: Any) -> asyncio.Handle:
             nonlocal woken
             woken += 1
-            return wake(*arguments)  # pyright: ignore[reportArgumentType] -- passed on as it came
+            return wake(*arguments)
 
-        loop.call_soon_threadsafe = counted  # pyright: ignore[reportAttributeAccessIssue] -- to count
+        monkeypatch.setattr(loop, "call_soon_threadsafe", counted)
         over = threading.Event()
         for number in range(9):
             workers.submit(partial(int, number), told.append)
