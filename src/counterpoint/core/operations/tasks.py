@@ -28,7 +28,7 @@ from counterpoint.core.rules.areas import covers
 from counterpoint.core.rules.measuring import evidence_text, measured, snapshot_of
 from counterpoint.core.rules.remarks import remarks_on
 from counterpoint.core.rules.secrets import mask
-from counterpoint.kernel.errors import GateClosed, InvalidInput, NotFound, PathOutside
+from counterpoint.kernel.errors import GateClosed, InvalidInput
 
 _STATUS: dict[Outcomes, str] = {
     "done": "done",
@@ -148,23 +148,10 @@ class Tasks:
 
     def _edited_since(self, receipt: Receipt, areas: Sequence[str]) -> list[str]:
         evidence, root = self._desk.outside.evidence, self._desk.caller.root
-        then = snapshot_of(receipt)
-        changes = evidence.compare(root, then).changes
-        paths = [
+        changes = evidence.compare(root, snapshot_of(receipt)).changes
+        return [
             change.path for change in changes if any(covers(area, change.path) for area in areas)
         ]
-        # A file that was dirty when the check ran and was committed as it was is no edit.
-        return [
-            path
-            for path in paths
-            if path not in then.files or not self._has_content(path, then.files[path])
-        ]
-
-    def _has_content(self, path: str, digest: str) -> bool:
-        try:
-            return self._desk.outside.evidence.digest(self._desk.caller.root, path)[0] == digest
-        except (NotFound, PathOutside):
-            return False
 
     def _end(
         self, change: Change, item: Item, claim: Claim, report: Report, comparison: Comparison
