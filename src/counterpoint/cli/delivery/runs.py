@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, TextIO
+from typing import IO, Final
 
 import click
 
@@ -49,7 +48,7 @@ def ingest(
         item = seat.core.issues.named(issue).id if issue else ""
         order = RunOrder(run=run or "", item=item, profile=profile or "")
         with _opened(file) as lines:
-            done = seat.core.runs.ingest(_told(lines), order)
+            done = seat.core.runs.ingest(lines, order)
         out = output_for(json=as_json)
         if out.json:
             out.answer(_shown(done))
@@ -64,12 +63,8 @@ def ingest(
             out.aside(fault)
 
 
-def _opened(file: Path) -> TextIO:
-    return click.open_file(str(file), encoding="utf-8", errors="replace")  # type: ignore[return-value] -- click says IO[Any]
-
-
-def _told(lines: TextIO) -> Iterator[str]:
-    yield from lines
+def _opened(file: Path) -> IO[str]:
+    return click.open_file(str(file), encoding="utf-8", errors="replace")
 
 
 def _shown(done: Ingested) -> dict[str, Json]:
