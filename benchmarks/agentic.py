@@ -14,8 +14,8 @@ from _floors import appending, open_bare
 from _measure import Row, alternate, asked, caller, folder, median, opened, publish, row
 
 from counterpoint.core.coordinator import Core
-from counterpoint.surfaces.call import Call
-from counterpoint.surfaces.catalogue import surface
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.registry import surface
 
 PHASES, TASKS = 200, 50
 BUDGET_MS = 4.0

@@ -38,13 +38,13 @@ def main() -> None:
     publish("colibri", _rows(found))
 
 
-def _told(line: bytes) -> Any:
+def _present(line: bytes) -> Any:
     return orjson.loads(line)["result"]["structuredContent"]["data"]
 
 
 def _cases(server: Pipe) -> dict[str, Callable[[], object]]:
-    task = _told(server.call("task_create", title="A task"))["id"]
-    session = _told(server.call("audit_session_start", intent="Measure"))["session_id"]
+    task = _present(server.call("task_create", title="A task"))["id"]
+    session = _present(server.call("audit_session_start", intent="Measure"))["session_id"]
     number = count()
     said = {"type": "analysis", "task_id": task, "agent_id": "bench", "session_id": session}
     return {

@@ -6,7 +6,7 @@ from _measure import Row, asked, caller, graph, opened, publish
 from apsw import Connection
 
 from counterpoint.app import App
-from counterpoint.core.model.asks import Report
+from counterpoint.core.model.filters import Report
 
 _TASKS = 10_000
 _MOST_MB = 20.0

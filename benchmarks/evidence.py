@@ -17,7 +17,7 @@ from _measure import Row, Series, asked, caller, folder, graph, median, opened, 
 
 from counterpoint.app import App
 from counterpoint.core.model.answers import Started
-from counterpoint.core.model.asks import Report
+from counterpoint.core.model.filters import Report
 
 Halves = tuple[Callable[[], object], Callable[[], object]]
 
@@ -93,15 +93,15 @@ def main() -> None:
             halves = {"ours": _task(app, ready), "floor": _bare_git(tree, case, append)}
             found = _in_turn(halves, case, tree, wanted.rounds)
             runs = f"2 commits, {2 + len(case.needed)} git runs"
-            rows += _told(f"start + finish, {case.what}", found, runs, most=1.5)
+            rows += _present(f"start + finish, {case.what}", found, runs, most=1.5)
         if wanted.full:
             halves = {"ours": _task(bare, ready), "floor": _hashing(plain, append)}
             found = _in_turn(halves, CASES[0], tree, min(wanted.rounds, 5))
-            rows += _told("start + finish without git", found, "2 commits, hashing all twice")
+            rows += _present("start + finish without git", found, "2 commits, hashing all twice")
     publish("evidence", rows)
 
 
-def _told(what: str, found: Series, runs: str, most: float | None = None) -> list[Row]:
+def _present(what: str, found: Series, runs: str, most: float | None = None) -> list[Row]:
     floor = median(found["floor"])
     return [
         row(what, found["ours"], floor=floor, beside=runs, most=most),

@@ -12,7 +12,7 @@ import psycopg
 from _measure import Row, alternate, asked, median, publish, row
 
 from counterpoint.app import App, open_app
-from counterpoint.core.model.asks import Note
+from counterpoint.core.model.filters import Note
 
 with warnings.catch_warnings():
     # It warns where no folder for sockets is set; ours stand in the folder of the server.

@@ -22,6 +22,8 @@ from counterpoint.core.ledger.merkle import (
     verify_inclusion,
 )
 from counterpoint.core.ledger.offline import verify_any
+from counterpoint.dialects.colibri.verbs.seals import Seals
+from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 
 THOUGHTS = 100_000
 LEAVES = 1_000_000
@@ -45,12 +47,12 @@ def _sessions(rounds: int) -> list[Row]:
         for start in range(SAMPLE, THOUGHTS, AT_ONCE):
             end = min(start + AT_ONCE, THOUGHTS)
             core().once(f"{start}", start, lambda s=start, e=end: _all(core(), tasks, s, e))
-        sealing = _spent(lambda: core().seals.seal(session))
-        records = [one.record.id for one in other().thoughts.list(session=session, limit=20)]
-        proving = [_spent(lambda r=r: other().seals.proof(r)) for r in records]
-        checking = _spent(lambda: other().seals.verify(session))
-        chains = _spent(other().thoughts.verify)
-        sealed, whole = list(other().seals.export(session)), list(other().audit.export())
+        sealing = _spent(lambda: core().use(Seals).seal(session))
+        records = [one.record.id for one in other().use(Thoughts).list(session=session, limit=20)]
+        proving = [_spent(lambda r=r: other().use(Seals).proof(r)) for r in records]
+        checking = _spent(lambda: other().use(Seals).verify(session))
+        chains = _spent(other().use(Thoughts).verify)
+        sealed, whole = list(other().use(Seals).export(session)), list(other().audit.export())
     entries = len(whole) - 1 - THOUGHTS
     found = alternate(
         {
@@ -77,7 +79,7 @@ def _sessions(rounds: int) -> list[Row]:
 
 
 def _think(core: Core, tasks: tuple[str, ...], number: int) -> None:
-    core.thoughts.think("analysis", f"thought {number}", task=tasks[number % len(tasks)])
+    core.use(Thoughts).think("analysis", f"thought {number}", task=tasks[number % len(tasks)])
 
 
 def _all(core: Core, tasks: tuple[str, ...], start: int, end: int) -> int:

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from _measure import Row, alternate, asked, caller, graph, median, opened, publish, row
 
 from counterpoint.app import App
-from counterpoint.core.model.asks import Wanted
+from counterpoint.core.model.filters import ReadyFilter
 
 
 def main() -> None:
@@ -34,7 +34,7 @@ def main() -> None:
 
 def _asking(app: App) -> Callable[[], object]:
     core = caller(app)
-    return lambda: core().ready.offers(Wanted(), 5)
+    return lambda: core().ready.offers(ReadyFilter(), 5)
 
 
 if __name__ == "__main__":

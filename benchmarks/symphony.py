@@ -11,16 +11,17 @@ import apsw
 from _measure import Row, alternate, asked, caller, folder, median, opened, publish, row
 
 from counterpoint.app import App
-from counterpoint.core.model.asks import Note
-from counterpoint.core.model.boards.issues import IssueDraft
-from counterpoint.core.model.boards.learned import LearningDraft
+from counterpoint.core.model.filters import Note
 from counterpoint.core.operations.journal import Journal
-from counterpoint.core.operations.learned.learnings import note_of
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.registry import surface
+from counterpoint.dialects.symphony.nouns.issues import IssueDraft
+from counterpoint.dialects.symphony.nouns.learnings import LearningDraft
+from counterpoint.dialects.symphony.verbs.issues import Issues
+from counterpoint.dialects.symphony.verbs.learnings import note_of
 from counterpoint.storage.search import expression
-from counterpoint.surfaces.call import Call
-from counterpoint.surfaces.catalogue import surface
 
 _FINDINGS = 1_000
 _AN_ENTRY = 1_000
@@ -90,15 +91,15 @@ def main() -> None:
 def _fill(app: App, size: int) -> str:
     """Write learnings on a hundred issues, and findings on one more; answer its id."""
     core = caller(app)()
-    issues = [core.issues.open(IssueDraft(title=f"Issue {place}")).id for place in range(100)]
+    issues = [core.use(Issues).open(IssueDraft(title=f"Issue {place}")).id for place in range(100)]
     chance = random.Random(1)
     weights = [1 / rank for rank in range(10, _WORDS + 10)]
     stock = iter(chance.choices([f"w{n:x}" for n in range(_WORDS)], weights, k=size * 40))
-    desk = Desk(outside=app.outside, caller=core.caller)
-    journal = Journal(desk)
+    context = Context(ports=app.ports, caller=core.caller)
+    journal = Journal(context)
 
     def write(notes: list[Note]) -> None:
-        with joined(desk), recording(desk, "learning.recorded") as change:
+        with joined(context), recording(context, "learning.recorded") as change:
             session = change.open_session()
             for note in notes:
                 change.put(journal.draft(change, note, session, ()))
@@ -117,7 +118,9 @@ def _fill(app: App, size: int) -> str:
                 for place in range(start, start + _AN_ENTRY)
             ]
         )
-    last = core.issues.open(IssueDraft(title="The one with findings", description="x" * 500)).id
+    last = (
+        core.use(Issues).open(IssueDraft(title="The one with findings", description="x" * 500)).id
+    )
     text = "What was found, in some words. " * 10
     write([Note(kind="finding", item=last, body=text, tags=("bug",)) for _ in range(_FINDINGS)])
     return last

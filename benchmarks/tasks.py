@@ -26,7 +26,7 @@ from _measure import (
 )
 
 from counterpoint.app import App
-from counterpoint.core.model.asks import Report
+from counterpoint.core.model.filters import Report
 
 _SEED = """
 git init -q --template= . && git config user.email a@example.org && git config user.name a
@@ -66,7 +66,7 @@ def main() -> None:
             for app, where in zip(apps, ("no git", "git"), strict=True):
                 cases[f"{where}, {size:,}"] = _working(app, ready)
         found = alternate(cases, rounds, warmup=10)
-    rows += _told(found, sizes, len(needed))
+    rows += _present(found, sizes, len(needed))
     publish("tasks", rows)
 
 
@@ -108,7 +108,7 @@ def _run_bare(needed: list[list[str]], tree: Path) -> None:
         )
 
 
-def _told(found: Series, sizes: list[int], runs: int) -> list[Row]:
+def _present(found: Series, sizes: list[int], runs: int) -> list[Row]:
     commits, git = median(found["commits"]), median(found["git"])
     rows = [
         row("two bare durable commits", found["commits"]),

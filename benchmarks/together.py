@@ -14,7 +14,7 @@ import apsw
 from _floors import open_bare, stepping
 from _measure import Row, asked, caller, folder, opened, publish
 
-from counterpoint.core.model.asks import Note
+from counterpoint.core.model.filters import Note
 from counterpoint.storage.batch import MOST_MEMBERS
 from counterpoint.storage.sqlite import SqliteStore
 

@@ -8,11 +8,12 @@ import apsw
 from _floors import appending, open_bare
 from _measure import Row, alternate, asked, caller, folder, median, opened, publish, row
 
-from counterpoint.core.model.asks import Report
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.workflows import TaskDraft, TaskWords
-from counterpoint.surfaces.call import Call
-from counterpoint.surfaces.catalogue import surface
+from counterpoint.core.model.filters import Report
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.registry import surface
+from counterpoint.dialects.workflow.nouns import TaskDraft, TaskWords
+from counterpoint.dialects.workflow.verbs.workflows import Workflows
 
 _PHASES, _EACH = 20, 500
 _NUMBERS = range(1, _PHASES + 1)
@@ -32,7 +33,7 @@ def main() -> None:
         plain.mkdir()
         (app,) = held.enter_context(opened(plain))
         core = caller(app)
-        workflow = core().workflows.open("W", "objective", {"total_phases": _PHASES}).id
+        workflow = core().use(Workflows).open("W", "objective", {"total_phases": _PHASES}).id
         phases = [core().plans.create(_phase(workflow, n), workflow).root.id for n in _NUMBERS]
         dialect = surface("workflow")
         append = appending(open_bare(place / "bare.db"), 1_000)
@@ -46,8 +47,8 @@ def main() -> None:
 
         def task() -> None:
             asked_for = TaskDraft(name="T", goal="g")
-            begun = core().workflows.begin_task(workflow, phases[0], asked_for)
-            core().workflows.end_task(begun.started.item.id, _DONE, TaskWords())
+            begun = core().use(Workflows).begin_task(workflow, phases[0], asked_for)
+            core().use(Workflows).end_task(begun.started.item.id, _DONE, TaskWords())
 
         found = alternate(
             {

@@ -14,7 +14,7 @@ from _measure import Row, asked, caller, folder, publish
 from _pipe import ECHO, Pipe
 
 from counterpoint.app import open_app
-from counterpoint.core.model.asks import Note
+from counterpoint.core.model.filters import Note
 
 _WRITERS = (1, 4, 8, 16)
 _IN_FLIGHT = 8

@@ -21,13 +21,13 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 
 from counterpoint.core.model import lifecycles
 from counterpoint.core.model.lifecycles import LIFECYCLES, Lifecycle
+from counterpoint.dialects import registry as catalogue
 from counterpoint.protocol.listing import render_listing
 from counterpoint.protocol.server import create_server
 from counterpoint.protocol.surface import Surface
 from counterpoint.protocol.tools import Tool
 from counterpoint.protocol.wire.inbox import Inbox
 from counterpoint.protocol.wire.outbox import Outbox
-from counterpoint.surfaces import catalogue
 
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT
@@ -109,7 +109,7 @@ def _moves(table: Lifecycle) -> str:
 def tools_page(surface_name: str) -> str:
     """Answer the page of a surface: every tool with what a client is told of it."""
     surface = catalogue.surface(surface_name)
-    source = f"`src/counterpoint/surfaces/{surface_name}/`"
+    source = f"`src/counterpoint/dialects/{surface_name}/`"
     rows = [
         [f"[`{tool.name}`](#{tool.name})", "reads" if tool.reads else "writes", tool.description]
         for tool in surface.tools

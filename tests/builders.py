@@ -18,12 +18,12 @@ from mcp import Client
 
 from counterpoint.app import App, Identity
 from counterpoint.core.coordinator import Core
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.registry import surface
 from counterpoint.evidence.places import find_places
 from counterpoint.kernel.clock import Timestamp, stamp
 from counterpoint.protocol.server import create_server
 from counterpoint.settings import Settings
-from counterpoint.surfaces.call import Call
-from counterpoint.surfaces.catalogue import surface
 
 SECRET = b"a secret of the tests"
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -224,7 +224,7 @@ class Workshop:
         settings: Settings | None = None,
     ) -> Agent:
         """Answer an agent with a fresh session."""
-        session = (app or self.app).outside.mint.mint("ses")
+        session = (app or self.app).ports.mint.mint("ses")
         identity = Identity(kind="agent", name=name, profile=profile, session=session, item=item)
         return Agent(
             app=app or self.app,

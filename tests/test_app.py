@@ -10,6 +10,8 @@ import pytest
 
 from builders import git, open_repository
 from counterpoint.app import App, Identity, open_app
+from counterpoint.dialects.agentic.verbs.precedence import Precedence
+from counterpoint.dialects.colibri.verbs.skills import Skills
 from counterpoint.kernel.errors import (
     CircuitOpen,
     CounterpointError,
@@ -26,7 +28,7 @@ def project_of(folder: Path, **flags: str) -> str:
     """Open the product in a folder, make its project if it is not there, and answer the id."""
     app: App = open_app(folder, {}, **flags)
     try:
-        return app.outside.project
+        return app.ports.project
     finally:
         app.close()
 
@@ -96,10 +98,10 @@ def test_skills_and_contracts_are_those_of_the_folder(tmp_path: Path) -> None:
         (tmp_path / path).write_text(text)
     app = open_app(tmp_path, {"COUNTERPOINT_SKILLS": " shared,"})
     try:
-        report = app.person().skills.report()
+        report = app.person().use(Skills).report()
         assert [skill.name for skill in report.skills] == ["first", "second"]
         assert report.roots == (".agents/skills", ".claude/skills", "shared")
-        assert app.outside.contracts.contract("ready").version == 4
+        assert app.ports.contracts.contract("ready").version == 4
     finally:
         app.close()
 
@@ -194,7 +196,7 @@ def test_the_order_of_tools_is_read_from_its_file(tmp_path: Path) -> None:
     app = open_app(tmp_path, {}, tool_dependencies="order.yaml")
     agent = app.core(app.agent())
     with pytest.raises(OutOfOrder) as refused:
-        agent.precedence.check("note", {}, lambda _kind, _name: False)
+        agent.use(Precedence).check("note", {}, lambda _kind, _name: False)
     assert refused.value.facts["suggested_order"] == ["start", "note"]
     app.close()
 

@@ -13,18 +13,18 @@ from types import ModuleType
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.actors import Actor, ActorKind
-from counterpoint.core.operations.recording.desk import Caller, Outside
+from counterpoint.core.operations.recording.context import Caller, Ports
 from counterpoint.core.ports.store import Store
 from counterpoint.core.rules import identifiers
 from counterpoint.core.rules.precedence import Table, read_table
+from counterpoint.evidence.directories import FileAnchors, TemplateDirectory
 from counterpoint.evidence.dotenv import secret_values
 from counterpoint.evidence.host import ProcessHost
 from counterpoint.evidence.keys import ProjectKey, open_key
 from counterpoint.evidence.local import LocalEvidence
 from counterpoint.evidence.places import Places, find_places, open_folder
-from counterpoint.evidence.shelf import FileAnchors, TemplateShelf
-from counterpoint.evidence.texts.contracts import ContractShelf
-from counterpoint.evidence.texts.skills import SkillShelf
+from counterpoint.evidence.texts.contracts import ContractDirectory
+from counterpoint.evidence.texts.skills import SkillDirectory
 from counterpoint.kernel.clock import Clock, SystemClock
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
 from counterpoint.kernel.ids import RandomMint
@@ -66,7 +66,7 @@ class LazyKey:
         return self._key.public_key
 
     def sign(self, message: bytes) -> bytes:
-        """Answer the 64 bytes of the signature."""
+        """Return the 64 bytes of the signature."""
         return self._key.sign(message)
 
 
@@ -123,7 +123,7 @@ class App:
         """
         if self.settings.project:
             return self.settings.project
-        named = identifiers.heard(self.settings.item) if self.settings.item else None
+        named = identifiers.parse(self.settings.item) if self.settings.item else None
         if named is not None and self.exists:
             owner = (one.project for one in self.store.projects() if one.prefix == named[0])
             found = next(owner, None)
@@ -159,18 +159,18 @@ class App:
         return ProcessHost(folder / "running", self.clock, RandomMint())
 
     @cached_property
-    def outside(self) -> Outside:
+    def ports(self) -> Ports:
         """Every port, joined; the project is opened on first use."""
         passed = tuple(name for name in self.settings.pass_env.split(",") if name)
         folders = tuple(name.strip() for name in self.settings.skills.split(",") if name.strip())
-        outside = Outside(
+        ports = Ports(
             store=self.store,
             evidence=LocalEvidence(clock=self.clock, passed=passed, environ=self.environ),
             signer=self.signer,
-            library=TemplateShelf(folder=self.folder / "templates"),
+            library=TemplateDirectory(folder=self.folder / "templates"),
             anchors=FileAnchors(folder=self.checkpoints),
-            skills=SkillShelf(self.places.tree, self.clock, folders),
-            contracts=ContractShelf(home=self.places.home),
+            skills=SkillDirectory(self.places.tree, self.clock, folders),
+            contracts=ContractDirectory(home=self.places.home),
             scratch=lambda: open_sqlite(MEMORY),
             clock=self.clock,
             mint=RandomMint(),
@@ -181,18 +181,18 @@ class App:
             host=self.host,
         )
         system = Caller(actor=Actor(kind="system", name="counterpoint"), root=self.places.tree)
-        Core(outside, system).projects.open(self.places.home.name)
-        return outside
+        Core(ports, system).projects.open(self.places.home.name)
+        return ports
 
     @property
     def _precedence(self) -> Table:
         """Which tools need something else first; InvalidInput, MalformedDocument."""
         if not self.settings.tool_dependencies:
             return {}
-        from counterpoint.surfaces import catalogue
+        from counterpoint.dialects import registry
 
         file = self.places.tree / Path(self.settings.tool_dependencies).expanduser()
-        tools = {tool.name for name in catalogue.names() for tool in catalogue.surface(name).tools}
+        tools = {tool.name for name in registry.names() for tool in registry.surface(name).tools}
         try:
             return read_table(file.read_text(encoding="utf-8"), tools)
         except (OSError, UnicodeDecodeError) as fault:
@@ -209,7 +209,7 @@ class App:
         return self.database.exists()
 
     def require(self) -> App:
-        """Answer this app if it has a database; NotFound with the next step if not."""
+        """Return this app if it has a database; NotFound with the next step if not."""
         if not self.exists:
             raise NotFound(
                 f"there is no ledger in {self.place if self.is_remote else self.folder}",
@@ -229,10 +229,10 @@ class App:
         self.host = host.host
 
     @cached_property
-    def _guarded(self) -> Outside:
+    def _guarded(self) -> Ports:
         """Every port, the store behind the breaker."""
-        outside = self.breaker.opening(lambda: self.outside)
-        return replace(outside, store=GuardedStore(outside.store, self.breaker))
+        ports = self.breaker.opening(lambda: self.ports)
+        return replace(ports, store=GuardedStore(ports.store, self.breaker))
 
     @cached_property
     def tree(self) -> Path:
@@ -252,7 +252,7 @@ class App:
         return find_places(chosen).tree
 
     def core(self, identity: Identity, *, guarded: bool = False) -> Core:
-        """Answer the core as one caller may use it.
+        """Return the core as one caller may use it.
 
         guarded: its store is behind the breaker, and so is the opening of it; CircuitOpen.
         """
@@ -269,15 +269,15 @@ class App:
             client=identity.client,
             item=identity.item,
         )
-        return Core(self._guarded if guarded else self.outside, caller)
+        return Core(self._guarded if guarded else self.ports, caller)
 
     def person(self) -> Core:
-        """Answer the core for whoever sits at the command line."""
+        """Return the core for whoever sits at the command line."""
         name = self.settings.agent or self.environ.get("USER") or "person"
         return self.core(Identity(kind="human", name=name))
 
     def agent(self) -> Identity:
-        """Answer the identity of an agent's connection, with a fresh session unless one is set.
+        """Return the identity of an agent's connection, with a fresh session unless one is set.
 
         An agent without a name is known by its role: who works and who judges are two.
         """
@@ -299,7 +299,7 @@ class App:
 
 
 def postgres() -> ModuleType:
-    """Answer the store on PostgreSQL, which few need; Unavailable if its driver is missing."""
+    """Return the store on PostgreSQL, which few need; Unavailable if its driver is missing."""
     try:
         from counterpoint.storage.postgres import store
     except ImportError as missing:
@@ -311,7 +311,7 @@ def postgres() -> ModuleType:
 
 
 def open_app(start: Path, environ: Mapping[str, str], **flags: str | None) -> App:
-    """Answer the app for a folder, an environment and the flags that were given.
+    """Return the app for a folder, an environment and the flags that were given.
 
     Paths that are set and do not begin at the root begin at the folder.
     """

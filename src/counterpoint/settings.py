@@ -75,7 +75,7 @@ _NUMBERS = {"lease_seconds": LEASE_SECONDS, "idle_minutes": IDLE_MINUTES}
 
 
 def load_settings(environ: Mapping[str, str], **flags: str | None) -> Settings:
-    """Answer the settings of an environment and the flags that were given (None: not given).
+    """Return the settings of an environment and the flags that were given (None: not given).
 
     InvalidInput for a number that is none, or not within its bounds.
     """

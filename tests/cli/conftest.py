@@ -19,7 +19,7 @@ import pytest
 from counterpoint.app import App, Identity, open_app
 from counterpoint.cli.main import run
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.asks import Check, Note
+from counterpoint.core.model.filters import Check, Note
 
 PLAN = """# Harbour
 The whole of it.

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from counterpoint.core.ledger.checkpoint import open_checkpoint
+from counterpoint.dialects.colibri.verbs.seals import Seals
+from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 
 
 def tamper(folder: Path, *statements: str) -> None:
@@ -134,8 +136,8 @@ def test_a_bundle_that_was_edited_does_not_verify(call, ledger, tmp_path):
 def thought(app, agent):
     """Give the session of an agent who thought about a task and sealed it."""
     for kind in ("plan", "reflection"):
-        agent.thoughts.think(kind, f"a {kind}", task="harbour-4")
-    return agent.seals.seal(agent.caller.actor.session).session
+        agent.use(Thoughts).think(kind, f"a {kind}", task="harbour-4")
+    return agent.use(Seals).seal(agent.caller.actor.session).session
 
 
 def test_a_sealed_session_is_exported_and_verified_anywhere(
@@ -188,7 +190,7 @@ def test_what_was_changed_in_a_bundle_is_a_no(call, ledger, thought, tmp_path, a
 
 def test_a_session_that_is_not_sealed_is_not_exported(call, ledger, agent, tmp_path):
     """It may still grow; nothing is left behind."""
-    agent.thoughts.think("plan", "x", task="harbour-4")
+    agent.use(Thoughts).think("plan", "x", task="harbour-4")
     target = tmp_path / "out"
     said = call("audit", "export", str(target), "--session", agent.caller.actor.session)
     assert said.code == 1

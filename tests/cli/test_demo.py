@@ -327,14 +327,14 @@ def test_an_agent_that_stops_halfway_keeps_its_claim_and_lands_nothing(
     tree: Tree, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Half a file lies in its tree, main has none of it, and its token still counts."""
-    desk = create_linked_tree(tree, tmp_path / "dee")
-    with connected("dee", desk.folder) as (connection, bell):
+    context = create_linked_tree(tree, tmp_path / "dee")
+    with connected("dee", context.folder) as (connection, bell):
         connection.call("plan", markdown="# P\n## One\n- [ ] Split text into words\n")
-        worker = Worker(name="dee", connection=connection, tree=desk, bell=bell, perishes=True)
+        worker = Worker(name="dee", connection=connection, tree=context, bell=bell, perishes=True)
         worker.work()
         halfway = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     task = next(line["halfway"] for line in halfway if "halfway" in line)
-    assert (desk.folder / "quill" / "words.py").exists()
+    assert (context.folder / "quill" / "words.py").exists()
     assert not tree.agrees("cat-file", "-e", f"{MAIN}:quill/words.py")
     main(["late", "eve", str(tree.folder), "--item", task, "--token", "1"])
     assert json.loads(capsys.readouterr().out)["refused"] == "claim_lost"

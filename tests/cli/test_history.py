@@ -10,7 +10,7 @@ import pytest
 
 from counterpoint.app import Identity
 from counterpoint.cli.main import run
-from counterpoint.core.model.asks import Edit, Note, Wanted
+from counterpoint.core.model.filters import Edit, Note, ReadyFilter
 
 LINES = [
     "project.opened",
@@ -81,7 +81,7 @@ def test_following_begins_where_the_page_ended(agent, on_terminal):
 def test_following_an_item_starts_at_the_end_when_nothing_fits(agent, on_terminal):
     """What happened to others is not told."""
     agent.plans.create(agent.plans.read("# More\n- [ ] one\n"))
-    task = agent.ready.offers(Wanted(), 1)[0].item.id
+    task = agent.ready.offers(ReadyFilter(), 1)[0].item.id
     heard, _ = on_terminal()
     heard.on("comment.recorded", stop)
     write = threading.Timer(

@@ -8,7 +8,9 @@ import pytest
 
 from counterpoint.app import Identity
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.planning.stints import Opening
+from counterpoint.dialects.agentic.nouns.sessions import Opening
+from counterpoint.dialects.agentic.verbs.plans import Planning
+from counterpoint.dialects.agentic.verbs.sessions import PlanSessions
 from counterpoint.kernel.clock import SystemClock, later
 
 
@@ -16,8 +18,8 @@ from counterpoint.kernel.clock import SystemClock, later
 def shelved(app) -> str:
     """Give the id of a plan that was archived at once."""
     core = app.person()
-    line = core.planning.open(Draft(kind="plan", title="Old", body="words of old"), "old")
-    core.planning.move("old", "archived", "over")
+    line = core.use(Planning).open(Draft(kind="plan", title="Old", body="words of old"), "old")
+    core.use(Planning).move("old", "archived", "over")
     return line.item.id
 
 
@@ -47,7 +49,7 @@ def test_young_plans_stay(call, shelved):
 def test_sessions_that_nobody_ended_are_swept(call, app, monkeypatch):
     """And named; a second time there is none."""
     agent = Identity(kind="agent", name="ada", session="ses_" + "a" * 26)
-    opened = app.core(agent).stints.open(Opening(agent_type="opus")).id
+    opened = app.core(agent).use(PlanSessions).open(Opening(agent_type="opus")).id
     assert json.loads(call("sessions", "sweep", "--json").out) == {"ended": []}
     days_later = later(SystemClock().now(), 2 * 86_400)
     monkeypatch.setattr(SystemClock, "now", lambda _: days_later)

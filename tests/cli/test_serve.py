@@ -15,8 +15,9 @@ import pytest
 
 from counterpoint.app import App, open_app
 from counterpoint.cli import doctor, serve
-from counterpoint.cli.serve import Hall, attending, end_server
+from counterpoint.cli.serve import ConnectionApps, attending, end_server
 from counterpoint.core.model.actors import Actor
+from counterpoint.dialects import registry as catalogue
 from counterpoint.kernel.errors import (
     CircuitOpen,
     CounterpointError,
@@ -25,12 +26,11 @@ from counterpoint.kernel.errors import (
     StoreFull,
     Unavailable,
 )
-from counterpoint.protocol import meeting as meeting_module
-from counterpoint.protocol.meeting import find_meeting
+from counterpoint.protocol import rendezvous as meeting_module
+from counterpoint.protocol.rendezvous import find_meeting
 from counterpoint.protocol.server import Caller
 from counterpoint.protocol.sockets import Greeting
 from counterpoint.protocol.workers import Workers
-from counterpoint.surfaces import catalogue
 
 PATIENCE = 20.0
 
@@ -57,7 +57,7 @@ async def sit(folder: Path) -> asyncio.StreamWriter:
 
 def test_each_connection_is_its_own_agent_over_one_store(app, ledger):
     """Flags and variables are those of the connection; store and key are shared."""
-    hall = Hall(host=app)
+    hall = ConnectionApps(host=app)
     one = hall.admit(greeting(ledger, agent="ada", session="ses_" + "7" * 26, item="harbour-3"))
     other = hall.admit(
         greeting(
@@ -69,8 +69,8 @@ def test_each_connection_is_its_own_agent_over_one_store(app, ledger):
     assert ada.core.caller.actor == Actor(kind="agent", name="ada", session="ses_" + "7" * 26)
     assert (ada.core.caller.client, ada.core.caller.item) == ("claude", "harbour-3")
     assert (judge.core.caller.actor.name, judge.core.caller.actor.profile) == ("codex", "judge")
-    assert ada.core._desk.outside.store is judge.core._desk.outside.store is app.store
-    assert (ada.core._desk.outside.lease_seconds, judge.core._desk.outside.lease_seconds) == (
+    assert ada.core._context.ports.store is judge.core._context.ports.store is app.store
+    assert (ada.core._context.ports.lease_seconds, judge.core._context.ports.lease_seconds) == (
         1800,
         5,
     )
@@ -82,17 +82,17 @@ def test_evidence_is_measured_in_the_tree_of_the_connection(app, ledger, tmp_pat
     words = ["git", "worktree", "add", "-q", str(tmp_path / "linked")]
     subprocess.run(words, cwd=ledger, check=True, capture_output=True)
     (tmp_path / "linked" / ".env").write_text("API_TOKEN=swordfish-swordfish\n")
-    here = Hall(host=app).admit(greeting(ledger)).call_for(Caller())
-    there = Hall(host=app).admit(greeting(tmp_path / "linked")).call_for(Caller())
+    here = ConnectionApps(host=app).admit(greeting(ledger)).call_for(Caller())
+    there = ConnectionApps(host=app).admit(greeting(tmp_path / "linked")).call_for(Caller())
     assert there.core.caller.root == tmp_path / "linked"
     assert here.core.caller.root == ledger
-    assert "swordfish-swordfish" in there.core._desk.outside.secrets
-    assert "swordfish-swordfish" not in here.core._desk.outside.secrets
+    assert "swordfish-swordfish" in there.core._context.ports.secrets
+    assert "swordfish-swordfish" not in here.core._context.ports.secrets
 
 
 def test_another_database_and_a_wrong_setting_are_refused(app, ledger, tmp_path):
     """The relay is told before anything is served."""
-    hall = Hall(host=app)
+    hall = ConnectionApps(host=app)
     with pytest.raises(InvalidInput, match="not of"):
         hall.admit(greeting(tmp_path))
     with pytest.raises(InvalidInput, match="LEASE"):
@@ -245,7 +245,7 @@ def test_only_a_guarded_surface_is_refused_by_the_breaker(app, ledger, monkeypat
     """Its connections share the breaker of the database; those of others ask the store as ever."""
     native = catalogue.surface("native")
     monkeypatch.setattr(catalogue, "surface", lambda *_: replace(native, guarded=is_guarded))
-    seats = [Hall(host=app).admit(greeting(ledger)) for _ in range(2)]
+    seats = [ConnectionApps(host=app).admit(greeting(ledger)) for _ in range(2)]
     for seat in seats:
         seat.call_for(Caller()).core.items.project()
 
@@ -255,7 +255,7 @@ def test_only_a_guarded_surface_is_refused_by_the_breaker(app, ledger, monkeypat
     for _ in range(5):
         with pytest.raises(StoreFull):
             app.breaker.opening(down)
-    for seat in [*seats, Hall(host=app).admit(greeting(ledger))]:
+    for seat in [*seats, ConnectionApps(host=app).admit(greeting(ledger))]:
         if is_guarded:
             with pytest.raises(CircuitOpen):
                 seat.call_for(Caller()).core.items.project()

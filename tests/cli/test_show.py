@@ -7,7 +7,7 @@ import re
 import pytest
 
 from counterpoint.app import Identity
-from counterpoint.core.model.asks import Handover, Judgment, Report
+from counterpoint.core.model.filters import Handover, Judgment, Report
 
 KEEL = """\
 harbour-4  Lay the keel

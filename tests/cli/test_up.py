@@ -18,8 +18,8 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from counterpoint.app import open_app
-from counterpoint.cli.up import Office
-from counterpoint.core.model.asks import Note
+from counterpoint.cli.up import HttpBackend
+from counterpoint.core.model.filters import Note
 from counterpoint.kernel.errors import CircuitOpen, StoreFull
 from counterpoint.protocol.server import Caller
 from counterpoint.storage.breaker import Breaker
@@ -364,7 +364,7 @@ def test_the_feed_is_followed_over_http(up, agent, token, call):
 
 def test_an_open_breaker_makes_the_server_not_ready_and_is_measured(app):
     """With the reason; as soon as it is time for a trial, callers are welcome again."""
-    office = Office(app=app, issuer=None, connections=lambda: 3)
+    office = HttpBackend(app=app, issuer=None, connections=lambda: 3)
     office.open()
     assert office.troubles() == []
     seconds = [0.0]
@@ -394,7 +394,7 @@ def test_an_open_breaker_makes_the_server_not_ready_and_is_measured(app):
 
 def test_a_store_that_fails_does_not_hide_the_other_measures(app, monkeypatch):
     """That is when somebody looks at them."""
-    office = Office(app=app, issuer=None, connections=lambda: 3)
+    office = HttpBackend(app=app, issuer=None, connections=lambda: 3)
     office.open()
     monkeypatch.setattr(app, "store", FailingStore(app.store, fault=StoreFull))
     assert office.troubles() == ["store_full"]
@@ -404,7 +404,7 @@ def test_a_store_that_fails_does_not_hide_the_other_measures(app, monkeypatch):
 
 def test_a_caller_of_a_guarded_surface_is_refused_over_http_too(app):
     """Before anybody asks the store in which session the caller sits; others ask it as ever."""
-    office = Office(app=app, issuer=None, connections=lambda: 0)
+    office = HttpBackend(app=app, issuer=None, connections=lambda: 0)
     office.open()
     grant = office.anyone()
     office.call_for(grant, Caller(guarded=True)).core.items.project()

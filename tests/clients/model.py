@@ -80,11 +80,11 @@ class Model:
         """Answer the events of one request."""
         self.requests.append(request)
         if path.endswith("/responses"):
-            said = self._next(_heard_by_openai(request))
+            said = self._next(_parse_by_openai(request))
             return _openai(said, len(self.requests))
         if not _is_talk(request):
             return _anthropic("fine", len(self.requests))
-        said = self._next(_heard_by_anthropic(request))
+        said = self._next(_parse_by_anthropic(request))
         return _anthropic(said, len(self.requests))
 
     def _next(self, heard: list[Heard]) -> Use | str:
@@ -108,7 +108,7 @@ def _texts(content: Any) -> str:
     return _texts(content.get("text", json.dumps(content))) if isinstance(content, dict) else ""
 
 
-def _heard_by_anthropic(request: dict[str, Any]) -> list[Heard]:
+def _parse_by_anthropic(request: dict[str, Any]) -> list[Heard]:
     return [
         Heard(text=_texts(block.get("content", "")))
         for message in request["messages"]
@@ -118,7 +118,7 @@ def _heard_by_anthropic(request: dict[str, Any]) -> list[Heard]:
     ]
 
 
-def _heard_by_openai(request: dict[str, Any]) -> list[Heard]:
+def _parse_by_openai(request: dict[str, Any]) -> list[Heard]:
     items = request.get("input", [])
     return [
         Heard(text=_texts(item.get("output", "")))

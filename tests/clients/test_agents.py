@@ -78,7 +78,7 @@ def is_running(pid: int) -> bool:
 
 def test_an_agent_sees_our_tools_in_its_first_question(agent: Any, scripted: ModuleType) -> None:
     """The tools are there from the start: no agent begins a turn without them."""
-    with scripted.Model(lambda _heard: "nothing to do") as model:
+    with scripted.Model(lambda _parse: "nothing to do") as model:
         agent.converse(model.url)
     assert shown(model) == TOOLS
     assert model.reached == []
@@ -92,7 +92,7 @@ def test_an_agent_that_does_not_wait_for_us_sees_our_tools_too(
     if agent.name == "codex":
         settings.write_text(settings.read_text().replace("required = true", "required = false"))
         assert "required = false" in settings.read_text()
-    with scripted.Model(lambda _heard: "nothing to do") as model:
+    with scripted.Model(lambda _parse: "nothing to do") as model:
         agent.converse(model.url)
     assert shown(model) == TOOLS
 

@@ -1,37 +1,7 @@
-"""A studio for the tests of the core, with two agents and a person in it."""
+"""Verbs are tried in a studio, with two agents and a person in it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from fakes.seats import ada, bob, person, studio
 
-import pytest
-
-from fakes.studio import Studio
-
-
-@pytest.fixture
-def studio() -> Iterator[Studio]:
-    """Give a project in memory; after the test it must be sound."""
-    opened = Studio()
-    yield opened
-    opened.check()
-    opened.close()
-
-
-@pytest.fixture
-def ada(studio: Studio) -> Any:
-    """Give the core as the agent ada may use it."""
-    return studio.core("ada")
-
-
-@pytest.fixture
-def bob(studio: Studio) -> Any:
-    """Give the core as the agent bob may use it."""
-    return studio.core("bob")
-
-
-@pytest.fixture
-def person(studio: Studio) -> Any:
-    """Give the core as a person at the command line may use it."""
-    return studio.core("pat", kind="human")
+__all__ = ["ada", "bob", "person", "studio"]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from counterpoint.core.model.texts.templates import Sheet
+from counterpoint.core.model.texts.templates import TemplateSource
 from counterpoint.core.rules.drafting import plan_of
 from counterpoint.core.rules.templating import filling, listing
-from counterpoint.evidence.shelf import TemplateShelf
+from counterpoint.evidence.directories import TemplateDirectory
 from counterpoint.kernel.errors import InvalidInput
 
 PAGE = (Path(__file__).parents[2] / "docs" / "templates.md").read_text("utf-8")
@@ -19,7 +19,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "templates.md").read_text("utf-8")
 def test_the_template_it_shows_makes_a_plan():
     """Its pattern holds, its command is one of git, its phases wait for each other."""
     text = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[0]
-    sheet = Sheet(slug="release", text=text, form="yaml", source="project")
+    sheet = TemplateSource(slug="release", text=text, form="yaml", source="project")
     filled = filling.fill(sheet, {"VERSION": "1.4.0"})
     assert len(plan_of(filled.draft, lambda item: False)) == 6
     assert filled.draft.children[0].children[1].checks == (("git", "rev-parse", "v1.4.0"),)
@@ -29,7 +29,7 @@ def test_the_template_it_shows_makes_a_plan():
 
 def test_the_templates_it_lists_are_those_that_ship(tmp_path):
     """Each by its name, with the variables that must be given."""
-    shelf = TemplateShelf(folder=tmp_path)
+    shelf = TemplateDirectory(folder=tmp_path)
     entries = [listing.entry(shelf.template(name)) for name in shelf.names()]
     rows = re.findall(r"^\| `([a-z-]+)` \|[^|]*\| (.*) \|$", PAGE, re.MULTILINE)
     assert {name: re.findall(r"[A-Z_]+", needed) for name, needed in rows} == {

@@ -17,7 +17,7 @@ import pytest
 from counterpoint.app import App, open_app
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.links import recount
-from counterpoint.storage.queue import Line
+from counterpoint.storage.queue import WriterQueue
 
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "programs"
@@ -194,5 +194,5 @@ def _assert_whole(app: App) -> None:
         for item in view.select(Item):
             assert item.blockers == recount(view, item), item.id
     assert app.store.faults() == []
-    with Line(app.database.with_name(f"{app.database.name}-queue"), patience=5).turn():
+    with WriterQueue(app.database.with_name(f"{app.database.name}-queue"), patience=5).turn():
         pass

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from counterpoint.app import open_app
+from counterpoint.dialects.colibri.verbs.actions import Actions
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
@@ -123,7 +124,7 @@ def test_sixteen_clients_write_one_unbroken_chain(
     found = data(agents[0].call("audit_verify_chain", task_id=task))
     assert (found["valid"], found["record_count"]) == (True, CLIENTS * each)
     app = open_app(folder, {})
-    calls = app.person().actions.list(limit=1_000)
+    calls = app.person().use(Actions).list(limit=1_000)
     assert sorted(begun.number for begun, _ in calls) == list(range(1, len(calls) + 1))
     assert {ended.outcome for _, ended in calls if ended} == {"ok"}
     assert_whole(app)
@@ -137,7 +138,7 @@ def test_a_call_that_is_killed_is_closed_as_crashed_at_the_next_start(
     program = tmp_path / "cut_off.py"
     program.write_text(
         "import os, signal\n"
-        "from counterpoint.core.operations.proofs.thoughts import Thoughts\n"
+        "from counterpoint.dialects.colibri.verbs.thoughts import Thoughts\n"
         "def link(*_, **__):\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
         "Thoughts._link = link\n"

@@ -16,11 +16,13 @@ import pytest
 
 from builders import commit, git
 from counterpoint.app import App
-from counterpoint.core.model.asks import Edit
-from counterpoint.core.model.boards.policy import GateCommand, PolicyEdit
 from counterpoint.core.model.delivery.phases import PhaseReport
 from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import Edit
 from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.dialects.symphony.nouns.policy import GateCommand, PolicyEdit
+from counterpoint.dialects.symphony.verbs.phases import Phases
+from counterpoint.dialects.symphony.verbs.policies import Policies
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
@@ -98,7 +100,7 @@ def test_an_issue_from_research_to_an_approved_change(
     """Researcher, planner, worker and judge, each a process of its own; the step is the command."""
     person = app.person()
     gate = GateCommand(command="git diff --check main", label="Spaces", required=True)
-    person.policies.edit(PolicyEdit(gates=(gate,), sensitive_paths=("*.env",)))
+    person.use(Policies).edit(PolicyEdit(gates=(gate,), sensitive_paths=("*.env",)))
     made = seat("intake").call("create_issue", title="Make it float", priority=2)
     issue = made["identifier"]
     person.items.edit(made["id"], Edit(status="open"))
@@ -110,7 +112,7 @@ def test_an_issue_from_research_to_an_approved_change(
     ):
         agent = seat(role, issue, tree)
         assert agent.call("verify_workspace")["issue"] == issue
-        sections = app.outside.contracts.contract(phase).sections
+        sections = app.ports.contracts.contract(phase).sections
         agent.call("complete_phase", **written(tree, issue, phase, sections))
         (step,) = counterpoint(repository, "phases", "advance")
         assert (step["fate"], step["phases"]) == ("passed", [NEXT[phase]])
@@ -192,7 +194,7 @@ def test_steps_taken_at_once_act_upon_each_claim_once(
 ) -> None:
     """Three processes share the claims among them; nothing is done twice."""
     person = app.person()
-    sections = app.outside.contracts.contract("research").sections
+    sections = app.ports.contracts.contract("research").sections
     for _ in range(6):
         item = person.plans.create(
             Draft(kind="issue", title="One of six", labels=("phase:research",))
@@ -206,7 +208,7 @@ def test_steps_taken_at_once_act_upon_each_claim_once(
             sha256=asked["artifact_hash"],
             next_phase="architecture",
         )
-        person.phases.hand_over(item, report)
+        person.use(Phases).hand_over(item, report)
     words = [sys.executable, "-m", "counterpoint", "phases", "advance", "--json"]
     walks = [subprocess.Popen(words, cwd=repository, stdout=subprocess.PIPE) for _ in range(3)]
     steps = [step for walk in walks for step in json.loads(walk.communicate(timeout=60)[0])]

@@ -24,7 +24,7 @@ from mcp.client.streamable_http import streamable_http_client
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect as open_socket
 
-from counterpoint.core.model.asks import Note
+from counterpoint.core.model.filters import Note
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(240)]
 

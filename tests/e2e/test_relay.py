@@ -21,7 +21,7 @@ from mcp.client import Client as SdkClient
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from counterpoint.core.model.journal import Record
-from counterpoint.protocol.meeting import Meeting, find_meeting
+from counterpoint.protocol.rendezvous import Rendezvous, find_meeting
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 
@@ -40,13 +40,13 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @pytest.fixture
-def meeting(folder: Path) -> Meeting:
+def meeting(folder: Path) -> Rendezvous:
     """Give the meeting point of the folder's database."""
     return find_meeting(folder / ".counterpoint" / "ledger.db")
 
 
 @pytest.fixture
-def pid(meeting: Meeting) -> Callable[[], int]:
+def pid(meeting: Rendezvous) -> Callable[[], int]:
     """Give what answers the pid of the server that runs, or is about to."""
 
     def ask() -> int:
@@ -57,7 +57,7 @@ def pid(meeting: Meeting) -> Callable[[], int]:
 
 
 @pytest.fixture(autouse=True)
-def _no_server_stays(meeting: Meeting) -> Iterator[None]:
+def _no_server_stays(meeting: Rendezvous) -> Iterator[None]:
     """End whatever server a test has left."""
     yield
     meeting.ask("stop")
@@ -344,7 +344,7 @@ def test_a_signal_ends_a_relay_at_once_and_no_server(folder, connect, pid, numbe
     server = pid()
     client.process.send_signal(number)
     assert client.process.wait(PATIENCE) == 0
-    assert client.told() == ""
+    assert client.add_facts() == ""
     assert pid() == server
 
 

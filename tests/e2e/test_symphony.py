@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from counterpoint.app import App
-from counterpoint.core.model.asks import Edit
+from counterpoint.core.model.filters import Edit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from counterpoint.app import App, Identity, open_app
-from counterpoint.core.model.asks import Note
+from counterpoint.core.model.filters import Note
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 

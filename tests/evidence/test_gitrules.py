@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoint.evidence.gitdiff import Difference, Line, Rename
-from counterpoint.evidence.gitrules import Measured, decide, told
+from counterpoint.evidence.gitrules import Measured, decide, present
 
 PATHS = st.sampled_from(["a", "b", "c"])
 MARKS = st.sampled_from(["", "1", "2"])
@@ -61,6 +61,6 @@ def test_dirt_that_stayed_is_never_counted(
 
 def test_a_warning_names_ten_paths_and_counts_the_rest() -> None:
     """A long list does not fill a page."""
-    (warning,) = told("is so", [f"p{number:02}" for number in range(12)])
+    (warning,) = present("is so", [f"p{number:02}" for number in range(12)])
     assert warning.startswith("`p00`, `p01`")
     assert warning.endswith("`p09` and 2 more: is so")

@@ -11,9 +11,10 @@ import pytest
 
 from counterpoint.app import App, open_app
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.asks import Report, Sought
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.workflows import PhaseDraft, TaskDraft, TaskWords
+from counterpoint.core.model.filters import ItemFilter, Report
+from counterpoint.dialects.workflow.nouns import PhaseDraft, TaskDraft, TaskWords
+from counterpoint.dialects.workflow.verbs.workflows import Workflows
 from counterpoint.kernel.errors import PathOutside
 
 DONE = Report(outcome="done", summary="done")
@@ -34,7 +35,7 @@ class Worker:
         """Open a session; its tree is the app's unless told otherwise."""
         self.core = app.core(app.agent())
         if root is not None:
-            self.core = Core(app.outside, replace(self.core.caller, root=root))
+            self.core = Core(app.ports, replace(self.core.caller, root=root))
 
     def begin(self, *areas: str) -> Worker:
         """Plan a task of one's own and start it."""
@@ -163,13 +164,13 @@ def test_a_workflow_s_task_is_measured_in_the_tree_it_named(
         "ln -s inner way"
     )
     core = app.core(app.agent())
-    flow = core.workflows.open("flow", "aim", {})
-    phase = core.workflows.open_phase(flow.id, PhaseDraft(number=1, name="first")).phase
-    begun = core.workflows.begin_task(
+    flow = core.use(Workflows).open("flow", "aim", {})
+    phase = core.use(Workflows).open_phase(flow.id, PhaseDraft(number=1, name="first")).phase
+    begun = core.use(Workflows).begin_task(
         flow.id, phase.id, TaskDraft(name="work", goal="aim", tree=begun_in)
     )
     repo.sh("echo 1 >> a.txt; cd inner; echo 2 >> x; echo 3 > y")
-    ended = core.workflows.end_task(begun.started.item.id, DONE, TaskWords())
+    ended = core.use(Workflows).end_task(begun.started.item.id, DONE, TaskWords())
     assert (ended.added, ended.modified, ended.deleted) == (("y",), ("x",), ())
     assert begun.started.snapshot.commit == repo.sh("git -C inner rev-parse HEAD").strip()
 
@@ -180,8 +181,10 @@ def test_a_tree_outside_of_the_project_is_refused(app: App, repo: Any, path: str
     """Be it named plainly or reached over a link; nothing is begun."""
     repo.sh("git worktree add -q -b side ../linked; mkdir inner; ln -s ../linked out")
     core = app.core(app.agent())
-    flow = core.workflows.open("flow", "aim", {})
-    phase = core.workflows.open_phase(flow.id, PhaseDraft(number=1, name="first")).phase
+    flow = core.use(Workflows).open("flow", "aim", {})
+    phase = core.use(Workflows).open_phase(flow.id, PhaseDraft(number=1, name="first")).phase
     with pytest.raises(PathOutside):
-        core.workflows.begin_task(flow.id, phase.id, TaskDraft(name="work", goal="aim", tree=path))
-    assert core.items.list(Sought(parent=phase.id), 0, 10) == []
+        core.use(Workflows).begin_task(
+            flow.id, phase.id, TaskDraft(name="work", goal="aim", tree=path)
+        )
+    assert core.items.list(ItemFilter(parent=phase.id), 0, 10) == []

@@ -15,7 +15,7 @@ TEXTS = st.lists(st.text("aé☃𝄞", max_size=40), max_size=30)
 MARKER = re.compile(r"\n\[([\d,]+) bytes left out\]\n")
 
 
-def heard(chunks: list[bytes], limit: int) -> Transcript:
+def parse(chunks: list[bytes], limit: int) -> Transcript:
     """Answer a transcript of the chunks."""
     transcript = Transcript(limit)
     for chunk in chunks:
@@ -27,7 +27,7 @@ def heard(chunks: list[bytes], limit: int) -> Transcript:
 def test_every_byte_is_hashed_and_counted(chunks: list[bytes], limit: int) -> None:
     """Whatever is kept, digest and size are those of the whole."""
     whole = b"".join(chunks)
-    found = heard(chunks, limit)
+    found = parse(chunks, limit)
     assert (found.sha256, found.size) == (hashlib.sha256(whole).hexdigest(), len(whole))
 
 
@@ -35,7 +35,7 @@ def test_every_byte_is_hashed_and_counted(chunks: list[bytes], limit: int) -> No
 def test_below_the_limit_everything_is_kept(chunks: list[bytes]) -> None:
     """However the bytes were cut into chunks."""
     whole = b"".join(chunks)
-    assert heard(chunks, len(whole)).text() == whole.decode("utf-8", "replace")
+    assert parse(chunks, len(whole)).text() == whole.decode("utf-8", "replace")
 
 
 @given(TEXTS, st.integers(0, 300))
@@ -43,7 +43,7 @@ def test_above_the_limit_the_ends_and_the_count_are_right(texts: list[str], limi
     """What is shown and what is left out make up the whole, within the limit."""
     whole = "".join(texts)
     size = len(whole.encode())
-    found = heard([text.encode() for text in texts], limit).text()
+    found = parse([text.encode() for text in texts], limit).text()
     if size <= limit:
         assert found == whole
         return
@@ -56,5 +56,5 @@ def test_above_the_limit_the_ends_and_the_count_are_right(texts: list[str], limi
 
 def test_memory_stays_bounded() -> None:
     """A long stream leaves no more behind than the limit twice over."""
-    transcript = heard([b"x" * 1000] * 1000, 5000)
+    transcript = parse([b"x" * 1000] * 1000, 5000)
     assert len(transcript._head) + len(transcript._tail) <= 10_000

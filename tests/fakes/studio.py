@@ -18,9 +18,9 @@ from counterpoint.core.model.actors import Actor, ActorKind
 from counterpoint.core.model.catalogue import NOUNS
 from counterpoint.core.model.texts.contracts import Contract
 from counterpoint.core.model.texts.skills import SkillReport
-from counterpoint.core.model.texts.templates import Sheet
+from counterpoint.core.model.texts.templates import TemplateSource
 from counterpoint.core.model.work import Item
-from counterpoint.core.operations.recording.desk import Caller, Desk, Outside
+from counterpoint.core.operations.recording.context import Caller, Context, Ports
 from counterpoint.core.operations.recording.links import recount
 from counterpoint.core.ports.store import Reading, Store
 from counterpoint.kernel.errors import CounterpointError, NotFound
@@ -69,12 +69,12 @@ class Shelf:
 
     texts: dict[str, str] = field(default_factory=dict)
 
-    def template(self, name: str) -> Sheet:
+    def template(self, name: str) -> TemplateSource:
         """Answer a template."""
         for file, text in self.texts.items():
             if file.removesuffix(".yaml") == name:
                 form = "yaml" if file.endswith(".yaml") else "markdown"
-                return Sheet(slug=name, text=text, form=form, source="project")
+                return TemplateSource(slug=name, text=text, form=form, source="project")
         raise NotFound(f"there is no template {name!r}")
 
     def names(self) -> list[str]:
@@ -143,7 +143,7 @@ class Studio:
         self.database = database
         self.mint = CountingMint()
         self.store: Store = open_sqlite(database)
-        self.outside = Outside(
+        self.ports = Ports(
             **(
                 {
                     "store": self.store,
@@ -166,7 +166,7 @@ class Studio:
     @property
     def system(self) -> Core:
         """The core as the system itself uses it."""
-        return Core(self.outside, Caller(actor=Actor(kind="system", name="system"), root=ROOT))
+        return Core(self.ports, Caller(actor=Actor(kind="system", name="system"), root=ROOT))
 
     def core(
         self, name: str, *, session: str = "", kind: ActorKind = "agent", **caller: Any
@@ -174,20 +174,20 @@ class Studio:
         """Answer the core for an agent in a session; `session` is minted if it is not given."""
         named = session or (self.mint.mint("ses") if kind == "agent" else "")
         actor = Actor(kind=kind, name=name, session=named)
-        return Core(self.outside, Caller(actor=actor, root=ROOT, **caller))
+        return Core(self.ports, Caller(actor=actor, root=ROOT, **caller))
 
-    def desk(self, core: Core) -> Desk:
-        """Answer a desk for writing what no verb writes."""
-        return Desk(outside=self.outside, caller=core.caller)
+    def context(self, core: Core) -> Context:
+        """Answer a context for writing what no verb writes."""
+        return Context(ports=self.ports, caller=core.caller)
 
     def masking(self, *secrets: str) -> None:
         """Let these values be secrets from now on."""
-        self.outside = replace(self.outside, secrets=frozenset(secrets))
+        self.ports = replace(self.ports, secrets=frozenset(secrets))
 
     @contextmanager
     def view(self) -> Iterator[Reading]:
         """Open a view of the project."""
-        with self.store.reading(self.outside.project) as view:
+        with self.store.reading(self.ports.project) as view:
             yield view
 
     def image(self) -> Image:

@@ -12,6 +12,8 @@ from counterpoint.core.ledger import checkpoint as checkpoints
 from counterpoint.core.ledger.checkpoint import Checkpoint
 from counterpoint.core.ledger.merkle import leaf_hash, root_of
 from counterpoint.core.model.journal import Record
+from counterpoint.dialects.colibri.verbs.seals import Seals
+from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from fakes.studio import Studio
 
 Lines = list[bytes]
@@ -24,26 +26,26 @@ def tell() -> Studio:
     ada, bob, cyd = studio.core("ada"), studio.core("bob"), studio.core("cyd")
     first, second = ada.plans.create(ada.plans.read("# Plan\n- [ ] A\n- [ ] B\n")).ready
     for number in range(2):
-        ada.thoughts.think("plan", f"of ada {number}", task=first)
-        bob.thoughts.think("analysis", f"of bob {number} ü\n", task=first)
-        ada.thoughts.think("decision", f"beside {number}", task=second)
-    cyd.thoughts.think("reflection", "of cyd", task=first)
+        ada.use(Thoughts).think("plan", f"of ada {number}", task=first)
+        bob.use(Thoughts).think("analysis", f"of bob {number} ü\n", task=first)
+        ada.use(Thoughts).think("decision", f"beside {number}", task=second)
+    cyd.use(Thoughts).think("reflection", "of cyd", task=first)
     studio.core("pat", kind="human").redaction.redact(Record, "demo-r1", reason="private")
     for core in (ada, bob):
-        core.seals.seal(core.caller.actor.session)
+        core.use(Seals).seal(core.caller.actor.session)
     cyd.memory.put("project", "name", {"value": 1})
     return studio
 
 
 def bundles(studio: Studio) -> list[Lines]:
     """Answer the bundles of the project and of its first sealed session, as lines without ends."""
-    exports = (studio.system.audit.export(), studio.system.seals.export(sealed(studio)))
+    exports = (studio.system.audit.export(), studio.system.use(Seals).export(sealed(studio)))
     return [[line[:-1] for line in export] for export in exports]
 
 
 def sealed(studio: Studio) -> str:
     """Answer the session that was sealed first."""
-    return studio.system.seals.list()[0].session
+    return studio.system.use(Seals).list()[0].session
 
 
 def whole(lines: Lines) -> bytes:

@@ -18,11 +18,11 @@ from counterpoint.kernel.errors import MalformedDocument
 from counterpoint.kernel.yamltext import (
     DEPTH_LIMIT,
     LENGTH_LIMIT,
-    heard_bool,
-    heard_int,
-    heard_text,
-    heard_words,
     load_yaml,
+    parse_bool,
+    parse_int,
+    parse_text,
+    parse_words,
     read_front_matter,
     read_yaml,
     split_front_matter,
@@ -267,7 +267,7 @@ def test_lines_of_front_matter_are_those_of_the_text() -> None:
 @given(st.integers(-(2**53) + 1, 2**53 - 1))
 def test_a_whole_number_is_heard(number: int) -> None:
     """The number comes out that was written."""
-    assert heard_int("size", str(number)) == number
+    assert parse_int("size", str(number)) == number
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_a_whole_number_is_heard(number: int) -> None:
 )
 def test_what_is_no_whole_number_is_refused(word: Any) -> None:
     """Digits and a minus sign, nothing else."""
-    refused = refusal(word, lambda value: heard_int("size", value, line=4))
+    refused = refusal(word, lambda value: parse_int("size", value, line=4))
     assert refused.message.startswith("line 4: 'size' is ")
     assert refused.message.endswith(", not a whole number")
     assert refused.message == f"line 4: {refused.facts['problem']}"
@@ -285,14 +285,14 @@ def test_what_is_no_whole_number_is_refused(word: Any) -> None:
 @pytest.mark.parametrize("word", ["0", "10", "-1", "x"])
 def test_a_number_out_of_range_is_refused_with_the_range(word: str) -> None:
     """Nothing is clamped."""
-    assert heard_int("size", "9", least=1, most=9) == 9
-    refused = refusal(word, lambda value: heard_int("size", value, least=1, most=9))
+    assert parse_int("size", "9", least=1, most=9) == 9
+    refused = refusal(word, lambda value: parse_int("size", value, least=1, most=9))
     assert refused.message == f"'size' is {word!r}, not a whole number from 1 to 9"
 
 
 def test_true_and_false_are_heard() -> None:
     """Two words for each, however they are spelled."""
-    assert [heard_bool("on", word) for word in ("true", "Yes", "FALSE", "no")] == [
+    assert [parse_bool("on", word) for word in ("true", "Yes", "FALSE", "no")] == [
         True,
         True,
         False,
@@ -303,7 +303,7 @@ def test_true_and_false_are_heard() -> None:
 @pytest.mark.parametrize("word", ["", "1", "on", "y", ["true"], {"true": "true"}])
 def test_what_is_neither_true_nor_false_is_refused(word: Any) -> None:
     """A guess could be the wrong one."""
-    assert "not true or false" in refusal(word, lambda value: heard_bool("on", value)).message
+    assert "not true or false" in refusal(word, lambda value: parse_bool("on", value)).message
 
 
 @pytest.mark.parametrize(
@@ -318,22 +318,22 @@ def test_what_is_neither_true_nor_false_is_refused(word: Any) -> None:
 )
 def test_words_are_heard_from_a_list_or_between_commas(value: Any, words: tuple[str, ...]) -> None:
     """Both ways of writing give the same, without blanks and empty ones."""
-    assert heard_words("areas", value) == words
+    assert parse_words("areas", value) == words
 
 
 @pytest.mark.parametrize("value", [{"a": "b"}, ["a", ["b"]], ["a", {"b": "c"}]])
 def test_what_is_no_list_of_words_is_refused(value: Any) -> None:
     """What is nested is not flattened."""
-    refused = refusal(value, lambda words: heard_words("areas", words))
+    refused = refusal(value, lambda words: parse_words("areas", words))
     assert refused.message.endswith(", not a list of texts")
 
 
 def test_one_text_is_heard() -> None:
     """A list or a mapping is none; a long text is shown by its beginning."""
-    assert heard_text("title", "a") == "a"
-    refused = refusal("", lambda _: heard_text("title", ["a"], line=2))
+    assert parse_text("title", "a") == "a"
+    refused = refusal("", lambda _: parse_text("title", ["a"], line=2))
     assert refused.message == "line 2: 'title' is a list, not one text"
-    assert "…" in refusal("x" * 99, lambda value: heard_int("size", value)).message
+    assert "…" in refusal("x" * 99, lambda value: parse_int("size", value)).message
 
 
 def test_the_library_is_loaded_only_when_yaml_is_read() -> None:

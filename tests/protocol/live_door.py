@@ -16,7 +16,7 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from starlette.responses import Response
 
-from counterpoint.protocol.http.door import Door, House
+from counterpoint.protocol.http.app import HttpApp, ServerConfig
 from counterpoint.protocol.http.grants import Grant
 from counterpoint.protocol.http.guards import LOOPBACK, Hosts
 from counterpoint.protocol.http.serving import Listener, listen
@@ -102,7 +102,7 @@ class Live:
     heard: threading.Event = field(default_factory=threading.Event)
     gate: threading.Event = field(default_factory=threading.Event)
     ended: threading.Event = field(default_factory=threading.Event)
-    _told: threading.Condition = field(default_factory=threading.Condition)
+    _present: threading.Condition = field(default_factory=threading.Condition)
     stop: Callable[[], None] = lambda: None
     connections: Callable[[], int] = lambda: 0
 
@@ -117,14 +117,14 @@ class Live:
 
     def tell(self, line: Any) -> None:
         """Hear one line of the log."""
-        with self._told:
+        with self._present:
             self.lines.append(line)
-            self._told.notify_all()
+            self._present.notify_all()
 
     def logged(self, count: int) -> list[Any]:
         """Answer the log when it has so many lines: each is written after its answer left."""
-        with self._told:
-            assert self._told.wait_for(lambda: len(self.lines) >= count, PATIENCE)
+        with self._present:
+            assert self._present.wait_for(lambda: len(self.lines) >= count, PATIENCE)
             return list(self.lines)
 
     def find(self, token: str, address: str) -> Grant | None:
@@ -186,7 +186,7 @@ def running(small, issuer=None, tell=None, **pages):
     async def about(grant, _scope):
         return Response(f"about {grant.name}")
 
-    door = Door(house=House(
+    door = HttpApp(house=ServerConfig(
         surfaces=("small", "other"), build=lambda name: small.build(tell=tell if name == "small" else None), call_for=call_for,
         find=live.find, anyone=lambda: live.anyone, troubles=live.ready,
         gauges=lambda: {"counterpoint_ledger_entries": ("Entries.", 7)}, tell=live.tell,

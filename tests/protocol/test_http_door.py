@@ -37,11 +37,11 @@ def test_progress_comes_as_a_stream_where_it_was_asked_for(live, mode):
     """Every step before the answer."""
     seen = []
 
-    async def heard(done, total, message):
+    async def parse(done, total, message):
         seen.append((done, total, message))
 
     async def tell(client):
-        return await client.call_tool("steps", {"count": 3}, progress_callback=heard)
+        return await client.call_tool("steps", {"count": 3}, progress_callback=parse)
 
     assert story(live.url, tell, mode=mode).structured_content == {"steps": 3}
     assert seen == [(1, 3, "step 1"), (2, 3, "step 2"), (3, 3, "step 3")]

@@ -13,7 +13,7 @@ from live_door import PATIENCE, running
 
 from counterpoint.kernel.errors import InvalidInput, NotFound
 from counterpoint.protocol.http import events
-from counterpoint.protocol.http.events import Events, Told
+from counterpoint.protocol.http.events import Events, SentEvent
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Ledger:
         """Answer the last sequence."""
         return self.size - 1
 
-    def read(self, _grant, after: int, seconds: float) -> list[Told]:
+    def read(self, _grant, after: int, seconds: float) -> list[SentEvent]:
         """Answer at most ten entries above a sequence."""
         with self.grown:
             self.reads += 1
@@ -47,7 +47,7 @@ class Ledger:
             self.grown.wait_for(lambda: self.size - 1 > after, seconds)
             upto = min(self.size, after + 11)
             text = json.dumps({"x": "y" * self.width})
-            return [Told(sequence=n, action="a.b", text=text) for n in range(after + 1, upto)]
+            return [SentEvent(sequence=n, action="a.b", text=text) for n in range(after + 1, upto)]
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from counterpoint.kernel.errors import NotFound
-from counterpoint.protocol.http import audience, conversation, serving, subscription
+from counterpoint.protocol.http import conversation, serving, subscription
+from counterpoint.protocol.http import subscribers as audience
 
 NAME = conversation.NAME
 

@@ -11,7 +11,8 @@ import pytest
 from live_door import PATIENCE, TOKENS, running
 
 from counterpoint.kernel.errors import NotFound
-from counterpoint.protocol.http import audience, events, serving, subscription
+from counterpoint.protocol.http import events, serving, subscription
+from counterpoint.protocol.http import subscribers as audience
 
 
 @pytest.fixture

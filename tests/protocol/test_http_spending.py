@@ -9,7 +9,7 @@ from live_door import TOKENS, Months, rpc, running
 
 from counterpoint.kernel.errors import QuotaExceeded, StoreBusy
 from counterpoint.protocol.http.grants import Grant, Limits
-from counterpoint.protocol.http.spending import Spending
+from counterpoint.protocol.http.quotas import Spending
 
 CURBED = TOKENS["curbed"]
 PATIENCE = 20.0

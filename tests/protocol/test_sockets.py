@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from counterpoint.kernel.errors import InvalidInput, StoreBusy, Unavailable
-from counterpoint.protocol import meeting as meeting_module
+from counterpoint.protocol import rendezvous as meeting_module
 from counterpoint.protocol import sockets as sockets_module
-from counterpoint.protocol.meeting import Meeting, find_meeting
-from counterpoint.protocol.sockets import Greeting, Seat, Sockets
+from counterpoint.protocol.rendezvous import Rendezvous, find_meeting
+from counterpoint.protocol.sockets import ConnectionContext, Greeting, Sockets
 from counterpoint.protocol.workers import Workers
 
 PATIENCE = 20.0
@@ -62,19 +62,19 @@ class Guest:
 class House:
     """A listening socket with the small surface behind it."""
 
-    def __init__(self, meeting: Meeting, small: ModuleType) -> None:
+    def __init__(self, meeting: Rendezvous, small: ModuleType) -> None:
         """Open nothing yet."""
         self.meeting, self.small = meeting, small
         self.greeted: list[Greeting] = []
         self.refusal: Exception | None = None
         self.guests: list[Guest] = []
 
-    def admit(self, greeting: Greeting) -> Seat[Any]:
+    def admit(self, greeting: Greeting) -> ConnectionContext[Any]:
         """Let everybody in, or nobody."""
         self.greeted.append(greeting)
         if self.refusal is not None:
             raise self.refusal
-        return Seat(
+        return ConnectionContext(
             surface=self.small.build(), call_for=lambda caller: self.small.Call(caller=caller)
         )
 

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import counterpoint
+from counterpoint.dialects import registry as catalogue
+from counterpoint.dialects.symphony import scope
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.relay import lists
 from counterpoint.relay.lists import Lines, Lists, answered, envelope_version
 from counterpoint.settings import Settings
-from counterpoint.surfaces import catalogue
-from counterpoint.surfaces.symphony import scope
 
 ENVELOPE = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

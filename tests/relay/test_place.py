@@ -11,7 +11,7 @@ import pytest
 
 from counterpoint.app import open_app
 from counterpoint.kernel.errors import Unavailable
-from counterpoint.protocol.meeting import find_meeting
+from counterpoint.protocol.rendezvous import find_meeting
 from counterpoint.relay.place import Refused, find_database, find_prefix
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from counterpoint.app import open_app
-from counterpoint.core.model.asks import Note, Report
+from counterpoint.core.model.filters import Note, Report
 from counterpoint.core.model.rows import Noun, columns, image_of
 from counterpoint.core.model.work import Item
 from counterpoint.core.ports.store import Append, Store, Writing

@@ -28,9 +28,9 @@ from counterpoint.storage.migrate import Migration
 from counterpoint.storage.postgres import forward
 from counterpoint.storage.postgres.address import is_address, masked
 from counterpoint.storage.postgres.dialect import fold, unfold
-from counterpoint.storage.postgres.lending import Lender
+from counterpoint.storage.postgres.pool import ConnectionPool
+from counterpoint.storage.postgres.semaphore import FairSemaphore
 from counterpoint.storage.postgres.store import PostgresStore, is_made
-from counterpoint.storage.postgres.turns import Turns
 from counterpoint.storage.sqlite import SqliteStore
 
 _CHARACTERS = st.text(st.sampled_from("\x00\x01\x02ab\uffff"), max_size=8)
@@ -318,7 +318,7 @@ def test_a_failed_statement_cannot_be_overlooked(postgres_store, task, save):
 
 def test_only_so_many_connections_are_lent(address):
     """Who finds none waits its turn, and hears when it does not come."""
-    lender = Lender(address, most=1, patience=0.1)
+    lender = ConnectionPool(address, most=1, patience=0.1)
     with lender.lent("BEGIN"), pytest.raises(StoreBusy), lender.lent("BEGIN"):
         pass
     with lender.lent("BEGIN") as link:
@@ -328,7 +328,7 @@ def test_only_so_many_connections_are_lent(address):
 
 def test_turns_come_in_the_order_they_were_asked_for():
     """Whoever gives a turn up does not overtake the line; who waited too long leaves it."""
-    turns = Turns(1)
+    turns = FairSemaphore(1)
     assert turns.take(0)
     assert not turns.take(0.01)
     order: list[int] = []

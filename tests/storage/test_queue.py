@@ -11,23 +11,23 @@ from pathlib import Path
 import pytest
 
 from counterpoint.kernel.errors import StoreBusy, StoreReadOnly
-from counterpoint.storage.queue import HAS_TICKETS, Line
+from counterpoint.storage.queue import HAS_TICKETS, WriterQueue
 
 tickets_only = pytest.mark.skipif(not HAS_TICKETS, reason="this system has no such locks")
 
 HOLD = """
 import sys
 from pathlib import Path
-from counterpoint.storage.queue import Line
-with Line(Path(sys.argv[1]), patience=30).turn():
+from counterpoint.storage.queue import WriterQueue
+with WriterQueue(Path(sys.argv[1]), patience=30).turn():
     print("mine", flush=True)
     sys.stdin.read()
 """
 TURNS = """
 import sys
 from pathlib import Path
-from counterpoint.storage.queue import Line
-line, log = Line(Path(sys.argv[1]), patience=30), Path(sys.argv[1] + ".log")
+from counterpoint.storage.queue import WriterQueue
+line, log = WriterQueue(Path(sys.argv[1]), patience=30), Path(sys.argv[1] + ".log")
 print("here", flush=True)
 sys.stdin.readline()
 for _ in range(50):
@@ -66,7 +66,7 @@ def path(tmp_path):
 @tickets_only
 def test_threads_have_their_turn_in_the_order_they_came(path):
     """Each stands in line with a description of its own."""
-    line = Line(path, patience=20)
+    line = WriterQueue(path, patience=20)
     order: list[int] = []
 
     def write(number: int) -> None:
@@ -104,7 +104,7 @@ def test_eight_processes_go_strictly_by_ticket_and_none_starves(path):
 @pytest.mark.parametrize("who", ["holder", "waiter"])
 def test_a_killed_writer_passes_the_turn_on(path, who):
     """The kernel frees its byte, in turn or in line, and the next in line goes."""
-    line = Line(path, patience=20)
+    line = WriterQueue(path, patience=20)
     if who == "holder":
         process = _start(HOLD, path)
         assert process.stdout.readline() == "mine\n"
@@ -138,19 +138,19 @@ def _take(line, reached):
 @pytest.mark.parametrize("tickets", [pytest.param(True, marks=tickets_only), False])
 def test_a_wait_has_an_end_that_is_named(path, tickets):
     """StoreBusy says how long it waited; leaving the line spoils nothing."""
-    line = Line(path, patience=20, tickets=tickets)
-    hasty = Line(path, patience=0.05, tickets=tickets)
+    line = WriterQueue(path, patience=20, tickets=tickets)
+    hasty = WriterQueue(path, patience=0.05, tickets=tickets)
     with line.turn(), pytest.raises(StoreBusy, match=r"0\.05 s") as refusal, hasty.turn():
         pass
     assert refusal.value.facts["waited_seconds"] == 0.05
-    with Line(path, patience=1, tickets=tickets).turn():
+    with WriterQueue(path, patience=1, tickets=tickets).turn():
         pass
 
 
 @pytest.mark.parametrize("tickets", [pytest.param(True, marks=tickets_only), False])
 def test_one_at_a_time_with_and_without_tickets(path, tickets):
     """Two threads are never in turn together, nor after a block that raised."""
-    line = Line(path, patience=20, tickets=tickets)
+    line = WriterQueue(path, patience=20, tickets=tickets)
     inside: list[int] = []
     most: list[int] = []
 
@@ -174,5 +174,5 @@ def test_one_at_a_time_with_and_without_tickets(path, tickets):
 
 def test_a_queue_that_cannot_be_made_says_so(tmp_path, ordinary):
     """A folder that is not ours to write in."""
-    with pytest.raises(StoreReadOnly), Line(Path("/store.db-queue"), patience=1).turn():
+    with pytest.raises(StoreReadOnly), WriterQueue(Path("/store.db-queue"), patience=1).turn():
         pass

@@ -21,7 +21,7 @@ from counterpoint.kernel.errors import (
     StoreReadOnly,
     Unavailable,
 )
-from counterpoint.storage.queue import Line
+from counterpoint.storage.queue import WriterQueue
 from counterpoint.storage.sqlite import SqliteStore
 
 KILLED = """
@@ -150,7 +150,7 @@ def test_a_database_locked_by_another_program_is_busy_and_then_free(file_store, 
 
 def test_a_long_writer_makes_the_others_busy_not_wrong(file_store, tmp_path):
     """Whoever stands in line too long is told so."""
-    line = Line(tmp_path / "store.db-queue", patience=1)
+    line = WriterQueue(tmp_path / "store.db-queue", patience=1)
     with line.turn(), pytest.raises(StoreBusy, match="turn"), file_store.writing("p"):
         pass
 

@@ -11,14 +11,15 @@ from typing import BinaryIO
 
 import click
 
+from counterpoint.cli.context import CommandContext, places, reads, seated
 from counterpoint.cli.output import Output, output_for
-from counterpoint.cli.seat import Seat, places, reads, seated
 from counterpoint.cli.show import noun_named
 from counterpoint.core.ledger.lines import BundleReport
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.offline import verify_any
 from counterpoint.core.model.answers import Audit, Proof
 from counterpoint.core.model.work import Item
+from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, CounterpointError
 
@@ -73,7 +74,7 @@ def verify(
         return _tell_audit(seat, found)
 
 
-def _tell_audit(seat: Seat, found: Audit) -> int:
+def _tell_audit(seat: CommandContext, found: Audit) -> int:
     key = seat.core.audit.key.to_text()
     if seat.out.json:
         fields = ("project", "size", "root", "last", "anchored", "redacted")
@@ -103,7 +104,7 @@ def _tell_verdict(out: Output, found: Sequence[CounterpointError], what: str) ->
 
 
 def faults(found: Iterable[CounterpointError]) -> list[Json]:
-    """Answer faults as JSON."""
+    """Return faults as JSON."""
     return [{"code": one.code, "message": one.message, "facts": dict(one.facts)} for one in found]
 
 
@@ -144,7 +145,9 @@ def _bundle(found: BundleReport) -> Json:
 @click.option("--checkpoint", is_flag=True, help="Sign the present size and root.")
 @click.option("--since", type=click.IntRange(min=0), metavar="SIZE", help="Nothing was rewritten.")
 @reads
-def prove(seat: Seat, *, sequence: int | None, checkpoint: bool, since: int | None) -> None:
+def prove(
+    seat: CommandContext, *, sequence: int | None, checkpoint: bool, since: int | None
+) -> None:
     """Prove that an entry is in the ledger, or that it only grew, or sign where it ends."""
     if (sequence is not None) + checkpoint + (since is not None) != 1:
         raise click.UsageError("Give a SEQUENCE, or --checkpoint, or --since SIZE.")
@@ -183,7 +186,7 @@ def export(file: Path | None, session: str | None, db: str | None, project: str 
     """Write the ledger as a bundle that verifies offline; without FILE to the output."""
     with seated(as_json=False, db=db, project=project) as seat:
         core = seat.core
-        lines = core.audit.export() if session is None else core.seals.export(session)
+        lines = core.audit.export() if session is None else core.use(Seals).export(session)
         if file is None:
             for line in lines:
                 sys.stdout.buffer.write(line)
@@ -212,7 +215,7 @@ def _write(sink: BinaryIO, lines: Iterable[bytes]) -> None:
 @click.argument("id_", metavar="ID")
 @click.option("--reason", required=True, help="Why; it stands in the ledger.")
 @reads
-def redact(seat: Seat, *, id_: str, reason: str) -> None:
+def redact(seat: CommandContext, *, id_: str, reason: str) -> None:
     """Take the texts of an item or record away for good; the chain and every proof still hold."""
     gone = seat.core.redaction.redact(noun_named(id_) or Item, id_, reason=reason)
     if seat.out.json:
@@ -225,7 +228,7 @@ def redact(seat: Seat, *, id_: str, reason: str) -> None:
 
 @audit_command.command("rebuild")
 @reads
-def rebuild(seat: Seat) -> int:
+def rebuild(seat: CommandContext) -> int:
     """Replay the ledger and compare every table with it; exit code 1 if any differs."""
     with seat.out.counting("Replaying"):
         found = seat.core.audit.rebuild()

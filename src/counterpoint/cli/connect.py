@@ -14,16 +14,16 @@ from typing import Final, TypeVar
 import click
 
 from counterpoint.app import App
+from counterpoint.cli.context import open_here
 from counterpoint.cli.output import Output, one_line, output_for
-from counterpoint.cli.seat import open_here
+from counterpoint.dialects import registry as catalogue
+from counterpoint.dialects.call import Call
 from counterpoint.kernel.canonical import dump_any
 from counterpoint.kernel.errors import InvalidInput, NotFound
 from counterpoint.protocol.listing import render_listing, tools_listed
 from counterpoint.protocol.surface import Surface
 from counterpoint.protocol.tools import Tool
 from counterpoint.settings import Settings
-from counterpoint.surfaces import catalogue
-from counterpoint.surfaces.call import Call
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -53,7 +53,7 @@ class Connection:
         return catalogue.surface(self._app.settings.surface).guarded
 
     def call(self, client: str) -> Call:
-        """Answer what a tool gets; CounterpointError while the ledger cannot be opened."""
+        """Return what a tool gets; CounterpointError while the ledger cannot be opened."""
         name = self._app.settings.agent or client or self._identity.name
         identity = replace(self._identity, name=name, client=client)
         with self._opening:
@@ -118,7 +118,7 @@ def mcp_command(in_process: bool, **flags: str | None) -> None:
 
 
 def surface_named(name: str, settings: Settings | None = None) -> Surface[Call]:
-    """Answer a surface by its name for settings; a name or settings that open none are wrong usage."""
+    """Return a surface by its name for settings; a name or settings that open none are wrong usage."""
     try:
         return catalogue.surface(name, settings)
     except (NotFound, InvalidInput) as refused:

@@ -17,15 +17,15 @@ import click
 from counterpoint import __version__
 from counterpoint.app import App
 from counterpoint.cli.clients.known import CLIENTS, Client, runs
+from counterpoint.cli.context import open_here, places, require
 from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.probe import Started, start_server
-from counterpoint.cli.seat import open_here, places, require
 from counterpoint.cli.shapes import span
 from counterpoint.core.ledger.checkpoint import verify as open_checkpoint
-from counterpoint.evidence.shelf import FileAnchors
+from counterpoint.evidence.directories import FileAnchors
 from counterpoint.kernel.clock import moment
 from counterpoint.kernel.errors import CounterpointError
-from counterpoint.protocol.meeting import find_meeting
+from counterpoint.protocol.rendezvous import find_meeting
 
 _MIB: Final = 1 << 20
 _LOG_LIMIT: Final = 64 * _MIB

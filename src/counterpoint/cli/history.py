@@ -7,8 +7,8 @@ from typing import Final
 
 import click
 
+from counterpoint.cli.context import CommandContext, reads
 from counterpoint.cli.output import Output, one_line
-from counterpoint.cli.seat import Seat, reads
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.kernel.canonical import Json, dump_any
 
@@ -23,7 +23,7 @@ _A_WHILE: Final = 60.0
 @click.option("--limit", type=click.IntRange(1, 100_000), default=30, show_default=True)
 @click.option("--follow", "-f", is_flag=True, help="Go on with what happens next, until Ctrl-C.")
 @reads
-def log_command(seat: Seat, *, item: str, action: str, limit: int, follow: bool) -> None:
+def log_command(seat: CommandContext, *, item: str, action: str, limit: int, follow: bool) -> None:
     """Show what happened: when, who, what, to what."""
     latest = seat.core.audit.log(subject=item, action=action, limit=limit)
     entries = latest[::-1]
@@ -66,7 +66,7 @@ def _tell(out: Output, entry: Entry) -> None:
 
 
 def shape(entry: Entry) -> dict[str, Json]:
-    """Answer an entry as JSON, without the rows it wrote."""
+    """Return an entry as JSON, without the rows it wrote."""
     return {
         "sequence": entry.sequence,
         "time": entry.time,
@@ -99,8 +99,8 @@ def _word(value: Json) -> str:
     return dump_any(value)
 
 
-def _coming(seat: Seat, last: int, *, item: str, action: str) -> Iterator[Entry]:
-    """Answer entries as they are appended, for ever."""
+def _coming(seat: CommandContext, last: int, *, item: str, action: str) -> Iterator[Entry]:
+    """Return entries as they are appended, for ever."""
     while True:
         for entry in seat.core.feed.entries(last, _PAGE, _A_WHILE):
             last = entry.sequence

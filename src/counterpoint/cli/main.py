@@ -67,8 +67,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     "verify": "audit",
     "plans": "plans.command",
     "sessions": "plans.command",
-    "backup": "keep",
-    "restore": "keep",
+    "backup": "backup",
+    "restore": "backup",
     "storage": "storage.command",
     "doctor": "doctor",
     "version": "version",
@@ -80,12 +80,12 @@ class Commands(click.Group):
     """The commands, each imported when it is asked for: most of them need what is slow to load."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Answer the names of all commands."""
+        """Return the names of all commands."""
         del ctx
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Answer the command of a name, or None."""
+        """Return the command of a name, or None."""
         del ctx
         if cmd_name not in COMMANDS:
             return None

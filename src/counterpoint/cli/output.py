@@ -44,12 +44,12 @@ _STEERING = re.compile(
 
 
 def plain(text: str) -> str:
-    """Answer a text without characters that steer a terminal; line feeds and tabs stay."""
+    """Return a text without characters that steer a terminal; line feeds and tabs stay."""
     return _STEERING.sub("�", text)
 
 
 def one_line(text: str, limit: int = 100) -> str:
-    """Answer the beginning of a text on one line."""
+    """Return the beginning of a text on one line."""
     flat = " ".join(text.split())
     return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
 
@@ -128,7 +128,7 @@ class Output:
 
 
 def output_for(*, json: bool = False) -> Output:
-    """Answer the output that fits the streams, the environment and the flag."""
+    """Return the output that fits the streams, the environment and the flag."""
     return Output(json=json, terminal=sys.stdout.isatty(), colour=_has_colour(sys.stdout))
 
 
@@ -142,7 +142,7 @@ def _silent(count: int) -> None:
 
 
 def _width(text: str) -> int:
-    """Answer how many columns a text takes on a terminal."""
+    """Return how many columns a text takes on a terminal."""
     return sum(
         0 if unicodedata.combining(letter) else 1 + (unicodedata.east_asian_width(letter) in "WF")
         for letter in text

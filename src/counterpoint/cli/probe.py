@@ -48,7 +48,7 @@ def start_server(
     patience: float = PATIENCE,
     environ: Mapping[str, str] | None = None,
 ) -> Started | str:
-    """Answer what a server's `tools/list` takes, from its start; in words why it does not come."""
+    """Return what a server's `tools/list` takes, from its start; in words why it does not come."""
     begun = time.monotonic()
     with subprocess.Popen(  # noqa: S603 - this program itself, started as a client starts it
         command,
@@ -78,7 +78,7 @@ def start_server(
 
 
 def _ask(server: subprocess.Popen[bytes]) -> dict[str, Any] | None:
-    """Answer the result of `tools/list`, or None if the server ends before."""
+    """Return the result of `tools/list`, or None if the server ends before."""
     if server.stdin is None or server.stdout is None:
         return None
     with suppress(BrokenPipeError):

@@ -18,15 +18,15 @@ import click
 
 from counterpoint.app import App, open_app
 from counterpoint.cli.connect import Connection
+from counterpoint.cli.context import open_here, places
 from counterpoint.cli.output import output_for
-from counterpoint.cli.seat import open_here, places
+from counterpoint.dialects import registry as catalogue
+from counterpoint.dialects.call import Call
 from counterpoint.evidence.places import FOLDER, open_folder
 from counterpoint.kernel.errors import InvalidInput, StoreBusy, Unavailable
-from counterpoint.protocol.meeting import Meeting, find_meeting
-from counterpoint.protocol.sockets import Greeting, Seat, Sockets
+from counterpoint.protocol.rendezvous import Rendezvous, find_meeting
+from counterpoint.protocol.sockets import ConnectionContext, Greeting, Sockets
 from counterpoint.protocol.workers import Workers
-from counterpoint.surfaces import catalogue
-from counterpoint.surfaces.call import Call
 
 WORKERS: Final = 32
 """How many calls of all connections may run at once; a gate that runs for minutes takes one."""
@@ -37,13 +37,13 @@ GLANCE: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hall:
+class ConnectionApps:
     """Where relays get their seats: one app of the database, and one more for each connection."""
 
     host: App
 
-    def admit(self, greeting: Greeting) -> Seat[Call]:
-        """Answer the seat for a relay; InvalidInput for another database or a wrong setting."""
+    def admit(self, greeting: Greeting) -> ConnectionContext[Call]:
+        """Return the seat for a relay; InvalidInput for another database or a wrong setting."""
         app = open_app(Path(greeting.folder), greeting.environ, **greeting.flags)
         if app.database != self.host.database:
             raise InvalidInput(
@@ -52,7 +52,9 @@ class Hall:
             )
         connection = Connection(app, self.host)
         surface = catalogue.surface(app.settings.surface, app.settings)
-        return Seat(surface=surface, call_for=lambda caller: connection.call(caller.client))
+        return ConnectionContext(
+            surface=surface, call_for=lambda caller: connection.call(caller.client)
+        )
 
 
 @asynccontextmanager
@@ -78,7 +80,7 @@ async def attending(
             listener = meeting.listen(app.clock)
         sockets = Sockets(
             listener,
-            Hall(host=app).admit,
+            ConnectionApps(host=app).admit,
             workers=workers,
             started_at=app.clock.now(),
             more=lambda: {"circuit": asdict(app.breaker.circuit())},
@@ -114,7 +116,7 @@ async def _leave_when_idle(sockets: Sockets[Call], idle: float) -> None:
     sockets.over.set()
 
 
-async def _watch(meeting: Meeting, mine: tuple[int, int] | None, sockets: Sockets[Call]) -> None:
+async def _watch(meeting: Rendezvous, mine: tuple[int, int] | None, sockets: Sockets[Call]) -> None:
     """Set `over` when the files of the meeting point are gone, or are somebody else's."""
     while _identity(meeting) == mine and not sockets.over.is_set():
         with suppress(TimeoutError):
@@ -122,7 +124,7 @@ async def _watch(meeting: Meeting, mine: tuple[int, int] | None, sockets: Socket
     sockets.over.set()
 
 
-def _identity(meeting: Meeting) -> tuple[int, int] | None:
+def _identity(meeting: Rendezvous) -> tuple[int, int] | None:
     try:
         found = meeting.file("lock").stat()
     except OSError:

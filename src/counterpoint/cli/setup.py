@@ -21,8 +21,8 @@ import click
 from counterpoint.app import App
 from counterpoint.cli.clients.known import CLIENTS, Client, runs
 from counterpoint.cli.clients.marked import GUIDE, set_section
+from counterpoint.cli.context import open_here
 from counterpoint.cli.output import Output, output_for
-from counterpoint.cli.seat import open_here
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput, MalformedDocument, PathOutside
 
@@ -92,7 +92,7 @@ def _used(app: App, client: Client) -> bool:
 def _open_ledger(app: App, out: Output) -> None:
     had = app.exists
     try:
-        name = app.outside.project
+        name = app.ports.project
     finally:
         app.close()
     state = "The ledger is there already" if had else "Made the ledger"
@@ -113,7 +113,7 @@ def _ask(count: int) -> None:
 
 
 def command_line(environ: Mapping[str, str]) -> list[str]:
-    """Answer how a client starts this program: by its name if that is on the PATH."""
+    """Return how a client starts this program: by its name if that is on the PATH."""
     if shutil.which("counterpoint", path=environ.get("PATH", "")):
         return ["counterpoint"]
     started = Path(sys.argv[0])
@@ -140,7 +140,7 @@ def _configuration(app: App, client: Client, wanted: dict[str, Json]) -> Change:
 
 
 def _guides(tree: Path) -> list[Change]:
-    """Answer the change of each file agents read; one that only points to another is left."""
+    """Return the change of each file agents read; one that only points to another is left."""
     there = [name for name in _GUIDES if (tree / name).exists()]
     targets = {(tree / name).resolve(): name for name in reversed(there)}
     files = [name for name in there if name in targets.values() and not _includes(tree / name)]
@@ -152,7 +152,7 @@ def _guides(tree: Path) -> list[Change]:
 
 
 def _includes(path: Path) -> bool:
-    """Answer whether a file takes in AGENTS.md, so that one section serves both."""
+    """Return whether a file takes in AGENTS.md, so that one section serves both."""
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     return path.name != _GUIDES[0] and f"@{_GUIDES[0]}" in (line.strip() for line in lines)
 
@@ -169,7 +169,7 @@ def _change(
 
 
 def _text(tree: Path, path: Path) -> str:
-    """Answer a file's text with its line ends as they are, empty without a file.
+    """Return a file's text with its line ends as they are, empty without a file.
 
     PathOutside if it is a link to elsewhere; MalformedDocument unless it is UTF-8.
     """

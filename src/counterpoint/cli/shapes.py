@@ -30,7 +30,7 @@ _HEADLINES: Final = ("title", "summary", "reason", "body", "output", "status")
 
 
 def shape(noun: Noun) -> dict[str, Json]:
-    """Answer a row as JSON: its fields by name, a text that is JSON as what it holds."""
+    """Return a row as JSON: its fields by name, a text that is JSON as what it holds."""
     fields = dataclasses.fields(cast("Any", noun))
     found = {f.name: _value(getattr(noun, f.name)) for f in fields if f.name not in _INSIDE}
     packed = _JSON_TEXTS.get(type(noun))
@@ -40,7 +40,7 @@ def shape(noun: Noun) -> dict[str, Json]:
 
 
 def brief(item: Item) -> dict[str, Json]:
-    """Answer an item as JSON without its text."""
+    """Return an item as JSON without its text."""
     found = shape(item)
     del found["body"]
     return found
@@ -60,18 +60,18 @@ def _unpacked(text: Json) -> Json:
 
 
 def headline(noun: Noun) -> str:
-    """Answer the one line that says most about a row."""
+    """Return the one line that says most about a row."""
     texts = (str(getattr(noun, name, "")) for name in _HEADLINES)
     return one_line(next(filter(None, texts), ""))
 
 
 def key_of(noun: Noun) -> str:
-    """Answer what finds a row inside its project."""
+    """Return what finds a row inside its project."""
     return "/".join(str(getattr(noun, name)) for name in type(noun).key[1:])
 
 
 def span(start: Timestamp, end: str) -> str:
-    """Answer how long it is from one moment to another: `42 s`, `12 min`, `3 h 05 min`, `9 d`."""
+    """Return how long it is from one moment to another: `42 s`, `12 min`, `3 h 05 min`, `9 d`."""
     seconds = int(abs((moment(end) - moment(start)).total_seconds()))
     minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
     if days > 1:
@@ -82,7 +82,7 @@ def span(start: Timestamp, end: str) -> str:
 
 
 def lease(claim: Claim, now: Timestamp) -> str:
-    """Answer in words how long a claim still holds."""
+    """Return in words how long a claim still holds."""
     if claim.state != "live":
         return claim.state
     left = span(now, claim.leased_until)

@@ -8,8 +8,8 @@ from typing import Final, cast
 
 import click
 
+from counterpoint.cli.context import CommandContext, reads
 from counterpoint.cli.output import Output, one_line
-from counterpoint.cli.seat import Seat, reads
 from counterpoint.cli.shapes import brief, headline, key_of, lease, shape
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Facets
@@ -44,7 +44,7 @@ _HANGING: Final = 20
 @click.command("show")
 @click.argument("id_", metavar="ID")
 @reads
-def show_command(seat: Seat, *, id_: str) -> None:
+def show_command(seat: CommandContext, *, id_: str) -> None:
     """Show an item, record, receipt, submission, verdict, handoff or session by its id."""
     noun = noun_named(id_)
     if noun is None:
@@ -62,7 +62,7 @@ def show_command(seat: Seat, *, id_: str) -> None:
 
 
 def noun_named(id_: str) -> type[Noun] | None:
-    """Answer what an id is of; None stands for an item."""
+    """Return what an id is of; None stands for an item."""
     if id_.startswith("ses_"):
         return Session
     match = _ID.fullmatch(id_)
@@ -87,7 +87,7 @@ def _words(value: Json) -> str:
     return dump_any(value) if value != {} else ""
 
 
-def _tell_item(seat: Seat, id_: str) -> None:
+def _tell_item(seat: CommandContext, id_: str) -> None:
     core, out = seat.core, seat.out
     facets = core.overview.facets(id_)
     tree = list(_below(core, facets.item, 1))
@@ -114,7 +114,7 @@ def _tell_item(seat: Seat, id_: str) -> None:
 
 
 def _below(core: Core, item: Item, depth: int) -> Iterator[tuple[int, Item]]:
-    """Answer the tree below an item, each with its depth, down to a few floors."""
+    """Return the tree below an item, each with its depth, down to a few floors."""
     if depth > _DEPTH:
         return
     for child in core.overview.children(item.id, limit=_SIBLINGS):
@@ -123,7 +123,7 @@ def _below(core: Core, item: Item, depth: int) -> Iterator[tuple[int, Item]]:
 
 
 def _hanging(core: Core, id_: str) -> Iterator[tuple[str, Sequence[Noun]]]:
-    """Answer the lists of what was written about an item, those that have something."""
+    """Return the lists of what was written about an item, those that have something."""
     overview = core.overview
     outcomes: Sequence[Outcome] = overview.outcomes(id_)[-_HANGING:]
     lists: tuple[tuple[str, Sequence[Noun]], ...] = (

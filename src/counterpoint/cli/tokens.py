@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import click
 
+from counterpoint.cli.context import CommandContext, places, reads, seated
 from counterpoint.cli.output import output_for
-from counterpoint.cli.seat import Seat, places, reads, seated
-from counterpoint.core.model.access import SCOPES, Token, TokenWish
+from counterpoint.core.model.access import SCOPES, Token, TokenRequest
 from counterpoint.core.rules.access import (
     MOST_CALLS_A_MONTH,
     is_in_force,
     seconds_of,
     tool_limits_of,
 )
+from counterpoint.dialects import registry as catalogue
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import InvalidInput
-from counterpoint.surfaces import catalogue
 
 
 @click.group("token")
@@ -76,7 +76,7 @@ def create(
     From the first token on, nobody calls `counterpoint up` without one.
     """
     _check_names(surfaces, (*tools, *tool_limits_of(tool_limits)))
-    wish = TokenWish(
+    wish = TokenRequest(
         name=name,
         surfaces=surfaces,
         scopes=(scope,),
@@ -113,7 +113,7 @@ def _check_names(surfaces: tuple[str, ...], tools: tuple[str, ...]) -> None:
 
 @token_command.command("list")
 @reads
-def list_(seat: Seat) -> None:
+def list_(seat: CommandContext) -> None:
     """List every token that was made, without the secrets."""
     tokens = seat.core.tokens.list()
     if seat.out.json:
@@ -158,7 +158,7 @@ def _row(token: Token) -> tuple[str, ...]:
 
 
 def _shown(token: Token) -> dict[str, Json]:
-    """Answer what may be told of a token; not even the digest of its secret."""
+    """Return what may be told of a token; not even the digest of its secret."""
     return {
         "id": token.id,
         "name": token.name,

@@ -26,29 +26,29 @@ import orjson
 
 from counterpoint.app import App, Identity
 from counterpoint.cli.connect import surface_named
+from counterpoint.cli.context import open_here, places, require
 from counterpoint.cli.history import shape
-from counterpoint.cli.seat import open_here, places, require
 from counterpoint.cli.serve import WORKERS, attending, end_server
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Token, Usage
 from counterpoint.core.rules import access
 from counterpoint.core.rules.secrets import mask
+from counterpoint.dialects import registry as catalogue
+from counterpoint.dialects.call import Call
 from counterpoint.kernel.canonical import dump_any
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import CounterpointError, Forbidden, InvalidInput, Unavailable
-from counterpoint.protocol.http.door import Door, Gauges, House
-from counterpoint.protocol.http.events import Events, Told
+from counterpoint.protocol.http.access_log import AccessLogLine
+from counterpoint.protocol.http.app import Gauges, HttpApp, ServerConfig
+from counterpoint.protocol.http.events import Events, SentEvent
 from counterpoint.protocol.http.grants import Grant
 from counterpoint.protocol.http.guards import LOOPBACK, Hosts
 from counterpoint.protocol.http.oauth import Issuer, KeySet
 from counterpoint.protocol.http.serving import Listener, listen
-from counterpoint.protocol.http.telling import Line
-from counterpoint.protocol.meeting import find_meeting
+from counterpoint.protocol.rendezvous import find_meeting
 from counterpoint.protocol.server import Caller
 from counterpoint.protocol.workers import Workers
 from counterpoint.settings import Settings
-from counterpoint.surfaces import catalogue
-from counterpoint.surfaces.call import Call
 
 PORT: Final = 8765
 NOBODY: Final = "agent"
@@ -62,7 +62,7 @@ _ENDING: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(kw_only=True)
-class Office:
+class HttpBackend:
     """What the door asks of the project: who a caller is, and what a tool gets.
 
     calls_a_month: what all callers together may call; 0 for no limit.
@@ -88,24 +88,24 @@ class Office:
 
     def open(self) -> None:
         """Open what several threads would otherwise open at once."""
-        self.app.outside.store.projects()
+        self.app.ports.store.projects()
         _ = self._secret, self._visit
 
     def find(self, token: str, address: str) -> Grant | None:
-        """Answer what the bearer of a token may do; None if it is not valid here."""
+        """Return what the bearer of a token may do; None if it is not valid here."""
         if access.is_secret(token):
             found = self._core.tokens.authenticate(token, address)
             return _grant(found) if found else None
         return self.issuer.find(token) if self.issuer is not None else None
 
     def anyone(self) -> Grant | None:
-        """Answer what a caller without a token may do: all, as long as there was never a token."""
+        """Return what a caller without a token may do: all, as long as there was never a token."""
         if self.issuer is not None or self._core.tokens.are_needed():
             return None
         return Grant(id="", name=NOBODY, session=self._visit)
 
     def call_for(self, grant: Grant, caller: Caller) -> Call:
-        """Answer what a tool gets; Forbidden, InvalidInput for a name or session that is not theirs."""
+        """Return what a tool gets; Forbidden, InvalidInput for a name or session that is not theirs."""
         headers: Any = getattr(caller.request, "headers", {})
         named = headers.get("counterpoint-agent", "")
         if not named and not grant.id and access.is_agent(caller.client):
@@ -137,16 +137,16 @@ class Office:
         self._core.meters.give_back(subject, month, calls)
 
     def last(self, grant: Grant) -> int:
-        """Answer the sequence of the last entry."""
+        """Return the sequence of the last entry."""
         del grant
         return self._core.feed.last()
 
-    def told(self, grant: Grant, after: int, seconds: float) -> list[Told]:
-        """Answer the entries above a sequence, waiting for the first; Forbidden without a token."""
+    def present(self, grant: Grant, after: int, seconds: float) -> list[SentEvent]:
+        """Return the entries above a sequence, waiting for the first; Forbidden without a token."""
         if not self._is_in_force(grant):
             raise Forbidden("this token is not in force any more")
         return [
-            Told(sequence=entry.sequence, action=entry.action, text=dump_any(shape(entry)))
+            SentEvent(sequence=entry.sequence, action=entry.action, text=dump_any(shape(entry)))
             for entry in self._core.feed.entries(after, _PAGE, seconds)
         ]
 
@@ -159,7 +159,7 @@ class Office:
         return not grant.id.startswith("tok_") or any(access.is_in_force(one, now) for one in mine)
 
     def troubles(self) -> list[str]:
-        """Answer what keeps the server from being ready: a store that is silent, a disk that is full."""
+        """Return what keeps the server from being ready: a store that is silent, a disk that is full."""
         found: list[str] = []
         try:
             _ = self._size()
@@ -176,7 +176,7 @@ class Office:
         return found
 
     def gauges(self) -> Gauges:
-        """Answer what is measured beside the requests; of a store that fails, not its entries."""
+        """Return what is measured beside the requests; of a store that fails, not its entries."""
         circuit = self.app.breaker.circuit()
         gauges = {
             "counterpoint_open_connections": ("Open HTTP connections.", self.connections()),
@@ -228,7 +228,7 @@ def say(event: str, **facts: Any) -> None:
     sys.stderr.buffer.flush()
 
 
-def _say_request(line: Line) -> None:
+def _say_request(line: AccessLogLine) -> None:
     say("request", **asdict(line))
 
 
@@ -276,7 +276,9 @@ def up_command(
     issuer = _issuer(oauth_issuer, oauth_audience, jwks)
     app = open_here(db=db, project=project)
     require(app)
-    office = Office(app=app, issuer=issuer, connections=lambda: 0, calls_a_month=calls_a_month or 0)
+    office = HttpBackend(
+        app=app, issuer=issuer, connections=lambda: 0, calls_a_month=calls_a_month or 0
+    )
     office.open()
     with ExitStack() as held:
         held.callback(app.close)
@@ -340,7 +342,7 @@ def _is_near(host: str) -> bool:
 
 
 def _names(host: str, more: tuple[str, ...]) -> tuple[str, ...]:
-    """Answer the names this server goes by: this machine's, the address it was given, and more."""
+    """Return the names this server goes by: this machine's, the address it was given, and more."""
     try:
         address = ip_address(host)
     except ValueError:
@@ -352,7 +354,7 @@ def _names(host: str, more: tuple[str, ...]) -> tuple[str, ...]:
 
 
 async def _run(
-    office: Office,
+    office: HttpBackend,
     hosts: Hosts,
     listening: list[socket.socket],
     offered: tuple[str, ...],
@@ -361,8 +363,8 @@ async def _run(
 ) -> None:
     """Serve both doors until a signal, or `counterpoint down`, says to end."""
     app, workers = office.app, Workers(WORKERS)
-    door = Door(
-        house=House(
+    door = HttpApp(
+        house=ServerConfig(
             surfaces=offered,
             build=lambda name: catalogue.surface(name, app.settings),
             call_for=office.call_for,
@@ -374,7 +376,7 @@ async def _run(
             hosts=hosts,
             issuer=office.issuer,
             till=office,
-            pages={"/events": Events(office.told, office.last).page},
+            pages={"/events": Events(office.present, office.last).page},
         ),
         workers=workers,
     )

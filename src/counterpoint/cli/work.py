@@ -7,11 +7,11 @@ from typing import Final
 
 import click
 
+from counterpoint.cli.context import CommandContext, reads
 from counterpoint.cli.output import Output, one_line
-from counterpoint.cli.seat import Seat, reads
 from counterpoint.cli.shapes import brief, headline, key_of, lease, shape, span
 from counterpoint.core.model.answers import Offer, State
-from counterpoint.core.model.asks import Sought, Wanted
+from counterpoint.core.model.filters import ItemFilter, ReadyFilter
 from counterpoint.core.model.work import Item
 from counterpoint.kernel.canonical import Json
 
@@ -23,7 +23,7 @@ _REFRESH: Final = 2.0
 @click.command("status")
 @click.option("--watch", is_flag=True, help="Show it again and again, until Ctrl-C.")
 @reads
-def status_command(seat: Seat, *, watch: bool) -> None:
+def status_command(seat: CommandContext, *, watch: bool) -> None:
     """Show the state of the project: counts, who is at what, what is in the way."""
     if not watch:
         _tell_status(seat)
@@ -36,7 +36,7 @@ def status_command(seat: Seat, *, watch: bool) -> None:
         time.sleep(_REFRESH)
 
 
-def _tell_status(seat: Seat) -> None:
+def _tell_status(seat: CommandContext) -> None:
     state = seat.core.overview.state()
     progress = {root.id: seat.core.overview.facets(root.id).progress for root in state.roots}
     if seat.out.json:
@@ -120,7 +120,7 @@ def _state(state: State, progress: dict[str, dict[str, int]]) -> Json:
 @click.option("--cursor", default="", metavar="ID", help="Go on after this item.")
 @reads
 def list_command(
-    seat: Seat,
+    seat: CommandContext,
     *,
     status: str,
     category: str | None,
@@ -137,9 +137,9 @@ def list_command(
     if ready:
         if status or category or kind or parent or assignee:
             raise click.UsageError("--ready goes with --label, --root, --limit and --cursor only.")
-        _tell_offers(seat, Wanted(label=label, root=root), limit, cursor)
+        _tell_offers(seat, ReadyFilter(label=label, root=root), limit, cursor)
         return
-    sought = Sought(
+    sought = ItemFilter(
         status=status,
         category=category or "",
         kind=kind,
@@ -186,13 +186,13 @@ def _tell_more(out: Output, items: list[Item], more: bool) -> None:
 @click.option("--cursor", default="", metavar="ID", help="Go on after this item.")
 @reads
 def next_command(
-    seat: Seat, *, label: str, root: str, profile: str, limit: int, cursor: str
+    seat: CommandContext, *, label: str, root: str, profile: str, limit: int, cursor: str
 ) -> None:
     """Show what can be taken up now, the first thing first, and why."""
-    _tell_offers(seat, Wanted(label=label, root=root, profile=profile), limit, cursor)
+    _tell_offers(seat, ReadyFilter(label=label, root=root, profile=profile), limit, cursor)
 
 
-def _tell_offers(seat: Seat, wanted: Wanted, limit: int, cursor: str) -> None:
+def _tell_offers(seat: CommandContext, wanted: ReadyFilter, limit: int, cursor: str) -> None:
     last = seat.core.items.get(cursor) if cursor else None
     after = (last.priority, last.number) if last else None
     found = seat.core.ready.offers(wanted, limit + 1, after)
@@ -223,7 +223,7 @@ def _offer(offer: Offer) -> dict[str, Json]:
 @click.option("--limit", type=_LIMITS, default=20, show_default=True)
 @reads
 def find_command(
-    seat: Seat, *, words: tuple[str, ...], kinds: tuple[str, ...], item: str, limit: int
+    seat: CommandContext, *, words: tuple[str, ...], kinds: tuple[str, ...], item: str, limit: int
 ) -> None:
     """Find items, records, outcomes, handoffs and verdicts by their words, best first."""
     found = seat.core.search.find(" ".join(words), kinds=kinds, item=item, limit=limit)

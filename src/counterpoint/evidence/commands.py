@@ -137,7 +137,7 @@ class _Attendance:
         self._next_told = self._began + _TELL_SECONDS
 
     def attend(self, limit_seconds: float) -> bool:
-        """Answer whether the time limit had to end the process."""
+        """Return whether the time limit had to end the process."""
         ended, told = os.pipe()
         with self._selector, self._output, os.fdopen(ended, "rb") as ended_file:
             self._selector.register(ended_file, selectors.EVENT_READ)

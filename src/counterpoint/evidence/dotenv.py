@@ -35,7 +35,7 @@ _COMMENT = re.compile(r"(?:^|\s)#.*$")
 
 
 def secret_values(root: Path, environ: Mapping[str, str]) -> frozenset[str]:
-    """Answer every text that must never be shown or stored; files out of reach count as empty."""
+    """Return every text that must never be shown or stored; files out of reach count as empty."""
     found = {value for name, value in environ.items() if looks_secret(name)}
     for text in _texts(root):
         found.update(_values(text))
@@ -58,7 +58,7 @@ def _texts(root: Path) -> Iterator[str]:
 
 
 def _text(path: Path) -> str:
-    """Answer what stands in a plain file; a pipe of that name must not make us wait."""
+    """Return what stands in a plain file; a pipe of that name must not make us wait."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             return ""
@@ -77,7 +77,7 @@ def _values(text: str) -> Iterator[str]:
 
 
 def _spellings(match: re.Match[str]) -> Iterator[str]:
-    """Answer a value as it may be meant: with and without escapes, with and without a comment."""
+    """Return a value as it may be meant: with and without escapes, with and without a comment."""
     double = match["double"]
     if double is not None:
         yield double

@@ -29,12 +29,12 @@ _SECRET = re.compile("TOKEN|KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL", r
 
 
 def looks_secret(name: str) -> bool:
-    """Answer whether a variable of this name is likely to hold a secret."""
+    """Return whether a variable of this name is likely to hold a secret."""
     return _SECRET.search(name) is not None
 
 
 def for_command(environ: Mapping[str, str], named: Collection[str] = ()) -> dict[str, str]:
-    """Answer the variables a command may see; `named` widens the allow-list."""
+    """Return the variables a command may see; `named` widens the allow-list."""
     return {
         name: value
         for name, value in environ.items()
@@ -44,7 +44,7 @@ def for_command(environ: Mapping[str, str], named: Collection[str] = ()) -> dict
 
 
 def for_git(environ: Mapping[str, str]) -> dict[str, str]:
-    """Answer the variables git may see, with its answers fixed to plain English."""
+    """Return the variables git may see, with its answers fixed to plain English."""
     kept = {
         name: value
         for name, value in environ.items()

@@ -33,9 +33,9 @@ from typing import Literal, TypeVar
 from counterpoint.core.model.evidence import ChangeKind, Comparison, Snapshot
 from counterpoint.evidence.gitcall import GitCall, GitRefused
 from counterpoint.evidence.gitdiff import EMPTY_TREES, Difference, Entries, Line, between, on_disk
-from counterpoint.evidence.gitrules import Measured, decide, shown_difference, told
+from counterpoint.evidence.gitrules import Measured, decide, present, shown_difference
 from counterpoint.evidence.gitstatus import Hidden, Status, is_unseen, read_status
-from counterpoint.evidence.marks import Mark, mark, raw, shown
+from counterpoint.evidence.marks import Fingerprint, mark, raw, shown
 from counterpoint.kernel.errors import Unavailable
 
 _MOST_COMMITS = 1000
@@ -52,7 +52,7 @@ class _Look:
     """One look at the tree: the snapshot and what it was made of."""
 
     status: Status
-    marks: dict[str, Mark]
+    marks: dict[str, Fingerprint]
     snapshot: Snapshot
 
 
@@ -68,11 +68,11 @@ class GitTree:
     hidden: Hidden = field(repr=False, compare=False)
 
     def snapshot(self) -> Snapshot:
-        """Answer the state of the tree at this moment; Unavailable if git cannot read it."""
+        """Return the state of the tree at this moment; Unavailable if git cannot read it."""
         return _patiently(lambda _: self._look().snapshot)
 
     def compare(self, start: Snapshot) -> Comparison:
-        """Answer what changed since a snapshot that git made too; Unavailable as above."""
+        """Return what changed since a snapshot that git made too; Unavailable as above."""
         return _patiently(lambda is_counted: self._compare(start, is_counted=is_counted))
 
     def _compare(self, start: Snapshot, *, is_counted: bool) -> Comparison:
@@ -112,7 +112,7 @@ class GitTree:
         )
 
     def _past(self, older: str, newer: str) -> tuple[_Past, tuple[str, ...]]:
-        """Answer where the start commit lies, as seen from HEAD, and the commits since.
+        """Return where the start commit lies, as seen from HEAD, and the commits since.
 
         A commit at which a walk from HEAD stops is marked; if the start is one, HEAD descends from it.
         """
@@ -207,7 +207,7 @@ class GitTree:
         warnings += [
             f"`{shown(path)}` {found.remark}" for path, found in marks.items() if found.remark
         ]
-        warnings += told(
+        warnings += present(
             "is a repository of its own and was not looked into",
             [shown(path) for path in status.nested],
         )
@@ -225,20 +225,20 @@ class GitTree:
             return look.snapshot.files[path]
         return self._mark(raw(path)).digest
 
-    def _mark(self, path: str) -> Mark:
-        """Answer the mark of a path, for a submodule the commit it is on."""
+    def _mark(self, path: str) -> Fingerprint:
+        """Return the mark of a path, for a submodule the commit it is on."""
         folder = self.git.folder / path
         if os.path.lexists(folder / ".git") and not folder.is_symlink():
             inside = GitCall(folder=folder, environ=self.git.environ)
             try:
-                return Mark(digest=inside.line("rev-parse", "--verify", "--quiet", "HEAD"))
+                return Fingerprint(digest=inside.line("rev-parse", "--verify", "--quiet", "HEAD"))
             except GitRefused:
-                return Mark()
+                return Fingerprint()
         return mark(self.git.folder, path)
 
 
 def open_tree(root: Path, environ: Mapping[str, str], known: dict[Path, Hidden]) -> GitTree | str:
-    """Answer the tree at the root, or in words why git has nothing to say about it.
+    """Return the tree at the root, or in words why git has nothing to say about it.
 
     The words are empty if there simply is no repository. ProgramMissing if git is not installed.
     known: what was read of each root's index before; grows.
@@ -278,12 +278,12 @@ def open_tree(root: Path, environ: Mapping[str, str], known: dict[Path, Hidden])
 
 
 def is_marked(root: Path) -> bool:
-    """Answer whether the folder or one above it has a `.git`: else git need not be asked."""
+    """Return whether the folder or one above it has a `.git`: else git need not be asked."""
     return any(os.path.lexists(folder / ".git") for folder in (root, *root.parents))
 
 
 def standing(root: Path) -> tuple[int, ...] | None:
-    """Answer what the facts of a tree hang on: while it is the same, `open_tree` answers the same.
+    """Return what the facts of a tree hang on: while it is the same, `open_tree` answers the same.
 
     None where that is not plain to see: unless the root has a `.git` that is, or names, a repository.
     """
@@ -315,7 +315,7 @@ def _trace(path: Path) -> tuple[int, ...]:
 
 def _of_index(look: _Look, changed: set[str]) -> tuple[str, ...]:
     """Rule 3 of `gitrules`: both letters set, yet nothing that the rules count."""
-    return told(
+    return present(
         "is staged with other content than lies on disk",
         [
             shown(path)
@@ -329,7 +329,7 @@ def _of_index(look: _Look, changed: set[str]) -> tuple[str, ...]:
 
 
 def _is_odd(path: Path) -> bool:
-    """Answer whether something lies there that git can neither hash nor pass over."""
+    """Return whether something lies there that git can neither hash nor pass over."""
     try:
         mode = path.lstat().st_mode
     except OSError:
@@ -338,7 +338,7 @@ def _is_odd(path: Path) -> bool:
 
 
 def _kind(line: Line | None, letters: str) -> ChangeKind:
-    """Answer how a path differs that lies on disk, from what git says without looking there."""
+    """Return how a path differs that lies on disk, from what git says without looking there."""
     if line is None:
         return "added" if letters == "??" else "modified"
     return "modified" if line.kind == "deleted" else line.kind

@@ -66,7 +66,7 @@ class GitCall:
         extra: Mapping[str, str] | None = None,
         remarks: list[str] | None = None,
     ) -> bytes:
-        """Answer git's standard output; GitRefused, ProgramMissing, Unavailable when too slow.
+        """Return git's standard output; GitRefused, ProgramMissing, Unavailable when too slow.
 
         remarks: takes the lines of the standard error of a git that ended well.
         """
@@ -91,7 +91,7 @@ class GitCall:
         return output
 
     def agrees(self, *arguments: str) -> bool:
-        """Answer whether git ends with 0."""
+        """Return whether git ends with 0."""
         try:
             self.ask(*arguments)
         except GitRefused:
@@ -99,13 +99,13 @@ class GitCall:
         return True
 
     def line(self, *arguments: str) -> str:
-        """Answer the output without the newline at its end."""
+        """Return the output without the newline at its end."""
         return os.fsdecode(self.ask(*arguments)).removesuffix("\n")
 
     def parts(
         self, arguments: Sequence[str], *, extra: Mapping[str, str] | None = None
     ) -> list[str]:
-        """Answer the NUL-ended parts of the output."""
+        """Return the NUL-ended parts of the output."""
         return os.fsdecode(self.ask(*arguments, extra=extra)).split("\0")[:-1]
 
 
@@ -113,7 +113,7 @@ class _Git(subprocess.Popen[bytes]):
     """A process whose end is told by the kernel; the standard library would nap and look."""
 
     def wait(self, timeout: float | None = None) -> int:
-        """Answer the exit code; subprocess.TimeoutExpired."""
+        """Return the exit code; subprocess.TimeoutExpired."""
         if timeout is None or self.returncode is not None:
             return super().wait(timeout)
         until = time.monotonic() + timeout

@@ -89,7 +89,7 @@ _Entry = tuple[str, str, str, int, int]
 
 
 def between(git: GitCall, older: str, newer: str, prefix: str, *, is_counted: bool) -> Difference:
-    """Answer what differs from one commit to another, below the folder.
+    """Return what differs from one commit to another, below the folder.
 
     is_counted: whether git reads the contents, for lines and renames.
     """
@@ -107,7 +107,7 @@ def on_disk(
     doubted: Collection[str],
     is_counted: bool,
 ) -> Difference:
-    """Answer what differs from a commit to the files on disk, below the folder.
+    """Return what differs from a commit to the files on disk, below the folder.
 
     doubted: paths whose pairs the rules may not let stand. among: the only paths that can differ, where they are known: git need not look at the others.
     is_counted: whether git reads the files, for lines and renames.
@@ -188,7 +188,7 @@ def _difference(
 
 
 def _halves(pairs: Iterable[_Entry], prefix: str) -> dict[str, Line]:
-    """Answer what pairs are made of; where they stand, nobody asks for the lines of the halves."""
+    """Return what pairs are made of; where they stand, nobody asks for the lines of the halves."""
     halves: dict[str, Line] = {}
     for _, previous, path, _, _ in pairs:
         halves[previous.removeprefix(prefix)] = Line(kind="deleted")

@@ -42,7 +42,7 @@ class Measured:
 
 
 def decide(measured: Measured) -> tuple[tuple[FileChange, ...], tuple[str, ...]]:
-    """Answer the changes in the order of paths, and the warnings of rule 2."""
+    """Return the changes in the order of paths, and the warnings of rule 2."""
     changes = _paired(_by_content(measured), measured.on_disk.renames)
     changes = _paired(changes, _equal(measured, changes))
     seen = set(changes) | {change.previous for change in changes.values()}
@@ -54,15 +54,15 @@ def decide(measured: Measured) -> tuple[tuple[FileChange, ...], tuple[str, ...]]
     as_it_was = committed.keys() & measured.start.keys() - set(measured.dirty)
     carried = {path: change for path, change in committed.items() if path not in as_it_was}
     warnings = (
-        *told("was already so when the task began and was committed since", as_it_was),
-        *told("was changed in commits, but lies on disk as at the start", carried.keys()),
+        *present("was already so when the task began and was committed since", as_it_was),
+        *present("was changed in commits, but lies on disk as at the start", carried.keys()),
     )
     changes |= _paired(carried, measured.by_commit.renames)
     return tuple(changes[path] for path in sorted(changes)), warnings
 
 
-def told(sentence: str, paths: Collection[str]) -> tuple[str, ...]:
-    """Answer one warning for all the paths, or none for no path."""
+def present(sentence: str, paths: Collection[str]) -> tuple[str, ...]:
+    """Return one warning for all the paths, or none for no path."""
     if not paths:
         return ()
     named = sorted(paths)[:_NAMED]
@@ -129,7 +129,7 @@ def _equal(measured: Measured, changes: Mapping[str, FileChange]) -> dict[str, R
 
 
 def shown_difference(difference: Difference, shown: Callable[[str], str]) -> Difference:
-    """Answer the same difference with every name made Unicode."""
+    """Return the same difference with every name made Unicode."""
     return Difference(
         lines={shown(path): line for path, line in difference.lines.items()},
         renames={

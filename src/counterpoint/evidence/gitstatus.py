@@ -58,7 +58,7 @@ class Hidden:
     _known: tuple[tuple[int, ...], tuple[str, ...]] = ((), ())
 
     def paths(self) -> tuple[str, ...]:
-        """Answer the hidden paths that lie on disk."""
+        """Return the hidden paths that lie on disk."""
         try:
             state = self.index.stat()
         except FileNotFoundError:
@@ -88,12 +88,12 @@ class Hidden:
 
 
 def is_unseen(letters: str) -> bool:
-    """Answer whether git does not compare a path with HEAD: it is untracked or hidden."""
+    """Return whether git does not compare a path with HEAD: it is untracked or hidden."""
     return letters in {"??", "hh"}
 
 
 def read_status(git: GitCall, prefix: str, hidden: Callable[[], Iterable[str]]) -> Status:
-    """Answer the status of the tree below the folder of the call; `hidden` is asked at the end."""
+    """Return the status of the tree below the folder of the call; `hidden` is asked at the end."""
     remarks: list[str] = []
     output = os.fsdecode(git.ask(*_STATUS, "--", *BELOW, remarks=remarks))
     facts: dict[str, str] = {}

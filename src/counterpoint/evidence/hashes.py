@@ -44,7 +44,7 @@ class _Rule:
     pattern: re.Pattern[str]
 
     def names(self, path: str, *, folder: bool) -> bool:
-        """Answer whether the line names this very path; what is below one was judged with it.
+        """Return whether the line names this very path; what is below one was judged with it.
 
         The expressions of pathspec hold one group, which is set where a folder on the way matched.
         """
@@ -115,7 +115,7 @@ class _Walk:
 
 
 def snapshot(root: Path) -> Snapshot:
-    """Answer the marks of every file below the root that is not ignored."""
+    """Return the marks of every file below the root that is not ignored."""
     walk = _Walk(root)
     files: dict[str, str] = {}
     for name in walk.names():
@@ -129,7 +129,7 @@ def snapshot(root: Path) -> Snapshot:
 
 
 def compare(root: Path, start: Snapshot) -> Comparison:
-    """Answer what changed since a snapshot that was also made without git."""
+    """Return what changed since a snapshot that was also made without git."""
     end = snapshot(root)
     return Comparison(
         start=start,
@@ -140,7 +140,7 @@ def compare(root: Path, start: Snapshot) -> Comparison:
 
 
 def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[FileChange, ...]:
-    """Answer the changes from one set of marks to another, in the order of paths."""
+    """Return the changes from one set of marks to another, in the order of paths."""
     deleted = {path: before[path] for path in before.keys() - after.keys()}
     added = {path: after[path] for path in after.keys() - before.keys()}
     pairs = renames(deleted, added)
@@ -157,7 +157,7 @@ def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Fi
 
 
 def renames(deleted: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
-    """Answer present path → previous path for deleted and added paths of equal content."""
+    """Return present path → previous path for deleted and added paths of equal content."""
     sources: dict[str, list[str]] = {}
     for path in sorted(deleted):
         if deleted[path] not in ("", EMPTY):

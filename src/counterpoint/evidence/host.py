@@ -60,7 +60,7 @@ class ProcessHost:
         return name
 
     def is_gone(self, name: str, last: Timestamp) -> bool:
-        """Answer whether the process of a name has ended; the lock that it left is removed."""
+        """Return whether the process of a name has ended; the lock that it left is removed."""
         if name == self.name:
             return False
         if name.partition("-")[0] != _machine():
@@ -68,7 +68,7 @@ class ProcessHost:
         return _is_free(self._file(name))
 
     def free_bytes(self) -> int:
-        """Answer the room on the disk; -1 where it cannot be asked."""
+        """Return the room on the disk; -1 where it cannot be asked."""
         try:
             return shutil.disk_usage(self._folder.parent).free
         except OSError:
@@ -91,7 +91,7 @@ def _machine() -> str:
 
 
 def _is_free(file: Path) -> bool:
-    """Answer whether nobody holds a lock; then its file goes."""
+    """Return whether nobody holds a lock; then its file goes."""
     try:
         descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:

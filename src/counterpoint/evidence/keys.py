@@ -41,12 +41,12 @@ class ProjectKey:
     _sign: Callable[[bytes], bytes] = field(repr=False)
 
     def sign(self, message: bytes) -> bytes:
-        """Answer the 64 bytes of the signature (RFC 8032, section 5.1)."""
+        """Return the 64 bytes of the signature (RFC 8032, section 5.1)."""
         return self._sign(message)
 
 
 def open_key(folder: Path) -> ProjectKey:
-    """Answer the key kept in the folder, made on first use; Unavailable if it is not private."""
+    """Return the key kept in the folder, made on first use; Unavailable if it is not private."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if folder.stat().st_mode & _WRITE_FOR_OTHERS:
@@ -69,7 +69,7 @@ def open_key(folder: Path) -> ProjectKey:
 
 
 def verify(public_key: bytes, message: bytes, signature: bytes) -> bool:
-    """Answer whether the signature of the message was made with the key's private half."""
+    """Return whether the signature of the message was made with the key's private half."""
     # Loading the library takes longer than starting a small program; most runs sign nothing.
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric import ed25519
@@ -121,7 +121,7 @@ def _unusable(reason: str) -> Unavailable:
 
 
 def _read_private(path: Path) -> bytes | None:
-    """Answer the file's bytes, or None if there is no file; refuse one that others can read."""
+    """Return the file's bytes, or None if there is no file; refuse one that others can read."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -39,7 +39,7 @@ class LocalEvidence:
     )
 
     def snapshot(self, root: Path) -> Snapshot:
-        """Answer the state of the tree at this moment; NotFound without a root."""
+        """Return the state of the tree at this moment; NotFound without a root."""
         top = paths.real_root(root)
         tree = self._tree(top)
         if isinstance(tree, GitTree):
@@ -48,7 +48,7 @@ class LocalEvidence:
         return replace(found, warnings=(tree, *found.warnings)) if tree else found
 
     def compare(self, root: Path, start: Snapshot) -> Comparison:
-        """Answer what changed in the tree since the start, measured as the start was.
+        """Return what changed in the tree since the start, measured as the start was.
 
         A tree that is gone answers nothing but a warning: what was done there cannot be known.
         """
@@ -75,19 +75,19 @@ class LocalEvidence:
         return commands.run(root, command, environ=environ, clock=self.clock, watch=watch)
 
     def contain(self, root: Path, path: str) -> str:
-        """Answer the path relative to the root, links followed; PathOutside if it leaves it."""
+        """Return the path relative to the root, links followed; PathOutside if it leaves it."""
         return paths.contain(root, path)
 
     def digest(self, root: Path, path: str) -> tuple[str, int]:
-        """Answer SHA-256 and size of a file below the root; NotFound, PathOutside."""
+        """Return SHA-256 and size of a file below the root; NotFound, PathOutside."""
         return paths.digest(root, path)
 
     def load(self, root: Path, path: str, limit: int) -> bytes:
-        """Answer a file below the root; NotFound, PathOutside, InvalidInput above the limit."""
+        """Return a file below the root; NotFound, PathOutside, InvalidInput above the limit."""
         return paths.load(root, path, limit)
 
     def below(self, root: Path, folder: str, limit: int) -> list[str]:
-        """Answer the files below a folder by path; PathOutside, InvalidInput above the limit."""
+        """Return the files below a folder by path; PathOutside, InvalidInput above the limit."""
         return listing.below(root, folder, limit)
 
     def save(self, root: Path, path: str, content: bytes | None) -> None:
@@ -95,15 +95,15 @@ class LocalEvidence:
         writing.save(root, path, content)
 
     def branch(self, root: Path, name: str, base: str, limit: int) -> Branch:
-        """Answer a branch and its difference; NotFound, InvalidInput."""
+        """Return a branch and its difference; NotFound, InvalidInput."""
         return branches.read_branch(root, name, base, environ=self.environ, limit=limit)
 
     def head(self, root: Path, name: str) -> str:
-        """Answer the commit a branch is on; NotFound."""
+        """Return the commit a branch is on; NotFound."""
         return branches.read_head(root, name, environ=self.environ)
 
     def _tree(self, top: Path) -> GitTree | str:
-        """Answer the tree at the top; git is asked anew only when its folder is another."""
+        """Return the tree at the top; git is asked anew only when its folder is another."""
         now = standing(top)
         if now is not None and top in self._known:
             before, known = self._known[top]

@@ -26,7 +26,7 @@ _SHOWN_BYTE = re.compile(rb"\\x([89a-f][0-9a-f]|5c)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class Fingerprint:
     """The mark of one path; `remark` says why it is not that of the content."""
 
     digest: str = ""
@@ -34,7 +34,7 @@ class Mark:
 
 
 def shown(name: str) -> str:
-    """Answer a file name as valid Unicode."""
+    """Return a file name as valid Unicode."""
     plain = os.fsencode(name)
     if b"\\x" in plain:
         plain = _SHOWN_BYTE.sub(rb"\\x5cx\1", plain)
@@ -42,7 +42,7 @@ def shown(name: str) -> str:
 
 
 def raw(name: str) -> str:
-    """Answer the name on disk of one that was shown."""
+    """Return the name on disk of one that was shown."""
     if "\\x" not in name:
         return name
     return os.fsdecode(
@@ -50,40 +50,42 @@ def raw(name: str) -> str:
     )
 
 
-def mark(root: Path, name: str) -> Mark:
-    """Answer the mark of a path below the root."""
+def mark(root: Path, name: str) -> Fingerprint:
+    """Return the mark of a path below the root."""
     parents = PurePosixPath(name).parents
     if any((root / parent).is_symlink() for parent in parents if parent.name):
-        return Mark()
+        return Fingerprint()
     return mark_at(f"{root}/{name}")
 
 
-def mark_at(path: str) -> Mark:
-    """Answer the mark of a path of which it is known that it lies below no link."""
+def mark_at(path: str) -> Fingerprint:
+    """Return the mark of a path of which it is known that it lies below no link."""
     try:
         state = os.lstat(path)
         if stat.S_ISLNK(state.st_mode):
-            return Mark(digest=hashlib.sha256(os.fsencode(Path(path).readlink())).hexdigest())
+            return Fingerprint(
+                digest=hashlib.sha256(os.fsencode(Path(path).readlink())).hexdigest()
+            )
     except (FileNotFoundError, NotADirectoryError):
-        return Mark()
+        return Fingerprint()
     except OSError as fault:
-        return Mark(digest=EMPTY, remark=f"cannot be seen ({fault.strerror})")
-    return _of_file(path, state) if stat.S_ISREG(state.st_mode) else Mark()
+        return Fingerprint(digest=EMPTY, remark=f"cannot be seen ({fault.strerror})")
+    return _of_file(path, state) if stat.S_ISREG(state.st_mode) else Fingerprint()
 
 
-def _of_file(path: str, state: os.stat_result) -> Mark:
+def _of_file(path: str, state: os.stat_result) -> Fingerprint:
     if state.st_size > LARGEST:
         return _outside(state, "is over 64 MB and was compared by size and time only")
     try:
-        return Mark(digest=_content(path, state.st_size))
+        return Fingerprint(digest=_content(path, state.st_size))
     except FileNotFoundError:
-        return Mark()
+        return Fingerprint()
     except OSError as fault:
         return _outside(state, f"cannot be read ({fault.strerror})")
 
 
 def _content(path: str, size: int) -> str:
-    """Answer the digest of a file; knowing its size saves room and a look for its end."""
+    """Return the digest of a file; knowing its size saves room and a look for its end."""
     state = hashlib.sha256()
     most = min(size + 1, _CHUNK)
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -98,6 +100,6 @@ def _content(path: str, size: int) -> str:
     return state.hexdigest()
 
 
-def _outside(state: os.stat_result, remark: str) -> Mark:
+def _outside(state: os.stat_result, remark: str) -> Fingerprint:
     text = f"{state.st_size} bytes, changed at {state.st_mtime_ns}"
-    return Mark(digest=hashlib.sha256(text.encode()).hexdigest(), remark=remark)
+    return Fingerprint(digest=hashlib.sha256(text.encode()).hexdigest(), remark=remark)

@@ -28,7 +28,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def contain(root: Path, path: str) -> str:
-    """Answer the path relative to the root, links followed; PathOutside, InvalidInput, NotFound."""
+    """Return the path relative to the root, links followed; PathOutside, InvalidInput, NotFound."""
     _check_text(path)
     top = real_root(root)
     real = Path(_real(top / path))
@@ -38,13 +38,13 @@ def contain(root: Path, path: str) -> str:
 
 
 def digest(root: Path, path: str) -> tuple[str, int]:
-    """Answer SHA-256 and size of a plain file below the root; NotFound, PathOutside."""
+    """Return SHA-256 and size of a plain file below the root; NotFound, PathOutside."""
     with _opened(root, path) as descriptor:
         return _read(descriptor)
 
 
 def load(root: Path, path: str, limit: int) -> bytes:
-    """Answer the content of a plain file below the root; NotFound, PathOutside.
+    """Return the content of a plain file below the root; NotFound, PathOutside.
 
     InvalidInput if it has more than `limit` bytes.
     """
@@ -77,7 +77,7 @@ def _opened(root: Path, path: str) -> Generator[int]:
 
 
 def real_root(root: Path) -> Path:
-    """Answer the root with its links followed; NotFound unless it is a folder."""
+    """Return the root with its links followed; NotFound unless it is a folder."""
     try:
         top = root.resolve(strict=True)
     except (OSError, RuntimeError) as fault:

@@ -28,7 +28,7 @@ class Places:
 
 
 def find_places(start: Path) -> Places:
-    """Answer the places of a folder."""
+    """Return the places of a folder."""
     here = start.resolve()
     for folder in (here, *here.parents):
         mark = folder / ".git"
@@ -43,7 +43,7 @@ def find_places(start: Path) -> Places:
 
 
 def _main_tree(tree: Path, mark: Path) -> Path:
-    """Answer the main tree of a linked worktree; the tree itself if it is another kind of link."""
+    """Return the main tree of a linked worktree; the tree itself if it is another kind of link."""
     text = mark.read_text(errors="replace").strip()
     git = (tree / text.removeprefix("gitdir:").strip()).resolve()
     try:

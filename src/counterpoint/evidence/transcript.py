@@ -44,7 +44,7 @@ class Transcript:
             self._tail = self._last(self._tail_room)
 
     def text(self) -> str:
-        """Answer what was kept, with a replacement mark for what is not UTF-8."""
+        """Return what was kept, with a replacement mark for what is not UTF-8."""
         if self.size <= self._limit:
             return (self._head + self._tail).decode("utf-8", "replace")
         room = max(0, self._limit - len(_marker(self.size)))

@@ -23,7 +23,7 @@ _PLAIN = frozenset({str, bool, type(None)})
 
 
 def dump(value: Json) -> bytes:
-    """Answer the canonical bytes of a value; InvalidInput outside the profile."""
+    """Return the canonical bytes of a value; InvalidInput outside the profile."""
     _check(value)
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
@@ -32,7 +32,7 @@ def dump(value: Json) -> bytes:
 
 
 def load(data: bytes | str) -> Json:
-    """Answer the value of JSON bytes; InvalidInput if they are not JSON."""
+    """Return the value of JSON bytes; InvalidInput if they are not JSON."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as fault:
@@ -40,7 +40,7 @@ def load(data: bytes | str) -> Json:
 
 
 def dump_any(value: Json) -> str:
-    """Answer compact sorted JSON text of any JSON value, floats included."""
+    """Return compact sorted JSON text of any JSON value, floats included."""
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
     except (TypeError, ValueError) as fault:
@@ -48,12 +48,12 @@ def dump_any(value: Json) -> str:
 
 
 def sha256(data: bytes) -> str:
-    """Answer the SHA-256 of bytes as 64 hex digits."""
+    """Return the SHA-256 of bytes as 64 hex digits."""
     return hashlib.sha256(data).hexdigest()
 
 
 def text_digest(text: str) -> str:
-    """Answer the SHA-256 of the UTF-8 bytes of a text as 64 hex digits."""
+    """Return the SHA-256 of the UTF-8 bytes of a text as 64 hex digits."""
     try:
         return sha256(text.encode())
     except UnicodeEncodeError as fault:

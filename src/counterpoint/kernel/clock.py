@@ -13,7 +13,7 @@ class Clock(Protocol):
     """What tells the time; tests put a hand-driven one in its place."""
 
     def now(self) -> Timestamp:
-        """Answer the present moment."""
+        """Return the present moment."""
         ...
 
 
@@ -21,26 +21,26 @@ class SystemClock:
     """The clock of this machine."""
 
     def now(self) -> Timestamp:
-        """Answer the present moment."""
+        """Return the present moment."""
         return stamp(datetime.now(UTC))
 
 
 def stamp(moment: datetime) -> Timestamp:
-    """Answer an aware datetime as text."""
+    """Return an aware datetime as text."""
     text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
     return Timestamp(text.replace("+00:00", "Z"))
 
 
 def moment(text: str) -> datetime:
-    """Answer the datetime of a timestamp; raises ValueError on anything else."""
+    """Return the datetime of a timestamp; raises ValueError on anything else."""
     return datetime.fromisoformat(text)
 
 
 def later(text: Timestamp, seconds: float) -> Timestamp:
-    """Answer the timestamp so many seconds after (or, negative, before) another."""
+    """Return the timestamp so many seconds after (or, negative, before) another."""
     return stamp(moment(text) + timedelta(seconds=seconds))
 
 
 def elapsed_ms(start: Timestamp, end: Timestamp) -> int:
-    """Answer the whole milliseconds from one timestamp to another."""
+    """Return the whole milliseconds from one timestamp to another."""
     return round((moment(end) - moment(start)).total_seconds() * 1000)

@@ -21,7 +21,7 @@ class Mint(Protocol):
     """What makes identifiers; tests put a counting one in its place."""
 
     def mint(self, prefix: str) -> str:
-        """Answer a fresh identifier that starts with the prefix."""
+        """Return a fresh identifier that starts with the prefix."""
         ...
 
 
@@ -29,7 +29,7 @@ class RandomMint:
     """Identifiers from the operating system's randomness."""
 
     def mint(self, prefix: str) -> str:
-        """Answer a fresh identifier that starts with the prefix."""
+        """Return a fresh identifier that starts with the prefix."""
         bits = secrets.randbits(128)
         letters = [_ALPHABET[(bits >> shift) & 31] for shift in range(0, _LENGTH * 5, 5)]
         return f"{prefix}_{''.join(letters)}"

@@ -51,7 +51,7 @@ class YamlText:
     lines: Mapping[Way, int]
 
     def line(self, *way: str | int) -> int:
-        """Answer the line of a value, or of the nearest part around it that is there."""
+        """Return the line of a value, or of the nearest part around it that is there."""
         while way not in self.lines:
             way = way[:-1]
         return self.lines[way]
@@ -66,17 +66,17 @@ class FrontMatter:
     yaml: YamlText
 
     def line(self, *way: str | int) -> int:
-        """Answer the line of the whole text in which a value stands."""
+        """Return the line of the whole text in which a value stands."""
         return self.yaml.line(*way)
 
 
 def load_yaml(text: str) -> Json:
-    """Answer the value of a document; MalformedDocument with the line and what to do."""
+    """Return the value of a document; MalformedDocument with the line and what to do."""
     return read_yaml(text).value
 
 
 def read_yaml(text: str, *, first_line: int = 1) -> YamlText:
-    """Answer the value of a document and its lines, counted from `first_line`; MalformedDocument."""
+    """Return the value of a document and its lines, counted from `first_line`; MalformedDocument."""
     text = text.removeprefix(_MARK)
     if len(text) > LENGTH_LIMIT:
         raise _malformed(
@@ -97,13 +97,13 @@ def read_yaml(text: str, *, first_line: int = 1) -> YamlText:
 
 
 def split_front_matter(text: str) -> tuple[dict[str, Json], str]:
-    """Answer the front matter and the body of a text; no front matter is an empty one."""
+    """Return the front matter and the body of a text; no front matter is an empty one."""
     read = read_front_matter(text)
     return read.values, read.body
 
 
 def read_front_matter(text: str) -> FrontMatter:
-    """Answer the front matter of a text with its lines; MalformedDocument if it does not end."""
+    """Return the front matter of a text with its lines; MalformedDocument if it does not end."""
     text = text.removeprefix(_MARK)
     begin = _BEGIN.match(text)
     if begin is None:
@@ -121,14 +121,14 @@ def read_front_matter(text: str) -> FrontMatter:
     return FrontMatter(values=yaml.value or {}, body=text[end.end() :], yaml=yaml)
 
 
-def heard_text(key: str, value: Json, *, line: int = 0) -> str:
-    """Answer a value that must be one text; MalformedDocument if it is a list or a mapping."""
+def parse_text(key: str, value: Json, *, line: int = 0) -> str:
+    """Return a value that must be one text; MalformedDocument if it is a list or a mapping."""
     if not isinstance(value, str):
         raise _unheard(key, value, line, "one text")
     return value
 
 
-def heard_int(
+def parse_int(
     key: str,
     value: Json,
     *,
@@ -136,7 +136,7 @@ def heard_int(
     least: int = -NUMBER_LIMIT,
     most: int = NUMBER_LIMIT,
 ) -> int:
-    """Answer a value that must be a whole number in a range; MalformedDocument."""
+    """Return a value that must be a whole number in a range; MalformedDocument."""
     number = int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else None
     if number is None or not least <= number <= most:
         is_open = (least, most) == (-NUMBER_LIMIT, NUMBER_LIMIT)
@@ -146,16 +146,16 @@ def heard_int(
     return number
 
 
-def heard_bool(key: str, value: Json, *, line: int = 0) -> bool:
-    """Answer a value that must be true, false, yes or no; MalformedDocument."""
+def parse_bool(key: str, value: Json, *, line: int = 0) -> bool:
+    """Return a value that must be true, false, yes or no; MalformedDocument."""
     answer = _YES.get(value.lower()) if isinstance(value, str) else None
     if answer is None:
         raise _unheard(key, value, line, "true or false")
     return answer
 
 
-def heard_words(key: str, value: Json, *, line: int = 0) -> tuple[str, ...]:
-    """Answer a list of texts, or the parts of one text between commas; MalformedDocument."""
+def parse_words(key: str, value: Json, *, line: int = 0) -> tuple[str, ...]:
+    """Return a list of texts, or the parts of one text between commas; MalformedDocument."""
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list):
         raise _unheard(key, value, line, "a list of texts")

@@ -19,7 +19,7 @@ from pydantic_core import ValidationError
 
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput, UnknownArgument
-from counterpoint.protocol.faults import Fault, Path, fault, told, unknown
+from counterpoint.protocol.faults import Fault, Path, fault, present, unknown
 from counterpoint.protocol.parameters import KEY, Parameters
 
 DEPTH = 64
@@ -40,7 +40,7 @@ class Checked:
 
 
 def check(parameters: Parameters, arguments: Mapping[str, Json]) -> Checked:
-    """Answer the valid arguments of a call; InvalidInput or UnknownArgument with all faults."""
+    """Return the valid arguments of a call; InvalidInput or UnknownArgument with all faults."""
     unwritable = _unwritable(arguments)
     if unwritable:
         raise refusal(unwritable)
@@ -52,7 +52,7 @@ def check(parameters: Parameters, arguments: Mapping[str, Json]) -> Checked:
             "list[Mapping[str, Any]]",
             error.errors(include_url=False, include_input=False),
         )
-        faults += told(errors, given, parameters.whole)
+        faults += present(errors, given, parameters.whole)
         raise refusal([_shown_only(parameters, one) for one in faults]) from None
     if faults:
         raise refusal(faults)
@@ -62,7 +62,7 @@ def check(parameters: Parameters, arguments: Mapping[str, Json]) -> Checked:
 
 
 def refusal(faults: list[Fault]) -> InvalidInput:
-    """Answer the error that carries these faults."""
+    """Return the error that carries these faults."""
     only_unknown = all(one.get("kind") == "unknown" for one in faults)
     named = [
         f"{one['path']}: {one['problem']}" if one["path"] else str(one["problem"]) for one in faults
@@ -127,7 +127,7 @@ def _unwritable(arguments: Mapping[str, Json]) -> list[Fault]:
 
 
 def _problem(value: Json) -> str:
-    """Answer why a single value is no JSON; empty if it is."""
+    """Return why a single value is no JSON; empty if it is."""
     if isinstance(value, str):
         # Only text with a lone surrogate cannot be encoded.
         return "" if value.isascii() or _encodes(value) else "is not valid Unicode text"

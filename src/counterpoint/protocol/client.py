@@ -58,7 +58,7 @@ class Connection:
         """The server's process."""
 
     def call(self, tool: str, /, **arguments: Json) -> dict[str, Json]:
-        """Answer what a tool answers; ToolRefused, Unavailable if the server is gone."""
+        """Return what a tool answers; ToolRefused, Unavailable if the server is gone."""
         try:
             result = self._portal.call(partial(self._client.call_tool, tool, arguments))
         except MCPError as fault:
@@ -146,9 +146,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     for stream in (process.stdin, process.stdout):
         if stream is not None:
             stream.close()
-    for told in (process.terminate, process.kill):
+    for stop in (process.terminate, process.kill):
         with suppress(subprocess.TimeoutExpired):
             process.wait(LEAVE)
             return
-        told()
+        stop()
     process.wait()

@@ -49,12 +49,12 @@ _HIGHEST = ("maximum", "exclusiveMaximum")
 
 
 def fault(path: Path, problem: str, **facts: Json) -> Fault:
-    """Answer one fault at a place."""
+    """Return one fault at a place."""
     return {"path": spell(path), "problem": problem, **facts}
 
 
 def spell(path: Path) -> str:
-    """Answer a path as a person writes it: `plan.phases[0].title`."""
+    """Return a path as a person writes it: `plan.phases[0].title`."""
     text = ""
     for step in path:
         if isinstance(step, int):
@@ -65,7 +65,7 @@ def spell(path: Path) -> str:
 
 
 def show(value: Json) -> str:
-    """Answer a value if it is short, else only what sort of value it is."""
+    """Return a value if it is short, else only what sort of value it is."""
     try:
         text = orjson.dumps(value).decode()
     except (TypeError, ValueError):
@@ -74,7 +74,7 @@ def show(value: Json) -> str:
 
 
 def sort_of(value: Json) -> str:
-    """Answer what sort of JSON value this is."""
+    """Return what sort of JSON value this is."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -86,7 +86,7 @@ def sort_of(value: Json) -> str:
 
 
 def unknown(path: Path, valid: Sequence[str]) -> Fault:
-    """Answer the fault of a name that does not exist, with the nearest that does."""
+    """Return the fault of a name that does not exist, with the nearest that does."""
     near = difflib.get_close_matches(str(path[-1])[:_NAME], valid, n=1)
     offer = f"; did you mean {near[0]}?" if near else ""
     known = f" Valid: {', '.join(valid)}." if valid else " None is taken here."
@@ -97,8 +97,8 @@ def unknown(path: Path, valid: Sequence[str]) -> Fault:
     return fault(path, problem, kind="unknown", **facts)
 
 
-def told(errors: Iterable[Mapping[str, Any]], given: Json, schema: Schema) -> list[Fault]:
-    """Answer the faults that pydantic's errors stand for, one for each place."""
+def present(errors: Iterable[Mapping[str, Any]], given: Json, schema: Schema) -> list[Fault]:
+    """Return the faults that pydantic's errors stand for, one for each place."""
     places: dict[Path, list[Mapping[str, Any]]] = {}
     for error in errors:
         places.setdefault(_place(error, given), []).append(error)
@@ -120,7 +120,7 @@ def _is_other_branch(
 
 
 def _one(path: Path, errors: list[Mapping[str, Any]], given: Json, schema: Schema) -> Fault:
-    """Answer the fault of one place; a union that failed speaks for all its branches."""
+    """Return the fault of one place; a union that failed speaks for all its branches."""
     wanted = dict.fromkeys(_KINDS[one["type"]] for one in errors if one["type"] in _KINDS)
     others = [one for one in errors if one["type"] not in _KINDS]
     if others:
@@ -228,7 +228,7 @@ _WORDINGS: dict[str, Wording] = {
 
 
 def _place(error: Mapping[str, Any], given: Json) -> Path:
-    """Answer where in the arguments an error is, without the names of union branches."""
+    """Return where in the arguments an error is, without the names of union branches."""
     path: list[str | int] = []
     value = given
     steps = cast("tuple[str | int, ...]", error["loc"])
@@ -259,7 +259,7 @@ def _value_at(given: Json, path: Path) -> Json:
 
 
 def _named(step: str) -> str:
-    """Answer a name, cut and quoted where a caller made it long or odd."""
+    """Return a name, cut and quoted where a caller made it long or odd."""
     if step.isidentifier() and len(step) <= _NAME:
         return step
     cut = step if len(step) <= _NAME else f"{step[:_NAME]}…"

@@ -13,10 +13,10 @@ C = TypeVar("C")
 
 
 def tools_listed(surface: Surface[C]) -> dict[str, Json]:
-    """Answer the result of `tools/list`: every tool, in the surface's order."""
+    """Return the result of `tools/list`: every tool, in the surface's order."""
     return {"tools": [tool.listed() for tool in surface.tools]}
 
 
 def render_listing(surface: Surface[C]) -> bytes:
-    """Answer that result as compact JSON; its length is the size of the surface."""
+    """Return that result as compact JSON; its length is the size of the surface."""
     return orjson.dumps(tools_listed(surface))

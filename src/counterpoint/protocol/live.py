@@ -72,7 +72,7 @@ class Follower(Generic[C]):
         ).start()
 
     async def next(self) -> str:
-        """Answer the next address that changed; raises what ended the watch."""
+        """Return the next address that changed; raises what ended the watch."""
         while not self._unsent:
             if self._fault is not None:
                 raise self._fault
@@ -261,7 +261,7 @@ class Live(Generic[C]):
         return wire.EmptyResult()
 
     async def _opened(self, context: Context, wanted: set[str]) -> Follower[C]:
-        """Answer a follower that runs if there is anything to wait for."""
+        """Return a follower that runs if there is anything to wait for."""
         if self._streams >= MOST_STREAMS:
             raise _too_many(f"{MOST_STREAMS} subscribers")
         if len(wanted) > MOST_ADDRESSES:

@@ -34,7 +34,7 @@ class Prompt(Generic[C]):
     parameters: Parameters = field(compare=False, repr=False)
 
     def listed(self) -> dict[str, Json]:
-        """Answer the prompt's entry in `prompts/list`."""
+        """Return the prompt's entry in `prompts/list`."""
         properties = cast("dict[str, dict[str, Json]]", self.parameters.schema["properties"])
         arguments = [
             {
@@ -47,7 +47,7 @@ class Prompt(Generic[C]):
         return {"name": self.name, "description": self.description, "arguments": arguments}
 
     def speak(self, call: C, arguments: Mapping[str, Json]) -> list[Said]:
-        """Answer the messages; InvalidInput names every fault of the arguments."""
+        """Return the messages; InvalidInput names every fault of the arguments."""
         words = self.function(call, **check(self.parameters, arguments).values)
         return [("user", words)] if isinstance(words, str) else list(words)
 

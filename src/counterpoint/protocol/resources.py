@@ -40,7 +40,7 @@ class Resource(Generic[C]):
         return _VARIABLE.search(self.uri) is not None
 
     def match(self, uri: str) -> dict[str, str] | None:
-        """Answer the variables that make the address this one, decoded; None if none do."""
+        """Return the variables that make the address this one, decoded; None if none do."""
         found = self._form.fullmatch(uri)
         if found is None:
             return None
@@ -52,7 +52,7 @@ class Resource(Generic[C]):
             return None
 
     def listed(self) -> dict[str, Json]:
-        """Answer the entry in `resources/list` or `resources/templates/list`."""
+        """Return the entry in `resources/list` or `resources/templates/list`."""
         return {
             "uriTemplate" if self.is_template else "uri": self.uri,
             "name": self.name,
@@ -85,7 +85,7 @@ def resource(
 
 
 def open_resource(resources: Sequence[Resource[C]], uri: str) -> tuple[Resource[C], dict[str, str]]:
-    """Answer the resource at an address and its variables; NotFound if there is none."""
+    """Return the resource at an address and its variables; NotFound if there is none."""
     for found in sorted(resources, key=lambda one: one.is_template):
         variables = found.match(uri)
         if variables is not None:

@@ -22,7 +22,7 @@ _NULL = {"type": "null"}
 
 
 def lean(schema: Schema, *, defaults: Mapping[str, Json] | None = None) -> Schema:
-    """Answer the lean form of a schema; `defaults` are those of the root's properties."""
+    """Return the lean form of a schema; `defaults` are those of the root's properties."""
     shapes = cast("dict[str, Schema]", schema.get("$defs", {}))
     root = {key: part for key, part in schema.items() if key not in {"$defs", "description"}}
     slim = _slim(root, shapes, ())
@@ -39,7 +39,7 @@ def lean(schema: Schema, *, defaults: Mapping[str, Json] | None = None) -> Schem
 
 
 def part_at(schema: Schema, path: tuple[str | int, ...]) -> Schema:
-    """Answer the part of a lean schema that describes a place in a value; empty if none does."""
+    """Return the part of a lean schema that describes a place in a value; empty if none does."""
     found: Schema | None = schema
     for step in path:
         found = _step(found, step)
@@ -49,7 +49,7 @@ def part_at(schema: Schema, path: tuple[str | int, ...]) -> Schema:
 
 
 def names_at(schema: Schema, path: tuple[str | int, ...]) -> tuple[str, ...]:
-    """Answer the property names known at a place in a value."""
+    """Return the property names known at a place in a value."""
     part = part_at(schema, path)
     branches = [part, *_branches(part)]
     return tuple(name for branch in branches for name in branch.get("properties", {}))

@@ -63,7 +63,7 @@ def create_server(
     direct: Direct[C] | None = None,
     pushes: bool = True,
 ) -> Server[Any]:
-    """Answer a server of the surface.
+    """Return a server of the surface.
 
     call_for: makes, in a worker, what a tool gets as its call.
     direct: who answers the plain calls of its only connection.
@@ -280,14 +280,14 @@ class _Reports:
 
 
 def _only_page(params: wire.PaginatedRequestParams, page: dict[str, Json]) -> dict[str, Json]:
-    """Answer the whole list; no cursor was ever given out, so any is a bad one."""
+    """Return the whole list; no cursor was ever given out, so any is a bad one."""
     if params.cursor is not None:
         raise MCPError(wire.INVALID_PARAMS, "There is no such cursor: the list is one page")
     return {**_COMPLETE, **page}
 
 
 def _on_the_wire(refusal: CounterpointError, **about: str) -> MCPError:
-    """Answer the JSON-RPC error of a refusal outside a tool, and what it is about."""
+    """Return the JSON-RPC error of a refusal outside a tool, and what it is about."""
     theirs = refusal.kind in {"not_found", "invalid"}
     code = wire.INVALID_PARAMS if theirs else wire.INTERNAL_ERROR
     return MCPError(code, refusal.message, {**about, "code": refusal.code, "hint": refusal.hint})

@@ -28,7 +28,7 @@ from mcp.server.lowlevel import Server
 from counterpoint import __version__
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, Forbidden, InvalidInput
-from counterpoint.protocol.meeting import PROTOCOL
+from counterpoint.protocol.rendezvous import PROTOCOL
 from counterpoint.protocol.server import Caller, create_server
 from counterpoint.protocol.surface import Surface, contained
 from counterpoint.protocol.wire.direct import Direct
@@ -64,7 +64,7 @@ class Greeting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seat(Generic[C]):
+class ConnectionContext(Generic[C]):
     """What a connection is served with."""
 
     surface: Surface[C]
@@ -86,7 +86,7 @@ class Sockets(Generic[C]):
     def __init__(
         self,
         listener: socket.socket,
-        admit: Callable[[Greeting], Seat[C]],
+        admit: Callable[[Greeting], ConnectionContext[C]],
         *,
         workers: Workers,
         started_at: str,
@@ -159,12 +159,12 @@ class Sockets(Generic[C]):
         with to:
             try:
                 with contained("a connection"):
-                    await self._heard(to)
+                    await self._parse(to)
             except CounterpointError as refusal:
                 told = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint}
                 await _tell(to, {"ok": False, "version": __version__, "error": told})
 
-    async def _heard(self, to: socket.socket) -> None:
+    async def _parse(self, to: socket.socket) -> None:
         _require_own(to)
         try:
             line, begun = await asyncio.wait_for(_first_line(to), PATIENCE)
@@ -181,7 +181,7 @@ class Sockets(Generic[C]):
             await self._serve(to, seat, begun)
 
     async def _answer(self, to: socket.socket, question: object) -> None:
-        """Answer a question about the server itself."""
+        """Return a question about the server itself."""
         if not isinstance(question, str) or question not in {"status", "stop"}:
             raise InvalidInput("a server is asked for its status, or to stop")
         status = {
@@ -197,7 +197,7 @@ class Sockets(Generic[C]):
             # The end of the connection tells that the server is gone.
             await asyncio.Event().wait()
 
-    async def _serve(self, to: socket.socket, seat: Seat[C], begun: bytes) -> None:
+    async def _serve(self, to: socket.socket, seat: ConnectionContext[C], begun: bytes) -> None:
         outbox = Outbox(to.fileno(), limit=UNREAD)
         direct = Direct(seat.surface, self._workers, outbox)
         inbox = Inbox(to.fileno(), outbox, begun, direct)
@@ -235,7 +235,7 @@ def _require_own(to: socket.socket) -> None:
 
 
 async def _first_line(to: socket.socket) -> tuple[bytes, bytes]:
-    """Answer the first line and what came after it; an empty line if there is none."""
+    """Return the first line and what came after it; an empty line if there is none."""
     loop = asyncio.get_running_loop()
     heard = bytearray()
     while b"\n" not in heard:
@@ -250,7 +250,7 @@ async def _first_line(to: socket.socket) -> tuple[bytes, bytes]:
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
-    """Answer the object of a first line; InvalidInput for any other conversation than ours."""
+    """Return the object of a first line; InvalidInput for any other conversation than ours."""
     try:
         said: Any = orjson.loads(line)
     except orjson.JSONDecodeError:
@@ -266,7 +266,7 @@ def _parsed(line: bytes) -> dict[str, Any]:
 
 
 def _greeting(said: Mapping[str, Any]) -> Greeting:
-    """Answer the greeting of a first line; InvalidInput if it is none."""
+    """Return the greeting of a first line; InvalidInput if it is none."""
     flags, environ, folder = said.get("flags"), said.get("environ"), said.get("folder")
     if not (_is_text(flags) and _is_text(environ) and isinstance(folder, str)):
         raise InvalidInput("a relay tells flags, variables and its folder first")

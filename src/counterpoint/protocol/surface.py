@@ -134,11 +134,11 @@ class Surface(Generic[C]):
             self._by_name[tool.name] = tool
 
     def find(self, name: str) -> Tool[C] | None:
-        """Answer the tool of a name; None if there is none."""
+        """Return the tool of a name; None if there is none."""
         return self._by_name.get(name)
 
     def tool(self, name: str) -> Tool[C]:
-        """Answer the tool of a name; UnknownTool names the nearest ones."""
+        """Return the tool of a name; UnknownTool names the nearest ones."""
         found = self.find(name)
         if found is not None:
             return found
@@ -153,7 +153,7 @@ class Surface(Generic[C]):
         arguments: Mapping[str, Json] | None = None,
         progress: Progress = silent,
     ) -> Outcome:
-        """Answer one tool call; only UnknownTool is raised, all else is an outcome."""
+        """Return one tool call; only UnknownTool is raised, all else is an outcome."""
         return self.answer(self.tool(name), lambda: call, arguments or {}, progress)
 
     def answer(
@@ -163,7 +163,7 @@ class Surface(Generic[C]):
         arguments: Mapping[str, Json],
         progress: Progress = silent,
     ) -> Outcome:
-        """Answer a call of a tool by a caller who is still to be made out; raises nothing."""
+        """Return a call of a tool by a caller who is still to be made out; raises nothing."""
         try:
             with contained(f"the tool {tool.name}"):
                 return self._answered(tool, call, arguments, progress)
@@ -171,7 +171,7 @@ class Surface(Generic[C]):
             return _outcome(self.refuse(refusal), is_error=True)
 
     def read(self, call: Callable[[], C], uri: str) -> tuple[Resource[C], str]:
-        """Answer the resource at an address and its text; CounterpointError and no other."""
+        """Return the resource at an address and its text; CounterpointError and no other."""
         with contained("a resource"):
             found, variables = open_resource(self.resources, uri)
             text = found.read(call(), **variables)
@@ -179,13 +179,13 @@ class Surface(Generic[C]):
             return found, text
 
     def has_resource(self, uri: str) -> bool:
-        """Answer whether an address is that of a resource; it may still lead to nothing."""
+        """Return whether an address is that of a resource; it may still lead to nothing."""
         return any(one.match(uri) is not None for one in self.resources)
 
     def speak(
         self, call: Callable[[], C], name: str, arguments: Mapping[str, Json]
     ) -> tuple[Prompt[C], list[Said]]:
-        """Answer a prompt and its messages; CounterpointError and no other."""
+        """Return a prompt and its messages; CounterpointError and no other."""
         with contained("a prompt"):
             found = next((one for one in self.prompts if one.name == name), None)
             if found is None:

@@ -52,7 +52,7 @@ class Tool(Generic[C]):
         return code.co_filename, code.co_firstlineno
 
     def listed(self) -> dict[str, Json]:
-        """Answer the tool's entry in `tools/list`, keys in a fixed order."""
+        """Return the tool's entry in `tools/list`, keys in a fixed order."""
         entry: dict[str, Json] = {"name": self.name, "description": self.description}
         entry["inputSchema"] = self.parameters.schema
         if self.output is not None:
@@ -102,7 +102,7 @@ def tool(
 
 
 def first_paragraph(function: Callable[..., object]) -> str:
-    """Answer a docstring's first paragraph as one line; TypeError without a docstring."""
+    """Return a docstring's first paragraph as one line; TypeError without a docstring."""
     text = inspect.cleandoc(function.__doc__ or "").strip()
     if not text:
         raise TypeError(f"{function.__name__}: the docstring is the description; write one")

@@ -36,7 +36,7 @@ class Workers:
         self._post: _Post | None = None
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Answer what the work answers; it may raise CounterpointError and no other.
+        """Return what the work answers; it may raise CounterpointError and no other.
 
         If the waiting task is cancelled, work that has begun runs on and its answer is dropped.
         """

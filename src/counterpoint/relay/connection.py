@@ -55,7 +55,7 @@ class Relay:
         self._attempt = 0
         self._arrived: list[tuple[int, socket.socket | Refused]] = []
         self._wake, self._bell = os.pipe()
-        self._heard, self._told = Lines(), Lines()
+        self._parse, self._present = Lines(), Lines()
         self._to_server, self._to_client = bytearray(), bytearray()
         self._waiting: list[tuple[bytes, object, Json | None]] = []
         self._under_way: dict[object, Json] = {}
@@ -159,7 +159,7 @@ class Relay:
         if not chunk:
             self._is_over = True
             chunk = b"\n"
-        for line in self._heard.take(chunk):
+        for line in self._parse.take(chunk):
             if line is None:
                 words = f"Parse error: not a line of JSON of at most {LINE_LIMIT} bytes"
                 self._refuse(None, _PARSE_ERROR, words)
@@ -167,7 +167,7 @@ class Relay:
                 self._take(line)
 
     def _take(self, line: bytes) -> None:
-        """Answer a line, or pass it on."""
+        """Return a line, or pass it on."""
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
@@ -191,7 +191,7 @@ class Relay:
                 self._tell({"jsonrpc": "2.0", "id": name, "result": result})
 
     def _known(self, method: str, params: Json) -> Json | None:
-        """Answer the result that needs no server, or None."""
+        """Return the result that needs no server, or None."""
         if method == "initialize":
             return self._known_handshake(params)
         version = envelope_version(params)
@@ -203,7 +203,7 @@ class Relay:
         return found
 
     def _known_handshake(self, params: Json) -> Json | None:
-        """Answer the result of the first handshake, which the server is told of too."""
+        """Return the result of the first handshake, which the server is told of too."""
         result = None if self._version else self._lists.initialized(params)
         if result is not None:
             self._version, self._hello = result["protocolVersion"], params
@@ -258,7 +258,7 @@ class Relay:
 
     def _begin(self, server: socket.socket) -> None:
         """Speak with a server that was found: tell it who is there, and what waits."""
-        self._server, self._deadline, self._told = server, 0.0, Lines()
+        self._server, self._deadline, self._present = server, 0.0, Lines()
         if self._hello is not None:
             self._greet()
         waiting, self._waiting = self._waiting, []
@@ -308,7 +308,7 @@ class Relay:
                 return False
             if not chunk:
                 return False
-            for line in self._told.take(chunk):
+            for line in self._present.take(chunk):
                 if line is not None:
                     self._answer(line)
         return True
@@ -333,7 +333,7 @@ class Relay:
             self._refuse(name, _GONE, "The server ended before it answered", told)
 
     def _retry(self, request: Json) -> tuple[bool, str]:
-        """Answer whether a request may be repeated as it is, and what to do."""
+        """Return whether a request may be repeated as it is, and what to do."""
         params = request["params"]
         given: object = params.get("arguments")
         if request["method"] != "tools/call" or params.get("name") in self._lists.reads:
@@ -346,7 +346,7 @@ class Relay:
         )
 
     def _give_up(self, refused: Refused) -> None:
-        """Answer everything that waits for a server that none is there."""
+        """Return everything that waits for a server that none is there."""
         self._deadline = 0.0
         waiting, self._waiting = self._waiting, []
         told = {"code": "no_server", "safe_to_retry": True, "hint": refused.hint}

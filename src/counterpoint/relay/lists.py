@@ -19,7 +19,7 @@ _CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 
 
 def is_object(value: object) -> TypeGuard[Json]:
-    """Answer whether a JSON value is an object."""
+    """Return whether a JSON value is an object."""
     return isinstance(value, dict)
 
 
@@ -39,7 +39,7 @@ class Lists:
     def narrow(self, agent_type: str, scope: str) -> bool:
         """List only what an agent type and a scope file open; answer whether they open anything.
 
-        As surfaces/symphony/scope.py says, for a surface whose tools are divided among types; where
+        As dialects/symphony/scope.py says, for a surface whose tools are divided among types; where
         that refuses, this lists nothing and answers no.
         """
         if not self._types:
@@ -59,7 +59,7 @@ class Lists:
         return True
 
     def initialized(self, params: Json) -> Json | None:
-        """Answer the result of a handshake; None if the server must judge it."""
+        """Return the result of a handshake; None if the server must judge it."""
         asked, client = params.get("protocolVersion"), params.get("clientInfo")
         able = params.get("capabilities")
         if not (isinstance(asked, str) and is_object(client) and is_object(able)):
@@ -73,14 +73,14 @@ class Lists:
         return result | {"protocolVersion": version}
 
     def answer(self, version: str, method: str) -> Json | None:
-        """Answer the result of a method that never varies; None if the server must answer."""
+        """Return the result of a method that never varies; None if the server must answer."""
         era = self._eras.get(version)
         found: Json | None = self._answers[era].get(method) if era else None
         return found
 
 
 def _scoped(scope: str, mine: list[str]) -> list[str] | None:
-    """Answer the tools that a scope file names; None if it opens none, or one of another type."""
+    """Return the tools that a scope file names; None if it opens none, or one of another type."""
     try:
         with open(os.path.expanduser(scope), encoding="utf-8") as file:
             names = json.load(file)
@@ -96,7 +96,7 @@ def _is_list(value: object) -> TypeGuard[list[object]]:
 
 
 def envelope_version(params: Json) -> str | None:
-    """Answer the version that a request carries; empty if none; None if the server must judge it."""
+    """Return the version that a request carries; empty if none; None if the server must judge it."""
     meta = params.get("_meta", {})
     if not is_object(meta) or not params.keys() <= {"_meta"}:
         return None
@@ -115,7 +115,7 @@ class Lines:
         self._size = 0
 
     def take(self, chunk: bytes) -> list[bytes | None]:
-        """Answer the lines that a chunk ends."""
+        """Return the lines that a chunk ends."""
         first, *others = chunk.split(b"\n")
         lines: list[bytes | None] = []
         self._grow(first)
@@ -134,7 +134,7 @@ class Lines:
 
 
 def answered(line: bytes) -> object:
-    """Answer the id of the request that a server's line answers; None if it answers none."""
+    """Return the id of the request that a server's line answers; None if it answers none."""
     if line.startswith(b'{"jsonrpc":"2.0","id":'):
         # The server writes answers so; what is long need not be read to know which it is.
         end = line.find(b',"result":' if b',"result":' in line[:400] else b',"error":', 22)

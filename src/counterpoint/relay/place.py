@@ -24,7 +24,7 @@ class Refused(Exception):
 
 
 def find_database(folder: str, db: str) -> str:
-    """Answer the path of the database, as evidence/places.py and app.py find it."""
+    """Return the path of the database, as evidence/places.py and app.py find it."""
     if db:
         return os.path.realpath(os.path.expanduser(db))
     here = os.path.realpath(folder)
@@ -33,7 +33,7 @@ def find_database(folder: str, db: str) -> str:
 
 
 def _upwards(folder: str, name: str, holds: Callable[[str], bool]) -> str:
-    """Answer the nearest folder upwards that has the name; empty if none has."""
+    """Return the nearest folder upwards that has the name; empty if none has."""
     while not holds(os.path.join(folder, name)):
         folder, below = os.path.dirname(folder), folder
         if folder == below:
@@ -42,7 +42,7 @@ def _upwards(folder: str, name: str, holds: Callable[[str], bool]) -> str:
 
 
 def _repository(folder: str) -> str:
-    """Answer the main tree of the repository the folder lies in; empty if it lies in none."""
+    """Return the main tree of the repository the folder lies in; empty if it lies in none."""
     tree = _upwards(folder, ".git", lambda path: os.path.isdir(path) or os.path.isfile(path))
     mark = os.path.join(tree, ".git")
     if not tree or os.path.isdir(mark):
@@ -59,7 +59,7 @@ def _repository(folder: str) -> str:
 
 
 def find_prefix(database: str) -> str:
-    """Answer what the files of the meeting point begin with, as protocol/meeting.py says."""
+    """Return what the files of the meeting point begin with, as protocol/meeting.py says."""
     there = os.path.dirname(database)
     while not os.path.exists(there) and there != os.path.dirname(there):
         there = os.path.dirname(there)

@@ -32,7 +32,7 @@ _TAIL: Final = 4096
 
 
 def open_server(database: str, greeting: bytes) -> socket.socket:
-    """Answer a connection that was greeted, to a server that was there or was started; Refused."""
+    """Return a connection that was greeted, to a server that was there or was started; Refused."""
     try:
         prefix = find_prefix(database)
         to = _greeted(prefix, greeting)
@@ -62,7 +62,7 @@ def open_server(database: str, greeting: bytes) -> socket.socket:
 
 
 def _greeted(prefix: str, greeting: bytes) -> socket.socket | None:
-    """Answer a connection to the server that is known; None if none is there; Refused by it."""
+    """Return a connection to the server that is known; None if none is there; Refused by it."""
     try:
         with open(f"{prefix}.json", "rb") as file:
             known = json.load(file)
@@ -99,7 +99,7 @@ def _greeted(prefix: str, greeting: bytes) -> socket.socket | None:
 
 
 def _refusal(answer: bytes) -> Refused | None:
-    """Answer what a server says against a relay; None if it lets it in."""
+    """Return what a server says against a relay; None if it lets it in."""
     try:
         said = json.loads(answer)
         if said["ok"]:
@@ -115,7 +115,7 @@ def _start(database: str, log: str, turn: int) -> None:
     It holds the lock too until then, so that nobody starts another one if this relay is killed.
     """
     too_long = os.path.exists(log) and os.path.getsize(log) > LOG_LIMIT
-    told = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (os.O_TRUNC if too_long else 0)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (os.O_TRUNC if too_long else 0)
     ready, listens = os.pipe()
     for descriptor in (listens, turn):
         os.set_inheritable(descriptor, True)
@@ -124,7 +124,7 @@ def _start(database: str, log: str, turn: int) -> None:
     streams = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 2, log, told, 0o600),
+        (os.POSIX_SPAWN_OPEN, 2, log, flags, 0o600),
     ]
     try:
         pid = os.posix_spawn(

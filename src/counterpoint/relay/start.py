@@ -67,7 +67,7 @@ def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
 
 
 def _flags(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, str] | None:
-    """Answer the flags that were given, as words or as variables; None for any other call."""
+    """Return the flags that were given, as words or as variables; None for any other call."""
     if not hasattr(socket, "AF_UNIX") or not hasattr(os, "posix_spawn"):
         return None
     if environ.get("COLIBRI_MODE") or any(environ.get(f"COUNTERPOINT_{name}") for name in FOREIGN):

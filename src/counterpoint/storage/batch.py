@@ -25,7 +25,7 @@ import apsw
 
 from counterpoint.kernel.errors import CounterpointError, StoreBusy, Unavailable
 from counterpoint.storage.faults import meaning
-from counterpoint.storage.queue import Line
+from counterpoint.storage.queue import WriterQueue
 
 MOST_MEMBERS: Final = 64
 LONGEST: Final = 0.02
@@ -75,7 +75,7 @@ class _Batch:
         self.system = 0
 
     def takes_more(self, most: int) -> bool:
-        """Answer whether another member may come in after the one whose block has just ended."""
+        """Return whether another member may come in after the one whose block has just ended."""
         now = time.monotonic()
         self.since = self.since or now
         return self.fault is None and self.count < most and now - self.since < LONGEST
@@ -87,7 +87,7 @@ class Batches:
     def __init__(
         self,
         connection: apsw.Connection,
-        line: Line,
+        line: WriterQueue,
         where: str,
         *,
         patience: float,
@@ -193,7 +193,7 @@ class Batches:
             if not seat.sleep(self._patience):
                 self._give_up(seat)
         if batch.fault is not None and batch.fault is not own:
-            raise self._told(batch) from batch.fault
+            raise self._shared_fault(batch) from batch.fault
 
     def _give_up(self, seat: _Seat) -> None:
         """Spoil the batch of a neighbour that does not end; wait on if it is ending now."""
@@ -239,8 +239,8 @@ class Batches:
             batch.fault = fault
             batch.system = self._connection.system_errno
 
-    def _told(self, batch: _Batch) -> CounterpointError:
-        """Answer what a member raises for its batch: an error of its own, threads share none."""
+    def _shared_fault(self, batch: _Batch) -> CounterpointError:
+        """Return what a member raises for its batch: an error of its own, threads share none."""
         fault = batch.fault
         ours = meaning(fault, self._where, batch.system) if isinstance(fault, apsw.Error) else None
         if ours is None and isinstance(fault, StoreBusy):

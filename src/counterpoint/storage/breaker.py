@@ -45,7 +45,7 @@ _FOREIGN: Final = (CircuitOpen, ClockBehind, ProgramMissing, Unexpected)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Circuit:
+class CircuitState:
     """How a breaker stands at a moment.
 
     failures: faults within the window, or those that opened it. opened, refused: how many times
@@ -61,7 +61,7 @@ class Circuit:
     last: str
 
 
-class Pass:
+class Permit:
     """One call on its way through a breaker; it may be blamed on the store."""
 
     __slots__ = ("depth", "era", "fault", "thread")
@@ -103,7 +103,7 @@ class Breaker:
         self._faults: deque[float] = deque(maxlen=most)
         self._until: float | None = None
         """When a trial may begin; None while it is closed."""
-        self._trial: Pass | None = None
+        self._trial: Permit | None = None
         self._era = 0
         """Rises whenever it opens or closes."""
         self._opened = 0
@@ -111,7 +111,7 @@ class Breaker:
         self._last = ""
 
     @contextmanager
-    def passing(self) -> Generator[Pass]:
+    def passing(self) -> Generator[Permit]:
         """Let the block through to the store, or refuse it; CircuitOpen."""
         mine = self._enter()
         told = False
@@ -125,7 +125,7 @@ class Breaker:
             self._leave(mine, told=told)
 
     def opening(self, make: Callable[[], T]) -> T:
-        """Answer what a call answers, whose every refusal is the store's; CircuitOpen."""
+        """Return what a call answers, whose every refusal is the store's; CircuitOpen."""
         with self.passing() as mine:
             try:
                 return make()
@@ -133,13 +133,13 @@ class Breaker:
                 mine.blame(refusal)
                 raise
 
-    def circuit(self) -> Circuit:
-        """Answer how it stands."""
+    def circuit(self) -> CircuitState:
+        """Return how it stands."""
         with self._lock:
             now = self._seconds()
             self._forget(now)
             wait = 0 if self._until is None else self._wait(now)
-            return Circuit(
+            return CircuitState(
                 state="closed" if self._until is None else "open" if wait else "half_open",
                 failures=len(self._faults),
                 opened=self._opened,
@@ -148,17 +148,17 @@ class Breaker:
                 last=self._last,
             )
 
-    def _enter(self) -> Pass:
+    def _enter(self) -> Permit:
         thread = threading.get_ident()
         with self._lock:
             if self._until is None:
-                return Pass(self._era, thread)
+                return Permit(self._era, thread)
             if self._trial is not None and self._trial.thread == thread:
                 self._trial.depth += 1
                 return self._trial
             wait = self._wait(self._seconds())
             if not wait and self._trial is None:
-                self._trial = Pass(self._era, thread)
+                self._trial = Permit(self._era, thread)
                 return self._trial
             self._refused += 1
             # While somebody tries, a moment is all that can be said.
@@ -169,7 +169,7 @@ class Breaker:
                 last_failure=self._last,
             )
 
-    def _leave(self, mine: Pass, *, told: bool) -> None:
+    def _leave(self, mine: Permit, *, told: bool) -> None:
         """Draw the conclusion from a call; told: whether the store or the core gave an answer."""
         with self._lock:
             mine.depth -= 1
@@ -205,7 +205,7 @@ class Breaker:
             self._faults.popleft()
 
     def _wait(self, now: float) -> int:
-        """Answer the whole seconds until a trial may begin."""
+        """Return the whole seconds until a trial may begin."""
         return 0 if self._until is None else max(0, math.ceil(self._until - now))
 
 
@@ -241,11 +241,11 @@ class GuardedStore:
         return self._breaker.opening(lambda: self._store.wait(project, after, timeout))
 
     def projects(self) -> list[Project]:
-        """Answer every project of the database; CircuitOpen."""
+        """Return every project of the database; CircuitOpen."""
         return self._breaker.opening(self._store.projects)
 
     def faults(self) -> list[str]:
-        """Answer what the database itself finds wrong; whoever looks for faults is never refused."""
+        """Return what the database itself finds wrong; whoever looks for faults is never refused."""
         return self._store.faults()
 
     def backup(self, target: Path) -> None:

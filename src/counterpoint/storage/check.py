@@ -10,7 +10,7 @@ _MOST = 20
 
 
 def faults_of(connection: apsw.Connection) -> list[str]:
-    """Answer one sentence for each fault found; a file too broken to look through is one too."""
+    """Return one sentence for each fault found; a file too broken to look through is one too."""
     try:
         return [*_pages(connection), *_references(connection), *_search(connection)]
     except (apsw.CorruptError, apsw.NotADBError, apsw.IOError) as fault:

@@ -50,7 +50,7 @@ _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 def meaning(fault: apsw.Error, where: str, system: int = 0) -> CounterpointError | None:
-    """Answer the product's error for one of SQLite's; None for a fault of the program.
+    """Return the product's error for one of SQLite's; None for a fault of the program.
 
     system: the operating system's error number of the connection's last failure.
     """
@@ -64,7 +64,7 @@ def meaning(fault: apsw.Error, where: str, system: int = 0) -> CounterpointError
     return kind(f"{lead}: {where}{said}", path=where)
 
 
-class told:  # noqa: N801 -- read as a verb where it opens a block
+class translate_errors:  # noqa: N801 -- read as a verb where it opens a block
     """Turn what SQLite raises inside the block into errors of the product."""
 
     __slots__ = ("_connection", "_where")
@@ -92,7 +92,7 @@ class told:  # noqa: N801 -- read as a verb where it opens a block
 
 
 @contextmanager
-def told_of_files(where: str) -> Generator[None]:
+def translate_file_errors(where: str) -> Generator[None]:
     """Turn what the operating system refuses inside the block into errors of the product."""
     try:
         yield

@@ -39,7 +39,7 @@ _END = 2**62
 
 
 def head(connection: apsw.Connection, project: str) -> Head:
-    """Answer the end of a ledger."""
+    """Return the end of a ledger."""
     row = connection.execute(_HEAD, (project,)).fetchone()
     if row is None:
         return _EMPTY
@@ -72,13 +72,13 @@ def append(connection: apsw.Connection, project: str, entry: Append) -> None:
 def entries(
     connection: apsw.Connection, project: str, start: int, stop: int | None
 ) -> Iterator[bytes]:
-    """Answer the bytes of entries in order."""
+    """Return the bytes of entries in order."""
     for row in connection.execute(_ENTRIES, (project, start, _END if stop is None else stop)):
         yield row[0]
 
 
 def node(connection: apsw.Connection, project: str, level: int, position: int) -> bytes:
-    """Answer one hash of the tree; LedgerBroken if it is not there."""
+    """Return one hash of the tree; LedgerBroken if it is not there."""
     if level:
         row = connection.execute(_NODE, (project, level, position)).fetchone()
     else:

@@ -23,7 +23,7 @@ import apsw
 
 from counterpoint.kernel.canonical import sha256
 from counterpoint.kernel.errors import StoreCorrupt, StoreNewer
-from counterpoint.storage.faults import told
+from counterpoint.storage.faults import translate_errors
 
 APPLICATION = 0x436E7470
 """`Cntp` as the 32-bit mark that SQLite keeps in the header of the file."""
@@ -52,7 +52,7 @@ class Migration(NamedTuple):
 
 @cache
 def packaged() -> tuple[Migration, ...]:
-    """Answer the migrations that came with this program, in order."""
+    """Return the migrations that came with this program, in order."""
     folder = resources.files("counterpoint.storage") / "migrations"
     files = sorted(
         (file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda f: f.name
@@ -63,7 +63,7 @@ def packaged() -> tuple[Migration, ...]:
 
 
 def is_current(connection: apsw.Connection, where: str, known: tuple[Migration, ...]) -> bool:
-    """Answer whether nothing is left to do; StoreCorrupt, StoreNewer if it is not for us."""
+    """Return whether nothing is left to do; StoreCorrupt, StoreNewer if it is not for us."""
     # One read transaction: between two questions another process may have made it all.
     connection.execute("BEGIN")
     try:
@@ -148,7 +148,7 @@ def _copy_pages(connection: apsw.Connection, target: Path, where: str) -> None:
     """Copy all pages in one step: one read transaction, so writers cannot make it begin again."""
     copied = apsw.Connection(str(target))
     try:
-        with told(where, copied):
+        with translate_errors(where, copied):
             with copied.backup("main", connection, "main") as backup:
                 backup.step(-1)
             copied.pragma("journal_mode", "delete")

@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Final
 
 from counterpoint.kernel.errors import StoreBusy
-from counterpoint.storage.faults import told_of_files
+from counterpoint.storage.faults import translate_file_errors
 
 _FLOCK: Final = "hhqqi4x"  # type, whence, start, length, process (0 for these locks)
 _FIRST: Final = 16
@@ -44,7 +44,7 @@ _DISPENSER_NAP: Final = 50e-6
 HAS_TICKETS: Final = hasattr(fcntl, "F_OFD_SETLK")
 
 
-class Line:
+class WriterQueue:
     """One queue; `tickets=False` asks for the plain lock."""
 
     def __init__(self, path: Path, *, patience: float, tickets: bool = HAS_TICKETS) -> None:
@@ -59,7 +59,7 @@ class Line:
 
         Raises StoreBusy, which names the wait.
         """
-        with told_of_files(str(self._path)):
+        with translate_file_errors(str(self._path)):
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             wait = _Wait(self._path, self._patience)
@@ -129,7 +129,7 @@ def _set(descriptor: int, kind: int, start: int, length: int) -> bool:
 
 
 def _locked(descriptor: int, start: int, length: int) -> int | None:
-    """Answer the start of the first lock of others in a range; None if there is none."""
+    """Return the start of the first lock of others in a range; None if there is none."""
     asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, start, length, 0)
     kind, _, first, _, _ = struct.unpack(_FLOCK, fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, asked))
     return None if kind == fcntl.F_UNLCK else first

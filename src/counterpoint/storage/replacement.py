@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Final
 
 from counterpoint.kernel.errors import StoreBusy
-from counterpoint.storage.faults import told_of_files
-from counterpoint.storage.queue import Line
+from counterpoint.storage.faults import translate_file_errors
+from counterpoint.storage.queue import WriterQueue
 
 _OPENED: Final = 128
 """UNIX_SHM_DMS of SQLite: the byte that every open connection in WAL mode has locked."""
@@ -34,7 +34,7 @@ def replace_database(path: Path, prepared: Path, suffix: str) -> Path | None:
     """
     aside = path.with_name(f"{path.name}.{suffix}")
     _sync(prepared)
-    with told_of_files(str(path)), _alone(path), _in_turn(path):
+    with translate_file_errors(str(path)), _alone(path), _in_turn(path):
         had = path.exists()
         if had:
             path.rename(aside)
@@ -49,7 +49,7 @@ def replace_database(path: Path, prepared: Path, suffix: str) -> Path | None:
 
 @contextmanager
 def _in_turn(path: Path) -> Generator[None]:
-    with Line(path.with_name(f"{path.name}-queue"), patience=_PATIENCE).turn():
+    with WriterQueue(path.with_name(f"{path.name}-queue"), patience=_PATIENCE).turn():
         yield
 
 

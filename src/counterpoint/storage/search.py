@@ -89,7 +89,7 @@ SOURCES: dict[type[Noun], Source] = {source.noun: source for source in _SOURCES}
 
 @cache
 def watched(noun: type[Noun]) -> tuple[str, ...]:
-    """Answer the columns whose change makes a row be indexed again; none if it is not searched."""
+    """Return the columns whose change makes a row be indexed again; none if it is not searched."""
     source = SOURCES.get(noun)
     if source is None:
         return ()
@@ -99,7 +99,7 @@ def watched(noun: type[Noun]) -> tuple[str, ...]:
 
 @cache
 def watched_row(noun: type[Noun]) -> str:
-    """Answer the statement that reads the watched columns of one row as they are kept."""
+    """Return the statement that reads the watched columns of one row as they are kept."""
     listed = ", ".join(f'"{name}"' for name in watched(noun))
     keyed = " AND ".join(f'"{name}" = ?' for name in ("project", *row_key(noun)))
     return f"SELECT {listed} FROM {noun.table} WHERE {keyed}"
@@ -107,7 +107,7 @@ def watched_row(noun: type[Noun]) -> str:
 
 @cache
 def holders(noun: type[Noun]) -> str:
-    """Answer the statement that finds the keys of rows with a text in a searched column."""
+    """Return the statement that finds the keys of rows with a text in a searched column."""
     source = SOURCES[noun]
     listed = ", ".join(f'"{name}"' for name in row_key(noun))
     held = " OR ".join(f'"{name}" = ?2' for name in source.body)
@@ -116,7 +116,7 @@ def holders(noun: type[Noun]) -> str:
 
 @cache
 def _document(noun: type[Noun]) -> str:
-    """Answer the statement that reads what is indexed of one row: title, body, item, kind."""
+    """Return the statement that reads what is indexed of one row: title, body, item, kind."""
     source = SOURCES[noun]
     sorts = {column.name: column.sort for column in columns(noun)}
 
@@ -154,7 +154,7 @@ def index(
 
 
 def _known(connection: apsw.Connection, place: tuple[str, str, str], item: str, kind: str) -> int:
-    """Answer the id of a document that has one, emptied to be written anew, or of a first one."""
+    """Return the id of a document that has one, emptied to be written anew, or of a first one."""
     number = connection.execute(_FOUND, place).get
     if number is None:
         connection.execute("INSERT INTO shelves (project) VALUES (?)", place[:1])
@@ -166,7 +166,7 @@ def _known(connection: apsw.Connection, place: tuple[str, str, str], item: str, 
 
 
 def stems(connection: apsw.Connection, words: Sequence[str]) -> list[str]:
-    """Answer the stem of each word as the index has it; a word without one stays as it is."""
+    """Return the stem of each word as the index has it; a word without one stays as it is."""
     cut = connection.fts5_tokenizer("porter", ["unicode61"])
     flags = apsw.FTS5_TOKENIZE_QUERY
     found = (
@@ -177,7 +177,7 @@ def stems(connection: apsw.Connection, words: Sequence[str]) -> list[str]:
 
 
 def expression(words: Sequence[str], *, begun: bool = False) -> str:
-    """Answer the FTS5 expression for searched words; empty if there are none.
+    """Return the FTS5 expression for searched words; empty if there are none.
 
     begun: every word also matches as a beginning, not only the last.
     """
@@ -202,7 +202,7 @@ def hits(
     limit: int,
     offset: int,
 ) -> list[Hit]:
-    """Answer the documents of a project that have any of the words, best first.
+    """Return the documents of a project that have any of the words, best first.
 
     The key of a hit is the row's key without the project, joined by `/`.
     """

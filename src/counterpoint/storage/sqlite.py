@@ -24,11 +24,11 @@ from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Reading, Store, Writing
 from counterpoint.storage import migrate, statements
 from counterpoint.storage.batch import MOST_MEMBERS, Batches
-from counterpoint.storage.bell import Bell
 from counterpoint.storage.check import faults_of
-from counterpoint.storage.faults import told, told_of_files
+from counterpoint.storage.faults import translate_errors, translate_file_errors
 from counterpoint.storage.migrate import Migration
-from counterpoint.storage.queue import Line
+from counterpoint.storage.notifier import Notifier
+from counterpoint.storage.queue import WriterQueue
 from counterpoint.storage.transactions import SqliteReading, SqliteWriting
 
 MEMORY: Final = ":memory:"
@@ -83,13 +83,13 @@ class SqliteStore:
         self._lookout: apsw.Connection | None = None
         self._closed = False
         file = Path(path)
-        self._line = Line(file.with_name(f"{file.name}-queue"), patience=patience)
-        with told(self._where), told_of_files(self._where):
+        self._line = WriterQueue(file.with_name(f"{file.name}-queue"), patience=patience)
+        with translate_errors(self._where), translate_file_errors(self._where):
             if not self._in_memory:
                 _make_file(file)
             self._writer = self._connect()
             self._bring_forward(migrate.packaged() if known is None else known)
-        self._bell = Bell(None if self._in_memory else self._version)
+        self._bell = Notifier(None if self._in_memory else self._version)
         self._batches = Batches(
             self._writer,
             self._line,
@@ -102,7 +102,7 @@ class SqliteStore:
     @contextmanager
     def reading(self, project: str) -> Generator[Reading]:
         """Open a consistent view of a project; its iterators end with the block."""
-        with self._reader() as connection, told(self._where, connection):
+        with self._reader() as connection, translate_errors(self._where, connection):
             if connection.in_transaction:  # in memory, inside this thread's own writing
                 yield SqliteReading(connection, project)
                 return
@@ -123,7 +123,7 @@ class SqliteStore:
             raise AssertionError("this thread is already writing to the store")
         connection = self._writer
         turn = self._turn_in_memory() if self._in_memory else self._batches.member()
-        with told(self._where, connection), turn:
+        with translate_errors(self._where, connection), turn:
             self._writing_thread = me
             try:
                 writing = SqliteWriting(connection, project)
@@ -137,15 +137,15 @@ class SqliteStore:
         return self._bell.wait(lambda: self._size(project) - 1 > after, timeout)
 
     def projects(self) -> list[Project]:
-        """Answer every project of the database, by id."""
+        """Return every project of the database, by id."""
         names = statements.names(Project)
         listed = ", ".join(f'"{name}"' for name in names)
-        with self._reader() as connection, told(self._where, connection):
+        with self._reader() as connection, translate_errors(self._where, connection):
             rows = connection.execute(f"SELECT {listed} FROM projects ORDER BY project").fetchall()
             return [noun_of(Project, row) for row in rows]
 
     def faults(self) -> list[str]:
-        """Answer what the database finds wrong with its file; nothing when it is sound."""
+        """Return what the database finds wrong with its file; nothing when it is sound."""
         if self._in_memory:
             with self._reader() as connection:
                 return faults_of(connection)
@@ -159,7 +159,11 @@ class SqliteStore:
 
     def backup(self, target: Path) -> None:
         """Write a consistent copy while others go on writing; it appears whole or not at all."""
-        with self._reader() as connection, told(str(target)), told_of_files(str(target)):
+        with (
+            self._reader() as connection,
+            translate_errors(str(target)),
+            translate_file_errors(str(target)),
+        ):
             migrate.copy(connection, target)
 
     def close(self) -> None:
@@ -173,7 +177,7 @@ class SqliteStore:
         self._writer.close()
 
     def _has_log(self, connection: apsw.Connection) -> bool:
-        """Answer whether it is in WAL mode; a restored backup is not."""
+        """Return whether it is in WAL mode; a restored backup is not."""
         return self._in_memory or connection.pragma("journal_mode") == "wal"
 
     def _keep_log(self, connection: apsw.Connection) -> None:
@@ -208,11 +212,11 @@ class SqliteStore:
             return view.head().size
 
     def _version(self) -> Callable[[], int]:
-        """Answer what tells, whenever it is asked, whether others have committed meanwhile."""
+        """Return what tells, whenever it is asked, whether others have committed meanwhile."""
         connection = self._lookout = self._connect()
 
         def version() -> int:
-            with told(self._where, connection):
+            with translate_errors(self._where, connection):
                 return cast("int", connection.pragma("data_version"))
 
         return version
@@ -237,7 +241,7 @@ class SqliteStore:
                 self._idle.append(connection)
 
     def _connect(self) -> apsw.Connection:
-        with told(self._where):
+        with translate_errors(self._where):
             flags = apsw.SQLITE_OPEN_READWRITE
             connection = apsw.Connection(self._where, flags=flags, statementcachesize=256)
             connection.set_busy_timeout(self._busy)

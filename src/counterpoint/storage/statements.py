@@ -30,13 +30,13 @@ USE = (
 
 @cache
 def names(noun: type[Noun]) -> tuple[str, ...]:
-    """Answer the names of a noun's columns in order."""
+    """Return the names of a noun's columns in order."""
     return tuple(column.name for column in columns(noun))
 
 
 @cache
 def row_key(noun: type[Noun]) -> tuple[str, ...]:
-    """Answer the columns that find one row of a project."""
+    """Return the columns that find one row of a project."""
     return tuple(name for name in noun.key if name != "project")
 
 
@@ -50,13 +50,13 @@ def check(noun: type[Noun], asked: Iterable[str]) -> None:
 
 @cache
 def find(noun: type[Noun]) -> str:
-    """Answer the statement that reads one row by its key."""
+    """Return the statement that reads one row by its key."""
     return f"SELECT {_answered(noun)} FROM {noun.table} AS t WHERE {_keyed(noun)}"
 
 
 @cache
 def put(noun: type[Noun]) -> str:
-    """Answer the statement that inserts a row or replaces the one with its key."""
+    """Return the statement that inserts a row or replaces the one with its key."""
     every = names(noun)
     rest = [name for name in every if name not in noun.key]
     changes = ", ".join(f'"{name}" = excluded."{name}"' for name in rest)
@@ -69,7 +69,7 @@ def put(noun: type[Noun]) -> str:
 
 @cache
 def change(noun: type[Noun], changed: tuple[str, ...]) -> str:
-    """Answer the statement that sets columns of one row; its values come before the key."""
+    """Return the statement that sets columns of one row; its values come before the key."""
     check(noun, changed)
     changes = ", ".join(f'"{name}" = ?' for name in changed)
     return f"UPDATE {noun.table} AS t SET {changes} WHERE {_keyed(noun)}"
@@ -77,13 +77,13 @@ def change(noun: type[Noun], changed: tuple[str, ...]) -> str:
 
 @cache
 def drop(noun: type[Noun]) -> str:
-    """Answer the statement that deletes one row."""
+    """Return the statement that deletes one row."""
     return f"DELETE FROM {noun.table} AS t WHERE {_keyed(noun)}"
 
 
 @cache
 def table(noun: type[Noun]) -> str:
-    """Answer the statement that reads the raw rows of a project by key."""
+    """Return the statement that reads the raw rows of a project by key."""
     return (
         f"SELECT {_listed(names(noun))} FROM {noun.table} WHERE project = ?"
         f" ORDER BY {_listed(noun.key)}"
@@ -92,14 +92,14 @@ def table(noun: type[Noun]) -> str:
 
 @cache
 def last_number(noun: type[Noun]) -> str:
-    """Answer the statement that reads the highest number."""
+    """Return the statement that reads the highest number."""
     check(noun, ["number"])
     return f"SELECT coalesce(max(number), 0) FROM {noun.table} WHERE project = ?"
 
 
 @cache
 def select(noun: type[Noun], shape: Shape, order: str, *, after: bool) -> str:
-    """Answer the statement that reads filtered rows in an order; the limit is its last value."""
+    """Return the statement that reads filtered rows in an order; the limit is its last value."""
     ways = ordering(noun, order)
     beyond = f" AND {_beyond(ways)}" if after else ""
     sorted_by = ", ".join(f't."{name}"{" DESC" if down else ""}' for name, down in ways)
@@ -111,13 +111,13 @@ def select(noun: type[Noun], shape: Shape, order: str, *, after: bool) -> str:
 
 @cache
 def exists(noun: type[Noun], shape: Shape) -> str:
-    """Answer the statement that finds out whether a row matches."""
+    """Return the statement that finds out whether a row matches."""
     return f"SELECT 1 FROM {noun.table} AS t WHERE t.project = ?{_filtered(noun, shape)} LIMIT 1"
 
 
 @cache
 def counts(noun: type[Noun], column: str, shape: Shape) -> str:
-    """Answer the statement that counts matching rows for each value of a column."""
+    """Return the statement that counts matching rows for each value of a column."""
     check(noun, [column])
     return (
         f'SELECT t."{column}", count(*) FROM {noun.table} AS t WHERE t.project = ?'
@@ -126,7 +126,7 @@ def counts(noun: type[Noun], column: str, shape: Shape) -> str:
 
 
 def shaped(equal: Mapping[str, Filter]) -> tuple[Shape, list[Cell]]:
-    """Answer the shape of a filter and its values in the order of the statement."""
+    """Return the shape of a filter and its values in the order of the statement."""
     shape: list[tuple[str, int]] = []
     values: list[Cell] = []
     for name in sorted(equal):
@@ -142,7 +142,7 @@ def shaped(equal: Mapping[str, Filter]) -> tuple[Shape, list[Cell]]:
 
 @cache
 def ordering(noun: type[Noun], order: str) -> tuple[tuple[str, bool], ...]:
-    """Answer the columns of an order, each with whether it runs downward; the key by default."""
+    """Return the columns of an order, each with whether it runs downward; the key by default."""
     if not order:
         return tuple((name, False) for name in row_key(noun) or noun.key)
     ways: list[tuple[str, bool]] = []
@@ -156,7 +156,7 @@ def ordering(noun: type[Noun], order: str) -> tuple[tuple[str, bool], ...]:
 
 
 def after_values(noun: type[Noun], order: str, after: Sequence[Cell]) -> list[Cell]:
-    """Answer the values that `select` wants for the place it begins behind."""
+    """Return the values that `select` wants for the place it begins behind."""
     ways = ordering(noun, order)
     if len(after) != len(ways):
         raise AssertionError(f"{len(ways)} columns are ordered, {len(after)} values given")
@@ -166,7 +166,7 @@ def after_values(noun: type[Noun], order: str, after: Sequence[Cell]) -> list[Ce
 
 
 def _beyond(ways: tuple[tuple[str, bool], ...]) -> str:
-    """Answer the condition for rows behind a place: row values where all columns run one way."""
+    """Return the condition for rows behind a place: row values where all columns run one way."""
     if _is_even(ways):
         sign = "<" if ways[0][1] else ">"
         return f"({_listed([n for n, _ in ways], 't.')}) {sign} ({', '.join('?' * len(ways))})"
@@ -199,7 +199,7 @@ def _listed(wanted: Iterable[str], prefix: str = "") -> str:
 
 @cache
 def _answered(noun: type[Noun]) -> str:
-    """Answer the columns to read, each prose as its text."""
+    """Return the columns to read, each prose as its text."""
     return ", ".join(
         prose(column.name) if column.sort in {"prose", "proses"} else f't."{column.name}"'
         for column in columns(noun)
@@ -207,7 +207,7 @@ def _answered(noun: type[Noun]) -> str:
 
 
 def prose(name: str) -> str:
-    """Answer the expression for the text of a prose column."""
+    """Return the expression for the text of a prose column."""
     return (
         f"""CASE t."{name}" WHEN '' THEN '' ELSE (SELECT x.body FROM texts AS x"""
         f""" WHERE x.project = t.project AND x.sha256 = t."{name}") END"""
@@ -217,7 +217,7 @@ def prose(name: str) -> str:
 def sequences(
     project: str, *, subject: str, action: str, before: int | None, after: int | None, limit: int
 ) -> tuple[str, tuple[str | int, ...]]:
-    """Answer the statement for the numbers of matching entries, and its values.
+    """Return the statement for the numbers of matching entries, and its values.
 
     The latest come first, or with `after` they come upward from there.
     """

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.core.model.boards.issues import IssueDraft
-from counterpoint.core.model.boards.learned import LearningDraft
+from counterpoint.dialects.symphony.nouns.issues import IssueDraft
+from counterpoint.dialects.symphony.nouns.learnings import LearningDraft
+from counterpoint.dialects.symphony.verbs.issues import Issues
+from counterpoint.dialects.symphony.verbs.learnings import Learnings
 
 PATTERN = "The hull of a ship must be dry before it is painted, or the paint falls off"
 
@@ -13,8 +15,8 @@ PATTERN = "The hull of a ship must be dry before it is painted, or the paint fal
 @pytest.fixture
 def learning(agent):
     """Give a learning; answer its id."""
-    issue = agent.issues.open(IssueDraft(title="Paint it")).id
-    return agent.learnings.keep(LearningDraft(item=issue, pattern=PATTERN)).learning.record.id
+    issue = agent.use(Issues).open(IssueDraft(title="Paint it")).id
+    return agent.use(Learnings).keep(LearningDraft(item=issue, pattern=PATTERN)).learning.record.id
 
 
 def test_a_learning_is_found_and_judged(learning, call):

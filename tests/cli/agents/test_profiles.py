@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from counterpoint.surfaces.symphony.scope import read_scope, tools_of
+from counterpoint.dialects.symphony.scope import read_scope, tools_of
 
 
 def test_a_role_has_its_own_tools_until_it_is_narrowed(ledger, call, tmp_path):

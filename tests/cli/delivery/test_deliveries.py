@@ -11,6 +11,8 @@ import pytest
 from counterpoint.core.model.delivery.phases import PhaseReport
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.dialects.symphony.verbs.issues import Issues
+from counterpoint.dialects.symphony.verbs.phases import Phases
 
 TEXT = "# Research\n\n" + "\n\n".join(
     f"## {name}\n\nWhat is so, and how it was seen."
@@ -40,14 +42,14 @@ def test_the_step_is_taken_at_the_command_line(issue: str, app: Any, call: Any) 
         sha256=hashlib.sha256(TEXT.encode()).hexdigest(),
         next_phase="architecture",
     )
-    app.person().phases.hand_over(issue, report)
+    app.person().use(Phases).hand_over(issue, report)
     (folder / "research.md").write_text("other")
     said = call("phases", "advance")
     assert said.code == 0
     assert "rejected" in said.out
     assert identifier in said.out
     (folder / "research.md").write_text(TEXT)
-    app.person().phases.hand_over(issue, report)
+    app.person().use(Phases).hand_over(issue, report)
     (step,) = call("phases", "advance", "--json").json
     assert (step["issue"], step["fate"], step["phases"]) == (identifier, "passed", ["architecture"])
 
@@ -103,11 +105,11 @@ def test_a_person_says_how_large_an_issue_is(issue: str, app: Any, call: Any) ->
     """By any name of the issue, until it is taken back; other words are refused."""
     identifier = spoken_of(issue)
     assert call("issue", "size", identifier, "large").out == f"{identifier}: large\n"
-    assert app.person().issues.sheet(issue).size == "large"
+    assert app.person().use(Issues).sheet(issue).size == "large"
     assert call("issue", "size", issue, "none", "--json").json == {
         "issue": identifier,
         "size": None,
     }
-    assert app.person().issues.sheet(issue).size == ""
+    assert app.person().use(Issues).sheet(issue).size == ""
     assert call("issue", "size", issue, "huge").code == 2
     assert call("issue", "size", "demo-99", "small").code == 1

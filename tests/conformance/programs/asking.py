@@ -55,7 +55,7 @@ def said(text: str) -> Answer:
     }
 
 
-def heard(context: Any, name: str) -> Answer | None:
+def parse(context: Any, name: str) -> Answer | None:
     """Answer what the client was told on a question, or None."""
     answers = (context.params or {}).get("inputResponses") or {}
     found = answers.get(name)
@@ -70,7 +70,7 @@ def brought(context: Any) -> Answer:
 
 async def ask_name(context: Any, _arguments: Answer) -> Answer:
     """Ask for a name."""
-    answer = heard(context, "user_name")
+    answer = parse(context, "user_name")
     if answer is None or "name" not in (answer.get("content") or {}):
         return required({"user_name": NAME})
     return said(f"Hello, {answer['content']['name']}!")
@@ -78,7 +78,7 @@ async def ask_name(context: Any, _arguments: Answer) -> Answer:
 
 async def ask_model(context: Any, _arguments: Answer) -> Answer:
     """Ask the model one question."""
-    answer = heard(context, "capital_question")
+    answer = parse(context, "capital_question")
     if answer is None:
         return required({"capital_question": sampling("What is the capital of France?", 100)})
     return said(f"The model says: {json.dumps(answer.get('content'))}")
@@ -86,7 +86,7 @@ async def ask_model(context: Any, _arguments: Answer) -> Answer:
 
 async def ask_roots(context: Any, _arguments: Answer) -> Answer:
     """Ask for the folders."""
-    answer = heard(context, "client_roots")
+    answer = parse(context, "client_roots")
     if answer is None:
         return required({"client_roots": roots()})
     return said(f"The folders are {json.dumps(answer.get('roots'))}")
@@ -94,7 +94,7 @@ async def ask_roots(context: Any, _arguments: Answer) -> Answer:
 
 async def ask_with_state(context: Any, _arguments: Answer) -> Answer:
     """Ask for a yes and give something to bring back."""
-    if heard(context, "confirm") is None or brought(context) != {"kind": "confirm"}:
+    if parse(context, "confirm") is None or brought(context) != {"kind": "confirm"}:
         return required({"confirm": CONFIRM}, {"kind": "confirm"})
     return said("state-ok")
 
@@ -106,7 +106,7 @@ async def ask_three(context: Any, _arguments: Answer) -> Answer:
         "greeting": sampling("Generate a greeting", 50),
         "client_roots": roots(),
     }
-    if any(heard(context, name) is None for name in questions):
+    if any(parse(context, name) is None for name in questions):
         return required(questions, {"kind": "three"})
     return said("All three were answered")
 
@@ -114,10 +114,10 @@ async def ask_three(context: Any, _arguments: Answer) -> Answer:
 async def ask_twice(context: Any, _arguments: Answer) -> Answer:
     """Ask, and then ask again."""
     done = brought(context).get("round", 0)
-    if done == 1 and heard(context, "step1") is not None:
+    if done == 1 and parse(context, "step1") is not None:
         colour = form("Step 2: What is your favorite color?", "color")
         return required({"step2": colour}, {"round": 2})
-    if done == 2 and heard(context, "step2") is not None:
+    if done == 2 and parse(context, "step2") is not None:
         return said("Both were answered")
     return required({"step1": form("Step 1: What is your name?", "name")}, {"round": 1})
 
@@ -130,14 +130,14 @@ async def ask_what_is_declared(context: Any, _arguments: Answer) -> Answer:
         questions["form"] = NAME
     if declared is not None and declared.sampling is not None:
         questions["model"] = sampling("Say something", 50)
-    if not questions or any(heard(context, name) is not None for name in questions):
+    if not questions or any(parse(context, name) is not None for name in questions):
         return said("Nothing is left to ask")
     return required(questions, {"kind": "declared"})
 
 
 def ask_for_context(context: Any) -> Answer:
     """Ask for the subject of a prompt, then answer the prompt."""
-    answer = heard(context, "user_context")
+    answer = parse(context, "user_context")
     if answer is None:
         return required({"user_context": form("What context should the prompt use?", "context")})
     text = f"Prompt with context: {json.dumps(answer.get('content'))}"

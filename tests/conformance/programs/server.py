@@ -18,7 +18,7 @@ from beside import Beside
 from mcp.server.streamable_http import EventMessage, EventStore
 from ours import build
 
-from counterpoint.protocol.http.door import Door, House
+from counterpoint.protocol.http.app import HttpApp, ServerConfig
 from counterpoint.protocol.http.grants import Grant
 from counterpoint.protocol.http.guards import LOOPBACK, Hosts
 from counterpoint.protocol.http.serving import Listener, listen
@@ -52,10 +52,10 @@ class Events(EventStore):
         return stream
 
 
-def house() -> House[object]:
+def house() -> ServerConfig[object]:
     """Answer a house with the one surface, open to everyone on this machine."""
     everyone = Grant(id="everyone", name="everyone", session="")
-    return House(
+    return ServerConfig(
         surfaces=(NAME,),
         build=lambda _name: build(),
         call_for=lambda _grant, caller: caller,
@@ -70,7 +70,7 @@ def house() -> House[object]:
 
 async def serve_door(told: asyncio.Event) -> None:
     """Serve with the product's own transport until told to end."""
-    door = Door(house=house())
+    door = HttpApp(house=house())
     async with door.opened():
         Beside(door._rooms[NAME].plain.app).put()
         sockets = listen("127.0.0.1", 0)

@@ -18,6 +18,8 @@ from counterpoint.core.ledger.sealed import SealedHeader, dump_sealed, verify_se
 from counterpoint.core.ledger.thoughts import Link
 from counterpoint.core.ledger.trail import origin_of
 from counterpoint.core.model.journal import Record
+from counterpoint.dialects.colibri.verbs.seals import Seals
+from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import MalformedDocument
 from fakes.studio import FixedKey, Studio
@@ -25,25 +27,25 @@ from fakes.studio import FixedKey, Studio
 Lines = list[bytes]
 
 
-def told() -> Studio:
+def present() -> Studio:
     """Answer a project in which three agents thought about two tasks; two sessions are sealed."""
     studio = Studio()
     ada, bob, cyd = studio.core("ada"), studio.core("bob"), studio.core("cyd")
     first, second = ada.plans.create(ada.plans.read("# Plan\n- [ ] A\n- [ ] B\n")).ready
     for number in range(4):
-        ada.thoughts.think("plan", f"of ada {number}", task=first)
-        bob.thoughts.think("analysis", f"of bob {number}", task=first)
-        ada.thoughts.think("decision", f"beside {number % 2}", task=second)
-    cyd.thoughts.think("plan", "of cyd", task=first)
+        ada.use(Thoughts).think("plan", f"of ada {number}", task=first)
+        bob.use(Thoughts).think("analysis", f"of bob {number}", task=first)
+        ada.use(Thoughts).think("decision", f"beside {number % 2}", task=second)
+    cyd.use(Thoughts).think("plan", "of cyd", task=first)
     for core in (ada, cyd):
-        core.seals.seal(core.caller.actor.session)
+        core.use(Seals).seal(core.caller.actor.session)
     return studio
 
 
 @pytest.fixture(scope="module")
 def story() -> Iterator[Studio]:
     """Give that project, which no test changes."""
-    studio = told()
+    studio = present()
     yield studio
     studio.close()
 
@@ -57,12 +59,12 @@ def key(story: Studio) -> VerifierKey:
 @pytest.fixture
 def lines(story: Studio) -> Lines:
     """Answer the lines of the bundle of ada's session."""
-    return list(story.system.seals.export(session(story)))
+    return list(story.system.use(Seals).export(session(story)))
 
 
 def session(story: Studio, place: int = 0) -> str:
     """Answer a sealed session."""
-    return story.system.seals.list()[place].session
+    return story.system.use(Seals).list()[place].session
 
 
 def headed(lines: Lines, change: Callable[[dict[str, Any]], object]) -> Lines:
@@ -87,7 +89,7 @@ def test_a_sealed_session_is_proved_with_the_key_from_outside(
     report = judged(lines, key)
     assert report.faults == ()
     assert (report.sound, report.trusted) == (True, True)
-    seal = story.system.seals.root(session(story))
+    seal = story.system.use(Seals).root(session(story))
     assert (report.project, report.session) == ("demo", seal.session)
     assert (report.size, report.root) == (seal.size, seal.root) == (8, report.root)
     assert (report.thoughts, report.seals, report.texts, report.redacted) == (8, 1, 6, 0)
@@ -172,14 +174,14 @@ def test_the_seal_of_another_session_is_found(
     story: Studio, lines: Lines, key: VerifierKey
 ) -> None:
     """The entry stands in the ledger, but it wrote another seal."""
-    strange = canonical.load(next(story.system.seals.export(session(story, 1))))
+    strange = canonical.load(next(story.system.use(Seals).export(session(story, 1))))
     report = judged(headed(lines, lambda header: header.update(ledger=strange["ledger"])), key)
     assert any("does not write this seal" in fault.message for fault in report.faults)
 
 
 def test_an_entry_of_another_project_is_found(story: Studio) -> None:
     """Two projects may be signed by one key; an entry says of which it is."""
-    lines = list(story.system.seals.export(session(story)))
+    lines = list(story.system.use(Seals).export(session(story)))
     header = SealedHeader.from_bytes(lines[0][:-1])
     renamed = headed(lines, lambda one: one.update(project="other"))
     report = verify_sealed(renamed, header.key)
@@ -237,12 +239,12 @@ def test_a_bundle_without_its_thoughts_is_found(lines: Lines, key: VerifierKey) 
 
 def test_a_text_that_was_taken_away_is_told_of_by_the_ledger() -> None:
     """The entry of the redaction comes with the bundle; without it the text is missing."""
-    story = told()
+    story = present()
     cyd = session(story, 1)
     person = story.core("pat", kind="human")
     person.redaction.redact(Record, "demo-r1", reason="of no concern here")
     person.redaction.redact(Record, "demo-r13", reason="private")
-    lines = list(story.system.seals.export(cyd))
+    lines = list(story.system.use(Seals).export(cyd))
     assert len(canonical.load(lines[0])["ledger"]["entries"]) == 2
     report = judged(lines, story.system.audit.key)
     assert (report.sound, report.texts, report.redacted) == (True, 0, 1)

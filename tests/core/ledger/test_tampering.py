@@ -15,6 +15,7 @@ import pytest
 
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.offline import verify_any
+from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.kernel.errors import MalformedDocument
 from fakes.studio import Studio
 from fakes.tampering import TAMPERINGS, Lines, bundles, sealed, tamper, tell, whole
@@ -91,11 +92,11 @@ def test_a_second_verifier_accepts_what_we_export(
     story: Studio, key: VerifierKey, agrees: Agrees
 ) -> None:
     """It was written from the rules alone."""
-    for session in [one.session for one in story.system.seals.list()]:
-        assert agrees(b"".join(story.system.seals.export(session)), key)
+    for session in [one.session for one in story.system.use(Seals).list()]:
+        assert agrees(b"".join(story.system.use(Seals).export(session)), key)
     assert agrees(b"".join(story.system.audit.export()), key)
     other = VerifierKey(name=key.name, public_key=bytes(32))
-    assert not agrees(b"".join(story.system.seals.export(sealed(story))), other)
+    assert not agrees(b"".join(story.system.use(Seals).export(sealed(story))), other)
 
 
 def test_a_second_verifier_finds_what_we_find(
@@ -119,7 +120,7 @@ def test_the_second_verifier_is_small_and_alone() -> None:
 def test_the_second_verifier_is_a_program(story: Studio, key: VerifierKey, tmp_path: Path) -> None:
     """A file, and the key if there is one; the exit code is the answer."""
     file = tmp_path / "session.bundle"
-    data = b"".join(story.system.seals.export(sealed(story)))
+    data = b"".join(story.system.use(Seals).export(sealed(story)))
 
     def run(*words: str) -> tuple[int, str]:
         done = subprocess.run(

@@ -14,6 +14,8 @@ from counterpoint.core.ledger.entry import load_fields
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.thoughts import link_of_row
 from counterpoint.core.ledger.trail import MOST_FAULTS, Trail, check_seal, origin_of
+from counterpoint.dialects.colibri.verbs.seals import Seals
+from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from counterpoint.kernel.errors import LedgerBroken, ProofMismatch
 from fakes.studio import FixedKey, Studio
 
@@ -27,11 +29,11 @@ def story() -> Iterator[Studio]:
     studio = Studio()
     ada, bob = studio.core("ada"), studio.core("bob")
     task = ada.plans.create(ada.plans.read("# Plan\n- [ ] A\n")).ready[0]
-    ada.thoughts.think("plan", "one", task=task)
-    bob.thoughts.think("analysis", "two", task=task)
-    ada.thoughts.think("reflection", "three", task=task)
-    ada.seals.seal(ada.caller.actor.session)
-    bob.thoughts.think("decision", "four", task=task)
+    ada.use(Thoughts).think("plan", "one", task=task)
+    bob.use(Thoughts).think("analysis", "two", task=task)
+    ada.use(Thoughts).think("reflection", "three", task=task)
+    ada.use(Seals).seal(ada.caller.actor.session)
+    bob.use(Thoughts).think("decision", "four", task=task)
     yield studio
     studio.close()
 

@@ -11,12 +11,14 @@ import pytest
 from counterpoint.core.ledger.bundle import verify_bundle
 from counterpoint.core.ledger.checkpoint import verify as verify_checkpoint
 from counterpoint.core.ledger.merkle import verify_consistency, verify_inclusion
-from counterpoint.core.model.access import TokenWish
-from counterpoint.core.model.asks import Check, Handover, Judgment, Note, Report
+from counterpoint.core.model.access import TokenRequest
 from counterpoint.core.model.catalogue import NOUNS
+from counterpoint.core.model.filters import Check, Handover, Judgment, Note, Report
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.rows import columns
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.dialects.colibri.verbs.seals import Seals
+from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import ChainBroken, InvalidInput, ProofMismatch, StateDiffers
 from fakes.studio import FixedKey, Studio
@@ -46,10 +48,10 @@ def fill(studio):
     ada.reviews.submit(item, "src/a", "see", token)
     ada.tasks.finish(item, token, Report(outcome="done", summary="so"))
     bob.reviews.review(item, Judgment(approves=True, reason="good"))
-    studio.core("pat", kind="human").tokens.create(TokenWish(name="ci"))
+    studio.core("pat", kind="human").tokens.create(TokenRequest(name="ci"))
     cyd = studio.core("cyd")
-    cyd.thoughts.think("plan", "a thought", task=item)
-    cyd.seals.seal(cyd.caller.actor.session)
+    cyd.use(Thoughts).think("plan", "a thought", task=item)
+    cyd.use(Seals).seal(cyd.caller.actor.session)
     ada.once("k", 1, lambda: ada.memory.put("project", "n", {"v": 1}).version)
     ada.sessions.hand_over(Handover(action="end", summary="bye"))
     plain_rows(studio)
@@ -60,7 +62,7 @@ def plain_rows(studio):
     """Write a row of each noun that the verbs above did not, so that every table has one."""
     with studio.view() as view:
         empty = [noun for noun in TABLES if not view.exists(noun)]
-    with recording(studio.desk(studio.system), "rows.written") as change:
+    with recording(studio.context(studio.system), "rows.written") as change:
         for noun in empty:
             row = {one.name: _PLAIN[one.sort] for one in columns(noun)}
             change.put(noun(**row | {"project": "demo"}))
@@ -129,7 +131,7 @@ def test_a_verification_tells_how_far_it_is(studio):
 def test_an_empty_ledger_is_sound_and_not_anchored():
     """There is nothing to vouch for."""
     studio = Studio()
-    studio.outside = replace(studio.outside, project="other")
+    studio.ports = replace(studio.ports, project="other")
     assert studio.system.audit.verify().sound
     assert studio.drawer.last("other") == ""
     studio.close()

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from counterpoint.core.model.asks import Check, Edit, Note, Report, Wanted
 from counterpoint.core.model.evidence import Command
+from counterpoint.core.model.filters import Check, Edit, Note, ReadyFilter, Report
 from counterpoint.core.model.sessions import Claim
 from counterpoint.kernel.errors import (
     AlreadyClaimed,
@@ -71,14 +71,14 @@ def test_a_held_item_is_refused_to_others(studio, ada, bob, task):
     until = ada.claims.start(task).claim.leased_until
     fault = studio.refuses(AlreadyClaimed, lambda: bob.claims.start(task))
     assert fault.facts == {"holder": "ada", "until": until}
-    assert bob.claims.take_next(Wanted()) is None
+    assert bob.claims.take_next(ReadyFilter()) is None
 
 
 def test_a_lease_that_ran_out_is_taken_over_once_with_a_higher_token(studio, ada, bob, task):
     """The second of those who come late finds the first."""
     ada.claims.start(task, 30)
     studio.clock.pass_by(minutes=31)
-    offer = bob.ready.offers(Wanted(), 5)[0]
+    offer = bob.ready.offers(ReadyFilter(), 5)[0]
     assert "the lease of ada has run out" in offer.why
     taken = bob.claims.start(task)
     assert (taken.claim.token, taken.taken_over_from, taken.item.assignee) == (2, "ada", "bob")
@@ -116,7 +116,7 @@ def test_ones_own_lease_that_ran_out_is_renewed_by_next_too(studio, ada, task):
     """The work since the first start is not forgotten."""
     ada.claims.start(task, 1)
     studio.clock.pass_by(minutes=5)
-    started, offer = ada.claims.take_next(Wanted())
+    started, offer = ada.claims.take_next(ReadyFilter())
     assert (started.renewed, started.claim.token, offer.item.id) == (True, 1, task)
     assert studio.last().subject == task
 
@@ -136,8 +136,8 @@ def test_ones_own_areas_are_in_nobodys_way_but_the_others(ada, bob, task):
     """A session may hold two items in one place; another session may not join it there."""
     other = ada.plans.create(ada.plans.read("# P\n- [ ] Two\n  - areas: src/x\n")).ready[0]
     ada.claims.start(task)
-    assert [o.item.id for o in bob.ready.offers(Wanted(), 5)] == []
-    assert [o.item.id for o in ada.ready.offers(Wanted(), 5)] == [other]
+    assert [o.item.id for o in bob.ready.offers(ReadyFilter(), 5)] == []
+    assert [o.item.id for o in ada.ready.offers(ReadyFilter(), 5)] == [other]
     assert ada.claims.start(other).claim.token == 1
 
 
@@ -146,7 +146,7 @@ def test_an_ended_claim_is_never_renewed(studio, ada, person, task):
     ada.claims.start(task)
     ada.tasks.finish(task, 1, Report(outcome="partial", summary="half"))
     person.items.edit(task, Edit(status="active"))
-    assert [o.item.id for o in ada.ready.offers(Wanted(), 5)] == [task]
+    assert [o.item.id for o in ada.ready.offers(ReadyFilter(), 5)] == [task]
     again = ada.claims.start(task)
     assert (again.renewed, again.claim.token, again.taken_over_from) == (False, 2, "")
     ada.tasks.finish(task, 2, DONE)
@@ -189,7 +189,7 @@ def test_what_cannot_be_claimed(studio, ada, person, task):
     assert "holds work" in studio.refuses(NotReady, lambda: ada.claims.start(root)).message
     studio.refuses(NotFound, lambda: ada.claims.start("demo-99"))
     studio.refuses(InvalidInput, lambda: person.claims.start(task))
-    studio.refuses(InvalidInput, lambda: person.claims.take_next(Wanted()))
+    studio.refuses(InvalidInput, lambda: person.claims.take_next(ReadyFilter()))
     ada.items.edit(task, Edit(status="skipped"))
     assert "it is skipped" in studio.refuses(NotReady, lambda: ada.claims.start(task)).message
 
@@ -203,20 +203,20 @@ def test_next_takes_the_most_urgent_that_is_wanted(studio, ada, bob):
         )
     )
     a, b, c, d = (item.id for item in made.items[1:])
-    assert [o.item.id for o in bob.ready.offers(Wanted(), 9)] == [b, a, c, d]
-    assert [o.item.id for o in bob.ready.offers(Wanted(), 9, after=(0, 3))] == [a, c, d]
-    assert bob.claims.take_next(Wanted(label="x"))[0].item.id == c
-    assert bob.claims.take_next(Wanted(profile="judge"))[0].item.id == b
-    assert bob.claims.take_next(Wanted(root="demo-9")) is None
-    assert bob.claims.take_next(Wanted(kinds=("issue",))) is None
-    assert [o.item.id for o in bob.ready.offers(Wanted(profile="coder"), 9)] == [a]
+    assert [o.item.id for o in bob.ready.offers(ReadyFilter(), 9)] == [b, a, c, d]
+    assert [o.item.id for o in bob.ready.offers(ReadyFilter(), 9, after=(0, 3))] == [a, c, d]
+    assert bob.claims.take_next(ReadyFilter(label="x"))[0].item.id == c
+    assert bob.claims.take_next(ReadyFilter(profile="judge"))[0].item.id == b
+    assert bob.claims.take_next(ReadyFilter(root="demo-9")) is None
+    assert bob.claims.take_next(ReadyFilter(kinds=("issue",))) is None
+    assert [o.item.id for o in bob.ready.offers(ReadyFilter(profile="coder"), 9)] == [a]
     assert studio.last().facts["token"] == 1
 
 
 def test_offers_say_how_many_wait(ada):
     """Work that sets others free says so."""
     ada.plans.create(ada.plans.read("# P\n- [ ] A {#a}\n- [ ] B\n  - after: a\n"))
-    (offer,) = ada.ready.offers(Wanted(), 9)
+    (offer,) = ada.ready.offers(ReadyFilter(), 9)
     assert (offer.unblocks, offer.why[-1]) == (1, "1 wait for it")
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.core.model.asks import Check, Edit, Report, Sought
 from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import Check, Edit, ItemFilter, Report
 from counterpoint.core.model.work import Area, Criterion, Gate, Item, Label, Project
 from counterpoint.kernel.errors import (
     Conflict,
@@ -238,7 +238,7 @@ def test_lists_are_narrowed_and_paged_by_number(ada, ids):
     items = ada.items
 
     def titles(after: int = 0, limit: int = 50, **sought: str) -> list[str]:
-        return [item.title for item in items.list(Sought(**sought), after, limit)]
+        return [item.title for item in items.list(ItemFilter(**sought), after, limit)]
 
     assert titles() == ["Plan", "One", "Two", "A", "B", "C", "D"]
     assert titles(after=2, limit=2) == ["Two", "A"]

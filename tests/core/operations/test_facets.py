@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.core.model.asks import Edit, Handover, Report, Wanted
 from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import Edit, Handover, ReadyFilter, Report
 from counterpoint.core.model.rows import REDACTED
 from counterpoint.core.model.work import Alias, Attribute
 from counterpoint.core.operations.recording.facets import ATTRIBUTE_LIMIT, NAME_LIMIT
@@ -72,14 +72,14 @@ def test_what_is_in_the_backlog_is_not_offered_until_it_is_opened(studio, ada):
     """The state itself is in the way, also of what lies below."""
     parked = make(ada, kind="issue", status="backlog", children=(Draft(kind="task", title="B"),))
     assert parked.blockers == 1
-    assert ada.ready.offers(Wanted(), 5) == []
+    assert ada.ready.offers(ReadyFilter(), 5) == []
     fault = studio.refuses(NotReady, lambda: ada.claims.start(parked.id))
     assert "it is in the backlog" in str(fault.facts)
     opened = ada.items.edit(parked.id, Edit(status="open"))
     assert opened.blockers == 0
-    assert [offer.item.title for offer in ada.ready.offers(Wanted(), 5)] == ["B"]
+    assert [offer.item.title for offer in ada.ready.offers(ReadyFilter(), 5)] == ["B"]
     assert ada.items.edit(parked.id, Edit(status="backlog")).blockers == 1
-    assert ada.ready.offers(Wanted(), 5) == []
+    assert ada.ready.offers(ReadyFilter(), 5) == []
     studio.check()
 
 
@@ -126,7 +126,7 @@ def test_staged_work_goes_its_own_way(studio, ada):
     assert [claim.item for claim in given.claims] == [item]
     bob = studio.core("bob")
     assert bob.items.get(item).status == "analyze"
-    assert [offer.item.id for offer in bob.ready.offers(Wanted(), 5)] == [item]
+    assert [offer.item.id for offer in bob.ready.offers(ReadyFilter(), 5)] == [item]
     token = bob.claims.start(item).claim.token
     assert token == 2
     half = bob.tasks.finish(item, token, Report(outcome="partial", summary="half"))

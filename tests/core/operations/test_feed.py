@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from counterpoint.core.model.asks import Note
 from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import Note
 from counterpoint.core.operations.feed.following import MOST_ENTRIES
 from counterpoint.core.operations.recording.unit import joined
 from counterpoint.kernel.errors import InvalidInput
@@ -74,9 +74,9 @@ def test_who_waits_hears_the_next_entry(ada, bob):
 
 def test_nobody_waits_inside_of_a_write(studio, ada):
     """It would wait for itself."""
-    desk = studio.desk(ada)
-    ada.feed._desk = desk
-    with joined(desk), pytest.raises(AssertionError, match="begun to write"):
+    context = studio.context(ada)
+    ada.feed._context = context
+    with joined(context), pytest.raises(AssertionError, match="begun to write"):
         ada.feed.entries(ada.feed.last(), timeout=PATIENCE)
 
 

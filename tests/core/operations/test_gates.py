@@ -8,8 +8,8 @@ import pytest
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from counterpoint.core.model.asks import Check, Edit
 from counterpoint.core.model.evidence import Command
+from counterpoint.core.model.filters import Check, Edit
 from counterpoint.core.model.journal import Receipt
 from counterpoint.core.model.work import Gate, Item
 from counterpoint.core.operations.gates import signed_bytes
@@ -116,7 +116,7 @@ def test_a_gate_that_was_changed_while_its_command_ran_stays(studio, ada, bob, t
 
 def test_a_gate_that_holds_the_start_frees_the_item(studio, ada, task):
     """The counter of what is in the way follows the gate both ways."""
-    with recording(studio.desk(ada), "gate.added", task) as change:
+    with recording(studio.context(ada), "gate.added", task) as change:
         gate = change.get(Gate, task, "check-1")
         change.put(replace(gate, holds="start"))
         shift(change, change.get(Item, task), 1)

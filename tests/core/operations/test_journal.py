@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from counterpoint.core.model.asks import Edit, Note, Wanted
 from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import Edit, Note, ReadyFilter
 from counterpoint.core.model.journal import RECORD_KINDS, Record
 from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound, PathOutside
 
@@ -47,7 +47,7 @@ def test_a_blocker_stands_in_the_way_until_it_is_resolved(studio, ada, bob):
     first = ada.journal.append(Note(kind="blocker", body="no key", item=root.root.id))
     assert ada.overview.open_blockers() == [first]
     assert ada.overview.open_blockers(item=root.root.id) == [first]
-    assert bob.ready.offers(Wanted(), 9) == []
+    assert bob.ready.offers(ReadyFilter(), 9) == []
     assert ada.ready.judge(ada.items.get(item)).reasons == (
         f"{root.root.id} blocker {first.id}: no key",
     )
@@ -55,7 +55,7 @@ def test_a_blocker_stands_in_the_way_until_it_is_resolved(studio, ada, bob):
     after = bob.journal.resolve(first.id, "here it is")
     assert (after.status, after.resolution, after.resolved_by) == ("resolved", "here it is", "bob")
     assert after.resolved_at > after.created_at
-    assert [o.item.id for o in bob.ready.offers(Wanted(), 9)] == [item]
+    assert [o.item.id for o in bob.ready.offers(ReadyFilter(), 9)] == [item]
     entry = studio.last()
     assert (entry.action, entry.subject) == ("blocker.resolved", root.root.id)
     before = studio.image()
@@ -84,8 +84,8 @@ def test_wrong_records_are_refused(studio, ada):
     """Unknown items and records, paths outside, what is no blocker, what is closed."""
     item = task(ada)
     studio.refuses(NotFound, lambda: ada.journal.append(Note(kind="comment", body="x", item="x")))
-    outside = Note(kind="comment", body="x", files=("../x",))
-    studio.refuses(PathOutside, lambda: ada.journal.append(outside))
+    ports = Note(kind="comment", body="x", files=("../x",))
+    studio.refuses(PathOutside, lambda: ada.journal.append(ports))
     floats = Note(kind="comment", body="x", details={"x": object()})
     studio.refuses(InvalidInput, lambda: ada.journal.append(floats))
     studio.refuses(NotFound, lambda: ada.journal.resolve("demo-r9", "x"))

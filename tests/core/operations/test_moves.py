@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.core.model.asks import Check, Edit, Handover, Judgment, Report, Wanted
 from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import Check, Edit, Handover, Judgment, ReadyFilter, Report
 from counterpoint.core.model.work import Gate
 from counterpoint.kernel.errors import AlreadyClaimed, GateClosed, IllegalMove
 
@@ -30,7 +30,7 @@ def status(core, *items):
 
 def offered(core):
     """Answer the ids of what is ready."""
-    return [offer.item.id for offer in core.ready.offers(Wanted(), 50)]
+    return [offer.item.id for offer in core.ready.offers(ReadyFilter(), 50)]
 
 
 def test_a_plan_wakes_with_its_first_task_and_closes_with_its_last(ada):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.core.model.asks import Check, Edit, Note, Report
 from counterpoint.core.model.evidence import Command
+from counterpoint.core.model.filters import Check, Edit, Note, Report
 from counterpoint.core.model.journal import Outcome, Receipt, Record
 from counterpoint.core.model.sessions import Handoff
 from counterpoint.kernel.errors import InvalidInput

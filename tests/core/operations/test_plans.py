@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from counterpoint.core.model.asks import Edit, Report, Wanted
 from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import Edit, ReadyFilter, Report
 from counterpoint.core.model.work import Criterion, Item
 from counterpoint.kernel.errors import (
     Conflict,
@@ -140,7 +140,7 @@ def test_a_phase_of_finished_tasks_is_finished(ada):
         ada.plans.read("# P\n## One\n- [x] A\n## Two\n- [x] B\n- [ ] C\n## Three\n- [ ] D\n")
     )
     assert [i.status for i in made.items[:4]] == ["open", "done", "open", "open"]
-    assert [o.item.title for o in ada.ready.offers(Wanted(), 9)] == ["C"]
+    assert [o.item.title for o in ada.ready.offers(ReadyFilter(), 9)] == ["C"]
     whole = ada.plans.create(ada.plans.read("# Q\n## One\n- [x] A\n"))
     assert {i.status for i in whole.items} == {"done"}
     gated = ada.plans.create(ada.plans.read("# Q\n## One\n- review: yes\n- [x] A\n"))
@@ -199,10 +199,10 @@ class Overtaken:
 def test_of_two_who_open_a_project_one_makes_it(tmp_path):
     """The other hears of the one that is there."""
     studio = Studio(tmp_path / "store.db")
-    studio.outside = replace(studio.outside, project="second")
+    studio.ports = replace(studio.ports, project="second")
     rival = studio.system
     slow = Overtaken(studio.store, lambda: rival.projects.open("by the rival"))
-    studio.outside = replace(studio.outside, store=slow)
+    studio.ports = replace(studio.ports, store=slow)
     assert studio.system.projects.open("too late").title == "by the rival"
     with studio.view() as view:
         assert view.head().size == 1
@@ -212,7 +212,7 @@ def test_of_two_who_open_a_project_one_makes_it(tmp_path):
 def test_before_a_project_is_opened_nothing_is_found(tmp_path):
     """Asking for it is not an error of the program."""
     studio = Studio(tmp_path / "store.db")
-    studio.outside = replace(studio.outside, project="other")
+    studio.ports = replace(studio.ports, project="other")
     core = studio.core("ada")
     assert core.projects.find() is None
     for call in (core.overview.state, core.items.project):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.core.model.asks import Note
+from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.rows import REDACTED
 from counterpoint.kernel.canonical import text_digest

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.core.model.asks import Edit, Judgment, Report
 from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import Edit, Judgment, Report
 from counterpoint.core.model.journal import Submission, Verdict
 from counterpoint.core.model.work import Gate
 from counterpoint.kernel.canonical import text_digest

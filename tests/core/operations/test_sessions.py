@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.core.model.asks import Edit, Handover, Note, Report
 from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import Edit, Handover, Note, Report
 from counterpoint.core.model.journal import StartPoint
 from counterpoint.core.model.sessions import Session
 from counterpoint.kernel.errors import (

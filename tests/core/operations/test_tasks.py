@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.core.model.asks import Check, Edit, Report
+from counterpoint.core.model.filters import Check, Edit, Report
 from counterpoint.core.model.journal import Outcome, StartPoint
 from counterpoint.core.model.work import Criterion
 from counterpoint.kernel import canonical

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from counterpoint.core.model.asks import Edit, Note, Report
 from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import Edit, Note, Report
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.kernel.errors import InvalidInput
 
@@ -97,9 +97,9 @@ def test_records_are_told_with_the_item_they_are_about(ada, tree):
 
 def test_a_row_that_is_written_whole_is_not_always_a_made_one(studio, ada, tree):
     """Whoever writes without reading writes all of it; the item was there before."""
-    item, desk, last = ada.items.get(tree[2]), studio.desk(ada), ada.feed.last()
+    item, context, last = ada.items.get(tree[2]), studio.context(ada), ada.feed.last()
     studio.clock.pass_by(minutes=1)
-    with recording(desk, "item.edited", item.id) as change:
+    with recording(context, "item.edited", item.id) as change:
         change.put(replace(item, title="tt"))
     _, (touch,) = ada.feed.touches("workflow", last)
     assert (touch.item.title, touch.made, touch.item.closed_at) == ("tt", False, "")

@@ -9,8 +9,16 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from counterpoint.core.model.asks import Check, Edit, Handover, Judgment, Note, Report, Wanted
 from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import (
+    Check,
+    Edit,
+    Handover,
+    Judgment,
+    Note,
+    ReadyFilter,
+    Report,
+)
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.sessions import Claim
@@ -131,7 +139,7 @@ class Walk(RuleBasedStateMachine):
     def start(self, one, who, following):
         core = self.someone(who)
         if following:
-            self.attempt(lambda: core.claims.take_next(Wanted(), 20))
+            self.attempt(lambda: core.claims.take_next(ReadyFilter(), 20))
         else:
             self.attempt(lambda: core.claims.start(self.pick(one), 20))
 
@@ -189,8 +197,8 @@ class Walk(RuleBasedStateMachine):
     @rule(one=numbers, closed=flags)
     def hold_start(self, one, closed):
         """Put or move a gate that holds the start, as a dialect would."""
-        item, desk = self.pick(one), self.studio.desk(self.person)
-        with recording(desk, "gate.moved", item) as change:
+        item, context = self.pick(one), self.studio.context(self.person)
+        with recording(context, "gate.moved", item) as change:
             found = change.get(Item, item)
             old = change.find(Gate, item, "first")
             status = "closed" if closed else "met"
@@ -279,7 +287,7 @@ class Walk(RuleBasedStateMachine):
                     i == item.id or not covered.get(item.id, set()) & b for i, b in busy.items()
                 )
             }
-            offers = [offer.item for offer in core.ready.offers(Wanted(), 100)]
+            offers = [offer.item for offer in core.ready.offers(ReadyFilter(), 100)]
             assert {item.id for item in offers} == expected
             assert offers == sorted(offers, key=lambda item: (item.priority, item.number))
             own = {i for i, owner in live.items() if owner == session}

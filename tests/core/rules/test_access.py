@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.model.access import Token, TokenWish
+from counterpoint.core.model.access import Token, TokenRequest
 from counterpoint.core.rules import access
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.kernel.ids import RandomMint
@@ -73,7 +73,7 @@ def test_what_is_no_span_is_refused(text):
 
 def test_every_fault_of_a_wish_is_told_at_once():
     """Name, scope, network, rate and time."""
-    wish = TokenWish(
+    wish = TokenRequest(
         name="a b", scopes=("admin",), addresses=("x", "10.0.0.0/33"), calls_a_minute=-1,
         lasts_seconds=-1,
     )  # fmt: skip
@@ -85,12 +85,12 @@ def test_every_fault_of_a_wish_is_told_at_once():
 def test_a_wish_is_brought_into_its_plain_form():
     """Sorted, each once, networks without host bits; writing includes reading."""
     wish = access.check_wish(
-        TokenWish(name="ci", scopes=("write",), tools=("b", "a", "b"), addresses=("10.1.2.3/8",))
+        TokenRequest(name="ci", scopes=("write",), tools=("b", "a", "b"), addresses=("10.1.2.3/8",))
     )
     assert (wish.scopes, wish.tools, wish.addresses) == (
         ("read", "write"), ("a", "b"), ("10.0.0.0/8",),
     )  # fmt: skip
-    assert access.check_wish(TokenWish(name="ci", scopes=("read",))).scopes == ("read",)
+    assert access.check_wish(TokenRequest(name="ci", scopes=("read",))).scopes == ("read",)
 
 
 @given(st.lists(st.text(), min_size=1), st.lists(st.text(), min_size=1))
@@ -114,7 +114,7 @@ def test_minted_sessions_have_the_shape_that_is_asked_for():
 def test_the_limits_of_tools_are_read_from_their_texts():
     """A tool and a number; the same one twice is one."""
     assert access.tool_limits_of(["find=30", "plan-1=1", "find=30"]) == {"find": 30, "plan-1": 1}
-    wish = access.check_wish(TokenWish(name="ci", tool_limits=("note=5", "find=30", "note=5")))
+    wish = access.check_wish(TokenRequest(name="ci", tool_limits=("note=5", "find=30", "note=5")))
     assert wish.tool_limits == ("find=30", "note=5")
 
 
@@ -135,4 +135,4 @@ def test_a_limit_of_a_tool_that_is_none_is_refused(texts):
 def test_a_month_has_no_fewer_calls_than_none_and_not_endlessly_many(calls):
     """Both ends are told."""
     with pytest.raises(InvalidInput, match="calls a month"):
-        access.check_wish(TokenWish(name="ci", calls_a_month=calls))
+        access.check_wish(TokenRequest(name="ci", calls_a_month=calls))

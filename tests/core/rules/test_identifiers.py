@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.rules.identifiers import heard, kept, spoken, spoken_of
+from counterpoint.core.rules.identifiers import kept, parse, spoken, spoken_of
 
 prefixes = st.from_regex(r"[a-z][a-z0-9]{0,9}(-[a-z][a-z0-9]{0,4})?", fullmatch=True)
 numbers = st.integers(1, 10**14)
@@ -16,7 +16,7 @@ numbers = st.integers(1, 10**14)
 def test_a_name_and_an_id_lead_to_each_other(prefix, number):
     """In any case of letters, with blanks around it."""
     name = spoken(prefix, number)
-    assert heard(name) == heard(f" {name.lower()}\n") == (prefix, number)
+    assert parse(name) == parse(f" {name.lower()}\n") == (prefix, number)
     assert kept(name) == f"{prefix}-{number}"
     assert spoken_of(f"{prefix}-{number}") == name
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoint.core.rules import precedence
-from counterpoint.core.rules.precedence import Requirement, Seen
+from counterpoint.core.rules.precedence import CallHistory, Requirement
 from counterpoint.kernel.errors import CyclicDependency, MalformedDocument
 
 TOOLS = ("start", "resume", "log", "plan", "update", "end")
@@ -33,7 +33,7 @@ def read(text=TABLE):
 
 def seen(*called, state="", context=(), there=()):
     """Answer what is so."""
-    return Seen(
+    return CallHistory(
         called=frozenset(called),
         state=state,
         context=frozenset(context),
@@ -201,7 +201,7 @@ def test_whoever_follows_the_suggestion_may_make_the_call(drawn, wanted):
 def test_a_requirement_is_told_without_what_it_does_not_have():
     """For whoever missed it."""
     one, two = read()["update"][0], read()["update"][2]
-    assert precedence.told(one) == {"kind": "tool_called", "names": ["log"]}
-    assert precedence.told(two) == {
+    assert precedence.describe(one) == {"kind": "tool_called", "names": ["log"]}
+    assert precedence.describe(two) == {
         "kind": "entity_exists", "names": ["item"], "argument": "id", "made_by": "plan",
     }  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 
 from counterpoint.app import App, Identity, open_app
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.asks import Note, Report
+from counterpoint.core.model.filters import Note, Report
 from counterpoint.kernel.clock import Timestamp, stamp
 
 

@@ -70,7 +70,7 @@ class Agent:
         self._relay: Any = subprocess.Popen(
             RELAY, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
-        self._heard = open(self._relay.stdout.fileno(), "rb", closefd=False)  # noqa: SIM115 -- ends with the relay
+        self._parse = open(self._relay.stdout.fileno(), "rb", closefd=False)  # noqa: SIM115 -- ends with the relay
         report(relay=self._relay.pid)
 
     def _try(self, calls: Sequence[Asked], answers: Answers) -> None:
@@ -105,7 +105,7 @@ class Agent:
         return self._number
 
     def _read(self) -> Any:
-        line = self._heard.readline()
+        line = self._parse.readline()
         if not line.endswith(b"\n"):
             raise Gone
         return json.loads(line)

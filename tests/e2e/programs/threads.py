@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 from counterpoint.app import App, Identity, open_app
-from counterpoint.core.model.asks import Note
+from counterpoint.core.model.filters import Note
 
 
 def write(app: App, name: str) -> None:
@@ -26,7 +26,7 @@ def write(app: App, name: str) -> None:
 def main() -> None:
     """Open the folder that is named and write with as many threads as is said."""
     app = open_app(Path(sys.argv[1]), {})
-    _ = app.outside
+    _ = app.ports
     for number in range(int(sys.argv[2])):
         threading.Thread(target=write, args=(app, f"agent-{number}"), daemon=True).start()
     threading.Event().wait(60)

@@ -28,9 +28,6 @@ from typing import Any, NoReturn
 
 from acts import identity, open_shifted, perform
 
-import counterpoint.storage.sqlite
-import counterpoint.surfaces.catalogue  # noqa: F401 -- imported before forking, as acts does for the rest
-
 
 def report(line: dict[str, Any]) -> None:
     """Write one line, whole."""

@@ -13,7 +13,7 @@ import pytest
 from builders import HandClock
 from counterpoint.core.model.texts.skills import SkillReport
 from counterpoint.evidence import paths
-from counterpoint.evidence.texts.skills import FOLDERS_LIMIT, SIZE_LIMIT, SkillShelf
+from counterpoint.evidence.texts.skills import FOLDERS_LIMIT, SIZE_LIMIT, SkillDirectory
 
 OWN = ".agents/skills"
 MIRROR = ".claude/skills"
@@ -34,9 +34,9 @@ class Tree:
         path.write_text(text or sound(name), encoding="utf-8")
         return path
 
-    def shelf(self, *more: str) -> SkillShelf:
+    def shelf(self, *more: str) -> SkillDirectory:
         """Answer a shelf of the project."""
-        return SkillShelf(self.root, self.clock, more)
+        return SkillDirectory(self.root, self.clock, more)
 
 
 def sound(name: str, description: str = "Does it.") -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from builders import commit, git
-from counterpoint.core.rules.changes.diffs import parse
+from counterpoint.dialects.symphony.rules.diffs import parse
 from counterpoint.evidence.local import LocalEvidence
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import InvalidInput, NotFound

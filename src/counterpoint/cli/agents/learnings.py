@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
+from counterpoint.cli.context import CommandContext, places, reads, seated
 from counterpoint.cli.output import one_line
-from counterpoint.cli.seat import Seat, places, reads, seated
-from counterpoint.core.model.boards.learned import Learning, LearningAsk
+from counterpoint.dialects.symphony.nouns.learnings import Learning, LearningQuery
+from counterpoint.dialects.symphony.verbs.learnings import Learnings
 from counterpoint.kernel.canonical import Json
 
 
@@ -19,9 +20,9 @@ def learning_command() -> None:
 @click.argument("query")
 @click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True)
 @reads
-def find(seat: Seat, query: str, limit: int) -> None:
+def find(seat: CommandContext, query: str, limit: int) -> None:
     """List learnings that have a word of the query, best first."""
-    found = seat.core.learnings.find(LearningAsk(query=query, limit=limit))
+    found = seat.core.use(Learnings).find(LearningQuery(query=query, limit=limit))
     if seat.out.json:
         seat.out.answer([{**_shape(one.learning), "score": one.score} for one in found])
         return
@@ -50,7 +51,7 @@ def judge(
     if verified is None and quality is None:
         raise click.UsageError("Say --verified, --not-verified or --quality N.")
     with seated(as_json=as_json, db=db, project=project) as seat:
-        learning = seat.core.learnings.judge(name, verified=verified, score=quality)
+        learning = seat.core.use(Learnings).judge(name, verified=verified, score=quality)
         if seat.out.json:
             seat.out.answer(_shape(learning))
         else:

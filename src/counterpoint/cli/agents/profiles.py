@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
+from counterpoint.cli.context import CommandContext, places, reads, seated
 from counterpoint.cli.output import output_for
-from counterpoint.cli.seat import Seat, places, reads, seated
 from counterpoint.core.model.journal import Profile
+from counterpoint.dialects.symphony.scope import effective_tools
 from counterpoint.kernel.canonical import Json, dump_any
-from counterpoint.surfaces.symphony.scope import effective_tools
 
 
 @click.group("profile")
@@ -46,7 +46,7 @@ def set_(
 @profile_command.command("tools")
 @click.argument("name")
 @reads
-def tools(seat: Seat, name: str) -> None:
+def tools(seat: CommandContext, name: str) -> None:
     """Print the tools of a role as the file for `counterpoint mcp --tool-scope-file`.
 
     What is odd about the profile is said on standard error, and keeps nobody from working.
@@ -54,7 +54,7 @@ def tools(seat: Seat, name: str) -> None:
     _tell(seat, name, seat.core.profiles.find(name), as_json=True)
 
 
-def _tell(seat: Seat, name: str, profile: Profile | None, *, as_json: bool) -> None:
+def _tell(seat: CommandContext, name: str, profile: Profile | None, *, as_json: bool) -> None:
     allowed = (profile.allowed_tools or None) if profile else None
     denied = profile.denied_tools if profile else ()
     names, warnings = effective_tools(name, allowed, denied)

@@ -43,12 +43,12 @@ class _Node:
 
 
 def load_jsonc(text: str) -> Json:
-    """Answer the value of a text; MalformedDocument says where it cannot be read."""
+    """Return the value of a text; MalformedDocument says where it cannot be read."""
     return _read(text).value
 
 
 def set_member(text: str, path: Sequence[str], value: Json) -> str:
-    """Answer the text with the member at a path set; MalformedDocument if that is not safe."""
+    """Return the text with the member at a path set; MalformedDocument if that is not safe."""
     if not text.strip("\ufeff \t\r\n"):
         text = "{}\n"
     document = _read(text)
@@ -126,13 +126,13 @@ def _newline(text: str) -> str:
 
 
 def _indent(text: str, place: int) -> str:
-    """Answer the white space that the line of a place begins with."""
+    """Return the white space that the line of a place begins with."""
     begin = text.rfind("\n", 0, place) + 1
     return _match(_SPACES, text, begin)
 
 
 def _unit(text: str) -> str:
-    """Answer what one step of indentation is in this text."""
+    """Return what one step of indentation is in this text."""
     match = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
     return match[1] if match else "  "
 
@@ -204,7 +204,7 @@ def _array(text: str, place: int, depth: int) -> _Node:
 
 
 def _comma(text: str, end: int) -> tuple[int, bool]:
-    """Answer where the next part begins, and whether a comma stood before it."""
+    """Return where the next part begins, and whether a comma stood before it."""
     here = _blank(text, end)
     if text[here : here + 1] == ",":
         return _blank(text, here + 1), True
@@ -217,7 +217,7 @@ def _unreadable(text: str, place: int) -> MalformedDocument:
 
 
 def member(whole: Json, path: Sequence[str]) -> Json:
-    """Answer the value at a path, or None."""
+    """Return the value at a path, or None."""
     for name in path:
         if not isinstance(whole, Mapping):
             return None

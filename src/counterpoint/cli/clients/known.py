@@ -52,7 +52,7 @@ class Client:
         return self.table, SERVER
 
     def is_used(self, tree: Path, environ: Mapping[str, str]) -> bool:
-        """Answer whether there is a trace of it in the project, the home or on the PATH."""
+        """Return whether there is a trace of it in the project, the home or on the PATH."""
         home = environ.get("HOME")
         return (
             any((tree / mark).exists() for mark in (self.file, *self.marks))
@@ -61,7 +61,7 @@ class Client:
         )
 
     def entry(self, text: str) -> dict[str, Any] | None:
-        """Answer our entry in the text of its file, or None; MalformedDocument."""
+        """Return our entry in the text of its file, or None; MalformedDocument."""
         if not text.strip():
             return None
         whole = load_toml(text) if self.format == "toml" else load_jsonc(text)
@@ -69,7 +69,7 @@ class Client:
         return cast("dict[str, Any]", found) if isinstance(found, dict) else None
 
     def wanted(self, command: Sequence[str]) -> dict[str, Json]:
-        """Answer our entry as it should be."""
+        """Return our entry as it should be."""
         program, *arguments = command
         return {
             **({"type": self.more["type"]} if "type" in self.more else {}),
@@ -79,7 +79,7 @@ class Client:
         }
 
     def edited(self, text: str, entry: Mapping[str, Json]) -> str:
-        """Answer the text of its file with our entry in it; MalformedDocument if not safe."""
+        """Return the text of its file with our entry in it; MalformedDocument if not safe."""
         if self.format == "toml":
             return set_table(text, self.path, entry)
         return set_member(text, self.path, dict(entry))
@@ -145,6 +145,6 @@ CLIENTS: Final = (
 
 
 def runs(entry: Mapping[str, Any] | None, environ: Mapping[str, str]) -> bool:
-    """Answer whether an entry names a program that is there."""
+    """Return whether an entry names a program that is there."""
     program = entry.get("command") if entry else None
     return isinstance(program, str) and bool(shutil.which(program, path=environ.get("PATH", "")))

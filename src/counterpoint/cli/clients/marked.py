@@ -23,7 +23,7 @@ This project's plans, decisions and evidence are kept by the MCP server `counter
 
 
 def set_section(text: str, body: str) -> str:
-    """Answer the text with our section in it, in its old place or at the end.
+    """Return the text with our section in it, in its old place or at the end.
 
     MalformedDocument if the marks do not stand once each and in order.
     """

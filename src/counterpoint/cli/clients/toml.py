@@ -20,7 +20,7 @@ _HEADER: Final = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
 
 def load_toml(text: str) -> dict[str, Any]:
-    """Answer the value of a text; MalformedDocument says where it cannot be read."""
+    """Return the value of a text; MalformedDocument says where it cannot be read."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as fault:
@@ -28,7 +28,7 @@ def load_toml(text: str) -> dict[str, Any]:
 
 
 def set_table(text: str, path: Sequence[str], values: Mapping[str, Json]) -> str:
-    """Answer the text with keys of a table set; MalformedDocument if that is not safe."""
+    """Return the text with keys of a table set; MalformedDocument if that is not safe."""
     before = load_toml(text)
     wanted = _with(before, path, values)
     header = _header(path).search(text)
@@ -84,5 +84,5 @@ def _changed(text: str, header: re.Match[str], values: Mapping[str, Json]) -> st
 
 
 def _dump(value: Json) -> str:
-    """Answer a text, truth value or array of texts as TOML, which has JSON's form for these."""
+    """Return a text, truth value or array of texts as TOML, which has JSON's form for these."""
     return json.dumps(value, ensure_ascii=False)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
-from counterpoint.cli.seat import Seat, reads
-from counterpoint.core.model.asks import Edit
+from counterpoint.cli.context import CommandContext, reads
+from counterpoint.core.model.filters import Edit
 from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.dialects.symphony.verbs.issues import Issues
 
 NONE = "none"
 SIZES = ("small", "medium", "large", NONE)
@@ -21,9 +22,9 @@ def issue_command() -> None:
 @click.argument("issue")
 @click.argument("size", type=click.Choice(SIZES))
 @reads
-def size_of(seat: Seat, issue: str, size: str) -> None:
+def size_of(seat: CommandContext, issue: str, size: str) -> None:
     """Say how large an issue is, as agents read it; `none` takes the word back."""
-    item = seat.core.issues.named(issue).id
+    item = seat.core.use(Issues).named(issue).id
     kept = None if size == NONE else size
     seat.core.items.edit(item, Edit(attributes={"size": kept}))
     if seat.out.json:

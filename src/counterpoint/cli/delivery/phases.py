@@ -6,8 +6,9 @@ from dataclasses import asdict
 
 import click
 
-from counterpoint.cli.seat import Seat, reads
+from counterpoint.cli.context import CommandContext, reads
 from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.dialects.symphony.verbs.phases import Phases
 
 
 @click.group("phases")
@@ -17,12 +18,12 @@ def phases_command() -> None:
 
 @phases_command.command("advance")
 @reads
-def advance(seat: Seat) -> None:
+def advance(seat: CommandContext) -> None:
     """Act upon every phase that was handed over or judged since the last time.
 
     Several programs may do it at once. The project's gates run here for work that is handed in.
     """
-    steps = seat.core.phases.advance(seat.out.aside if seat.out.terminal else None)
+    steps = seat.core.use(Phases).advance(seat.out.aside if seat.out.terminal else None)
     if seat.out.json:
         seat.out.answer([{**asdict(step), "issue": spoken_of(step.item)} for step in steps])
     elif not steps:

@@ -7,9 +7,10 @@ from typing import IO, Final
 
 import click
 
+from counterpoint.cli.context import places, seated
 from counterpoint.cli.output import output_for
-from counterpoint.cli.seat import places, seated
 from counterpoint.core.model.delivery.runs import NOT_TOLD, Ingested, RunOrder
+from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.kernel.canonical import Json
 
 _MICROS: Final = 1_000_000
@@ -45,7 +46,7 @@ def ingest(
     What looks like a secret is masked. Lines that are no events are named and left out.
     """
     with seated(as_json=as_json, db=db, project=project) as seat:
-        item = seat.core.issues.named(issue).id if issue else ""
+        item = seat.core.use(Issues).named(issue).id if issue else ""
         order = RunOrder(run=run or "", item=item, profile=profile or "")
         with _opened(file) as lines:
             done = seat.core.runs.ingest(lines, order)

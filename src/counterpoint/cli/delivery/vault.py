@@ -6,8 +6,8 @@ from typing import Final
 
 import click
 
+from counterpoint.cli.context import CommandContext, places, reads, seated
 from counterpoint.cli.output import output_for
-from counterpoint.cli.seat import Seat, places, reads, seated
 from counterpoint.core.model.delivery.knowledge import Document, Shelf
 from counterpoint.kernel.canonical import Json
 
@@ -22,7 +22,7 @@ def vault_command() -> None:
 
 @vault_command.command("on")
 @reads
-def on(seat: Seat) -> None:
+def on(seat: CommandContext) -> None:
     """Let this project keep documents of its own, which search_knowledge finds."""
     seat.core.documents.configure({"enabled": True})
     if seat.out.json:
@@ -54,7 +54,7 @@ def add(
 @vault_command.command("list")
 @_OWN
 @reads
-def list_(seat: Seat, own: bool) -> None:
+def list_(seat: CommandContext, own: bool) -> None:
     """List the documents of this project."""
     found = seat.core.documents.list(_shelf(own=own), limit=_MOST)
     if seat.out.json:
@@ -70,7 +70,7 @@ def list_(seat: Seat, own: bool) -> None:
 @click.argument("path")
 @_OWN
 @reads
-def remove(seat: Seat, path: str, own: bool) -> None:
+def remove(seat: CommandContext, path: str, own: bool) -> None:
     """Take a document out with all its passages."""
     gone = seat.core.documents.drop(path, _shelf(own=own))
     if seat.out.json:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
-from counterpoint.cli.seat import Seat, reads
-from counterpoint.surfaces.symphony.workspace import MARKER
+from counterpoint.cli.context import CommandContext, reads
+from counterpoint.dialects.symphony.tools.workspace import MARKER
+from counterpoint.dialects.symphony.verbs.issues import Issues
+from counterpoint.dialects.symphony.verbs.workspaces import Workspaces
 
 
 @click.group("workspace")
@@ -19,10 +21,10 @@ def workspace_command() -> None:
     "--base", metavar="BRANCH", default="", help="Where the work goes back to.  [default: main]"
 )
 @reads
-def open_(seat: Seat, issue: str, base: str) -> None:
+def open_(seat: CommandContext, issue: str, base: str) -> None:
     """Mark this tree, on the branch it is on, as the one for an issue; agents check the marker."""
-    item = seat.core.issues.named(issue).id
-    made = seat.core.workspaces.open(item, MARKER, base)
+    item = seat.core.use(Issues).named(issue).id
+    made = seat.core.use(Workspaces).open(item, MARKER, base)
     if seat.out.json:
         seat.out.answer(
             {"issue": made.identifier, "path": made.path, "branch": made.branch, "base": made.base}

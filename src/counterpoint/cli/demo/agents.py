@@ -194,7 +194,7 @@ class Reviewer:
             tell(f"has approved {phase}")
 
     def _undescribed(self) -> Iterator[str]:
-        """Answer the public functions that the guide does not name."""
+        """Return the public functions that the guide does not name."""
         guide = (self.tree.folder / GUIDE).read_text(encoding="utf-8")
         for path in sorted(self.tree.folder.glob("quill/[a-z]*.py")):
             for part in ast.parse(path.read_text(encoding="utf-8")).body:

@@ -56,7 +56,7 @@ class Line:
         return len(codes) > 1 and codes[0] != 0 and codes[-1] == 0
 
     def shape(self) -> dict[str, Json]:
-        """Answer the line as JSON."""
+        """Return the line as JSON."""
         evidence = self.evidence
         return {
             "id": self.item.id,
@@ -92,7 +92,7 @@ class Proved:
 
 
 def tree_of(core: Core, root: str) -> list[Line]:
-    """Answer the tree of work from its root down."""
+    """Return the tree of work from its root down."""
     return list(_lines(core, core.items.get(root), 0))
 
 
@@ -138,7 +138,7 @@ def prove(play: Play, bundle: Path) -> Proved:
 
 
 def _require_included(bundle: Path, sequence: int, path: list[bytes], core: Core) -> str:
-    """Answer the bundle's checkpoint if its entry is under the signed root; ProofMismatch."""
+    """Return the bundle's checkpoint if its entry is under the signed root; ProofMismatch."""
     with bundle.open("rb") as lines:
         header = BundleHeader.from_bytes(next(lines).rstrip(b"\n"))
         entry = next(islice(lines, sequence, None)).rstrip(b"\n")
@@ -161,7 +161,7 @@ class History:
 
 
 def history_of(core: Core) -> History:
-    """Answer what the whole ledger tells."""
+    """Return what the whole ledger tells."""
     history = History(counts=Counter(), agents={})
     last = -1
     while entries := core.audit.log(after=last, limit=_PAGE):
@@ -192,7 +192,7 @@ class Ended:
 
 
 def faults_of(play: Play, lines: list[Line], proved: Proved, history: History) -> list[str]:
-    """Answer everything that is not as the demonstration promises; nothing if all held."""
+    """Return everything that is not as the demonstration promises; nothing if all held."""
     tasks = [line for line in lines if line.item.kind == "task"]
     repaired = [line for line in tasks if line.is_repaired]
     counts = history.counts

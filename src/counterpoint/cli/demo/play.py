@@ -68,9 +68,9 @@ class Play:
         """Play from the first plan to the last handoff; Unavailable if it comes to a halt."""
         self.core.projects.find()  # makes the ledger before everybody wants to
         for name, role in CAST.items():
-            desk = create_linked_tree(self.main, self.desks / name).folder
+            context = create_linked_tree(self.main, self.desks / name).folder
             lease = {"COUNTERPOINT_LEASE_SECONDS": str(DOOMED_LEASE)} if name == DOOMED else {}
-            self.stage.start(name, role, desk, **lease)
+            self.stage.start(name, role, context, **lease)
             self.screen.said(name, "starts")
         # The SDK loads while the agents start.
         from counterpoint.protocol.client import connect

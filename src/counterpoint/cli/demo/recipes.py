@@ -41,19 +41,19 @@ class Recipe:
 
     @property
     def first_half(self) -> tuple[str, str]:
-        """Answer a file that was only begun: its path and its upper half."""
+        """Return a file that was only begun: its path and its upper half."""
         path, text = next(iter(self.attempts[0].items()))
         lines = text.splitlines(keepends=True)
         return path, "".join(lines[: len(lines) // 2])
 
 
 def load_plan(python: str) -> str:
-    """Answer the Markdown of the plan, with the interpreter that its checks run."""
+    """Return the Markdown of the plan, with the interpreter that its checks run."""
     return _piece("plan.md").replace("{python}", shlex.quote(python))
 
 
 def load_recipes() -> dict[str, Recipe]:
-    """Answer every recipe by the title of its task."""
+    """Return every recipe by the title of its task."""
     found = [recipe for part in _PARTS for recipe in _recipes(_piece(part))]
     return {recipe.title: recipe for recipe in found}
 

@@ -39,7 +39,7 @@ _SETTINGS = {
 
 
 def child_environ(environ: Mapping[str, str]) -> dict[str, str]:
-    """Answer the environment of every process of the demonstration.
+    """Return the environment of every process of the demonstration.
 
     Without what would point git or Counterpoint elsewhere, and with this Counterpoint to import.
     """
@@ -66,7 +66,7 @@ class Tree:
     environ: Mapping[str, str] = field(repr=False)
 
     def git(self, *arguments: str, **extra: str) -> str:
-        """Answer what git says; Unavailable if it refuses. extra: variables for this call."""
+        """Return what git says; Unavailable if it refuses. extra: variables for this call."""
         done = self._run(arguments, extra)
         if done.returncode:
             raise Unavailable(f"git {arguments[0]} failed: {done.stderr.strip()}")
@@ -89,7 +89,7 @@ class Tree:
             raise ProgramMissing("git is not installed") from fault
 
     def agrees(self, *arguments: str) -> bool:
-        """Answer whether git ends with 0."""
+        """Return whether git ends with 0."""
         return self._run(arguments, {}).returncode == 0
 
     def catch_up(self) -> None:
@@ -123,7 +123,7 @@ class Tree:
         raise Unavailable("main was moved by others again and again")
 
     def _joined(self, main: str, mine: str, message: str) -> str:
-        """Answer a merge of two commits that touch different files."""
+        """Return a merge of two commits that touch different files."""
         index = Path(self.git("rev-parse", "--absolute-git-dir")) / "landing"
         start = self.git("merge-base", main, mine)
         extra = {"GIT_INDEX_FILE": str(index)}

@@ -49,7 +49,7 @@ class Screen(Protocol):
         ...
 
 
-class Dark:
+class NullScreen:
     """Shows nothing."""
 
     def said(self, agent: str, words: str) -> None:
@@ -76,7 +76,7 @@ class Lines:
 
     def wrote(self, entry: Entry) -> None:
         """Show an entry of the ledger."""
-        self._line(entry.actor.name, told(entry), style=_COLOURS.get(entry.action, ""))
+        self._line(entry.actor.name, present(entry), style=_COLOURS.get(entry.action, ""))
 
     def counted(self, done: int, total: int) -> None:
         """Show nothing: the lines count themselves."""
@@ -108,7 +108,7 @@ class Board:
         self.done, self.total = done, total
 
     def __rich__(self) -> RenderableType:
-        """Answer the view as it is now; rich asks for it again and again."""
+        """Return the view as it is now; rich asks for it again and again."""
         agents = Table.grid(padding=(0, 2))
         for name, words in self.agents.items():
             agents.add_row(Text(name, style="bold"), Text(plain(one_line(words, 90))))
@@ -122,13 +122,13 @@ class Board:
             ledger.add_row(
                 Text(f"#{entry.sequence}", style="dim"),
                 Text(plain(entry.actor.name)),
-                Text(plain(one_line(told(entry), 90)), style=style),
+                Text(plain(one_line(present(entry), 90)), style=style),
             )
         return Group(agents, "", progress, "", Text("ledger", style="bold"), ledger)
 
 
-def told(entry: Entry) -> str:
-    """Answer what an entry says, in one line."""
+def present(entry: Entry) -> str:
+    """Return what an entry says, in one line."""
     words = [f"{name}={_word(entry.facts[name])}" for name in _TOLD if name in entry.facts]
     return " ".join((f"{entry.action:<16}", entry.subject, *words)).rstrip()
 
@@ -141,7 +141,7 @@ def _word(fact: Json) -> str:
 def opened_screen(out: Output) -> Generator[Screen]:
     """Open the view that fits the output."""
     if out.json:
-        yield Dark()
+        yield NullScreen()
     elif not out.terminal:
         yield Lines(out=out)
     else:

@@ -43,7 +43,7 @@ class Stage:
         default_factory=dict[str, subprocess.Popen[bytes]]
     )
     killed: set[str] = field(default_factory=set[str])
-    _heard: SimpleQueue[Said] = field(default_factory=SimpleQueue[Said])
+    _parse: SimpleQueue[Said] = field(default_factory=SimpleQueue[Said])
     _ears: list[Thread] = field(default_factory=list[Thread])
 
     def start(
@@ -63,17 +63,17 @@ class Stage:
                 start_new_session=True,
             )
         self.processes[name] = process
-        ear = Thread(target=_listen, args=(name, process, self._heard), daemon=True)
+        ear = Thread(target=_listen, args=(name, process, self._parse), daemon=True)
         self._ears.append(ear)
         ear.start()
 
     def hear(self, seconds: float) -> list[Said]:
-        """Answer what was said meanwhile; wait for a first word only so long."""
+        """Return what was said meanwhile; wait for a first word only so long."""
         said: list[Said] = []
         with suppress(Empty):
-            said.append(self._heard.get(timeout=seconds))
+            said.append(self._parse.get(timeout=seconds))
             while True:
-                said.append(self._heard.get_nowait())
+                said.append(self._parse.get_nowait())
         return said
 
     def ring(self) -> None:

@@ -17,7 +17,7 @@ ROLES = ("worker", "perishing", "reviewer", "late")
 
 
 def server_argv(agent: str, session: str = "") -> list[str]:
-    """Answer the command that an agent's MCP configuration would have."""
+    """Return the command that an agent's MCP configuration would have."""
     argv = [sys.executable, "-P", "-m", "counterpoint", "mcp", "--agent", agent]
     return [*argv, "--session", session] if session else argv
 

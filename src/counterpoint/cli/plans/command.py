@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
-from counterpoint.cli.seat import Seat, reads
-from counterpoint.core.model.planning.plans import RETENTION_DAYS, Pruned
+from counterpoint.cli.context import CommandContext, reads
+from counterpoint.dialects.agentic.nouns.plans import RETENTION_DAYS, Pruned
+from counterpoint.dialects.agentic.verbs.pruning import Pruning
+from counterpoint.dialects.agentic.verbs.sessions import PlanSessions
 from counterpoint.kernel.canonical import Json
 
 
@@ -26,15 +28,15 @@ def plans_command() -> None:
 )
 @click.option("--yes", is_flag=True, help="Do it; without this nothing is changed.")
 @reads
-def prune_command(seat: Seat, *, days: int, yes: bool) -> None:
+def prune_command(seat: CommandContext, *, days: int, yes: bool) -> None:
     """Take the texts of plans away that were archived long ago.
 
     Titles, states and every proof stay. Texts that something else has too stay as well. Without
     --yes it only says what would go.
     """
-    found = seat.core.pruning.prune(days) if yes else seat.core.pruning.look(days)
+    found = seat.core.use(Pruning).prune(days) if yes else seat.core.use(Pruning).look(days)
     if seat.out.json:
-        told: list[Json] = [_told(one) for one in found]
+        told: list[Json] = [_present(one) for one in found]
         seat.out.answer({"pruned": yes, "plans": told})
         return
     for one in found:
@@ -45,7 +47,7 @@ def prune_command(seat: Seat, *, days: int, yes: bool) -> None:
         seat.out.aside("Nothing was changed: repeat it with --yes.")
 
 
-def _told(one: Pruned) -> Json:
+def _present(one: Pruned) -> Json:
     return {
         "slug": one.slug,
         "id": one.item.id,
@@ -62,9 +64,9 @@ def sessions_command() -> None:
 
 @sessions_command.command("sweep")
 @reads
-def sweep_command(seat: Seat) -> None:
+def sweep_command(seat: CommandContext) -> None:
     """End the sessions from which nothing came for a day, as failed."""
-    ended = seat.core.stints.sweep()
+    ended = seat.core.use(PlanSessions).sweep()
     if seat.out.json:
         seat.out.answer({"ended": [session.id for session in ended]})
         return

@@ -14,12 +14,12 @@ from typing import Final
 import click
 
 from counterpoint.app import App
+from counterpoint.cli.context import open_here
 from counterpoint.cli.output import Output, output_for
-from counterpoint.cli.seat import open_here
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.actors import Actor
-from counterpoint.core.operations.recording.desk import Caller, Outside
-from counterpoint.evidence.shelf import FileAnchors
+from counterpoint.core.operations.recording.context import Caller, Ports
+from counterpoint.evidence.directories import FileAnchors
 from counterpoint.kernel.errors import InvalidInput, LedgerBroken, NotFound
 from counterpoint.storage.move import Moved, move_project
 
@@ -27,7 +27,7 @@ _MOVER: Final = Actor(kind="system", name="counterpoint")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arrival:
+class MovedProject:
     """A project that has moved, and whether entries were appended where it was meanwhile."""
 
     moved: Moved
@@ -74,7 +74,7 @@ def _names(here: App, wanted: str | None) -> list[str]:
     return known if wanted is None else [wanted]
 
 
-def _move(out: Output, here: App, there: App, project: str) -> Arrival:
+def _move(out: Output, here: App, there: App, project: str) -> MovedProject:
     """Verify a project, copy it, verify the copy; LedgerBroken if a side does not hold."""
     sat = App(
         settings=replace(here.settings, project=project),
@@ -83,33 +83,33 @@ def _move(out: Output, here: App, there: App, project: str) -> Arrival:
         clock=here.clock,
     )
     sat.share(here)
-    outside = sat.outside
-    _verify(out, outside, here.place)
+    ports = sat.ports
+    _verify(out, ports, here.place)
     with out.counting(f"Moving {project}") as told:
         moved = move_project(here.store, there.store, project, told)
-    arrived = replace(outside, store=there.store, anchors=FileAnchors(folder=there.checkpoints))
+    arrived = replace(ports, store=there.store, anchors=FileAnchors(folder=there.checkpoints))
     root = _verify(out, arrived, there.place)
     if root != moved.root:
         raise LedgerBroken(f"{project!r} has another root in {there.place}")
     with here.store.reading(project) as view:
-        return Arrival(moved=moved, late=view.head().size - moved.size)
+        return MovedProject(moved=moved, late=view.head().size - moved.size)
 
 
-def _verify(out: Output, outside: Outside, place: str) -> str:
-    """Answer the root of a ledger that verifies and whose tables are what it says."""
-    verbs = Core(outside, Caller(actor=_MOVER, root=Path())).audit
-    with out.counting(f"Verifying {outside.project} in {place}") as told:
+def _verify(out: Output, ports: Ports, place: str) -> str:
+    """Return the root of a ledger that verifies and whose tables are what it says."""
+    verbs = Core(ports, Caller(actor=_MOVER, root=Path())).audit
+    with out.counting(f"Verifying {ports.project} in {place}") as told:
         audit = verbs.verify(told=told)
         faults = audit.faults or verbs.rebuild().differences
     if faults:
         raise LedgerBroken(
-            f"{outside.project!r} does not verify in {place}: {faults[0].message}",
+            f"{ports.project!r} does not verify in {place}: {faults[0].message}",
             hint="Run `counterpoint audit verify` and `counterpoint audit rebuild` there.",
         )
     return audit.root
 
 
-def _tell(out: Output, here: App, there: App, arrivals: list[Arrival]) -> None:
+def _tell(out: Output, here: App, there: App, arrivals: list[MovedProject]) -> None:
     if out.json:
         out.answer(
             {

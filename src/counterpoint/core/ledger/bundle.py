@@ -60,7 +60,7 @@ class BundleHeader:
     checkpoint: str
 
     def to_bytes(self) -> bytes:
-        """Answer the canonical bytes, without the line feed."""
+        """Return the canonical bytes, without the line feed."""
         return canonical.dump(
             {
                 "checkpoint": self.checkpoint,
@@ -73,7 +73,7 @@ class BundleHeader:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> BundleHeader:
-        """Answer the header that the bytes are; MalformedDocument if they are none."""
+        """Return the header that the bytes are; MalformedDocument if they are none."""
         value = load_header(data, _HEADER_KEYS, FORMAT, VERSION)
         if not are_filled(value["checkpoint"], value["project"], value["vkey"]):
             raise MalformedDocument("a field in the header of the bundle is empty or not a text")
@@ -87,7 +87,7 @@ class BundleHeader:
 def dump_bundle(
     header: BundleHeader, entries: Iterable[bytes], texts: Iterable[str]
 ) -> Iterator[bytes]:
-    """Answer the lines of a bundle, one by one, each with its line feed.
+    """Return the lines of a bundle, one by one, each with its line feed.
 
     InvalidInput, after the last entry, if there are not as many as the checkpoint says.
     """
@@ -103,7 +103,7 @@ def dump_bundle(
 
 
 def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None) -> BundleReport:
-    """Answer what the lines of a bundle prove, line feeds included; needs no database.
+    """Return what the lines of a bundle prove, line feeds included; needs no database.
 
     MalformedDocument if the header cannot be read; every other fault is in the report.
     """
@@ -146,7 +146,7 @@ def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
 
 
 def _entries(lines: Iterable[bytes], referred: set[str], redacted: set[str]) -> Iterator[bytes]:
-    """Answer entry bytes without line feeds; gathers the texts that they refer to.
+    """Return entry bytes without line feeds; gathers the texts that they refer to.
 
     A text that was taken away and is referred to again was written again.
     """

@@ -142,7 +142,7 @@ class Verification:
             )
 
     def verified(self) -> Verified:
-        """Answer what was found sound; raises the first fault if there was any."""
+        """Return what was found sound; raises the first fault if there was any."""
         if self._faults:
             raise self._faults[0]
         return Verified(
@@ -150,7 +150,7 @@ class Verification:
         )
 
     def _room(self) -> int:
-        """Answer how many entries to read before roots have to be compared."""
+        """Return how many entries to read before roots have to be compared."""
         return min(self._ahead[-1].size - self.size, _BATCH) if self._ahead else _BATCH
 
     def _read_batch(self, entries: Iterator[bytes]) -> list[bytes]:
@@ -210,7 +210,7 @@ def verify_chain(
     checkpoints: Iterable[Checkpoint] = (),
     size: int | None = None,
 ) -> Verified:
-    """Answer the size, root and last leaf of a sound ledger; ChainBroken or ProofMismatch else."""
+    """Return the size, root and last leaf of a sound ledger; ChainBroken or ProofMismatch else."""
     verification = Verification(project, checkpoints=checkpoints)
     verification.read(entries)
     verification.close(size)

@@ -58,13 +58,13 @@ class Checkpoint:
             )
 
     def to_text(self) -> str:
-        """Answer the text that is signed."""
+        """Return the text that is signed."""
         lines = (self.origin, str(self.size), to_base64(self.root), *self.extensions)
         return "".join(f"{line}\n" for line in lines)
 
     @classmethod
     def from_text(cls, text: str) -> Checkpoint:
-        """Answer the checkpoint that the text is; MalformedDocument if it is none."""
+        """Return the checkpoint that the text is; MalformedDocument if it is none."""
         lines = text.split("\n")
         if lines.pop() != "" or len(lines) < _FIXED_LINES:
             raise MalformedDocument("a checkpoint has three lines or more, all ended")
@@ -77,17 +77,17 @@ class Checkpoint:
 
 
 def seal(checkpoint: Checkpoint, sign: Sign, key: VerifierKey) -> str:
-    """Answer the checkpoint as a note signed by the owner of the key."""
+    """Return the checkpoint as a note signed by the owner of the key."""
     return seal_note(checkpoint.to_text(), sign, key)
 
 
 def open_checkpoint(document: str) -> Checkpoint:
-    """Answer what a signed checkpoint says, unchecked; MalformedDocument if it is not one."""
+    """Return what a signed checkpoint says, unchecked; MalformedDocument if it is not one."""
     return Checkpoint.from_text(open_note(document).text)
 
 
 def verify(document: str, key: VerifierKey, origin: str = "") -> Checkpoint:
-    """Answer the checkpoint if the key has signed it for the origin (by default the key's name).
+    """Return the checkpoint if the key has signed it for the origin (by default the key's name).
 
     MalformedDocument if it cannot be read; ProofMismatch if it is not signed, or of another log.
     """

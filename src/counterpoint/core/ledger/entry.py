@@ -101,7 +101,7 @@ class Entry:
     version: int = VERSION
 
     def to_bytes(self) -> bytes:
-        """Answer the canonical bytes; InvalidInput, naming all faults, if they would not load."""
+        """Return the canonical bytes; InvalidInput, naming all faults, if they would not load."""
         value = {
             "v": self.version,
             "p": self.project,
@@ -121,7 +121,7 @@ class Entry:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Entry:
-        """Answer the entry that the bytes are; MalformedDocument, naming all faults, if none."""
+        """Return the entry that the bytes are; MalformedDocument, naming all faults, if none."""
         value = load_fields(data)
         return cls(
             version=value["v"],
@@ -138,7 +138,7 @@ class Entry:
 
 
 def load_fields(data: bytes) -> dict[str, Any]:
-    """Answer the object that entry bytes hold, by its short keys; MalformedDocument if invalid."""
+    """Return the object that entry bytes hold, by its short keys; MalformedDocument if invalid."""
     try:
         value = orjson.loads(data)
         exact = orjson.dumps(value, option=orjson.OPT_SORT_KEYS) == data
@@ -194,7 +194,7 @@ def _add_text_faults(value: dict[str, Any], faults: list[str]) -> list[str]:
 
 
 def refer(digest: str) -> dict[str, str]:
-    """Answer what stands in an entry for a text that is kept outside of it, by its SHA-256."""
+    """Return what stands in an entry for a text that is kept outside of it, by its SHA-256."""
     return {"$text": digest}
 
 
@@ -207,7 +207,7 @@ def list_references(data: bytes) -> list[str]:
 
 
 def is_time(value: Parsed) -> bool:
-    """Tell whether a JSON value is a time as entries carry it."""
+    """Return whether a JSON value is a time as entries carry it."""
     if type(value) is not str or not _TIME.fullmatch(value):
         return False
     try:
@@ -218,7 +218,7 @@ def is_time(value: Parsed) -> bool:
 
 
 def is_digest(value: Parsed) -> bool:
-    """Tell whether a JSON value is a SHA-256 as entries carry it."""
+    """Return whether a JSON value is a SHA-256 as entries carry it."""
     return type(value) is str and _HEX_64.fullmatch(value) is not None
 
 

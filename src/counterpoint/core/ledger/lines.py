@@ -70,13 +70,13 @@ class BundleReport:
 
 
 def dump_texts(texts: Iterable[str]) -> Iterator[bytes]:
-    """Answer the line of each text, with its line feed; the texts come by their digests."""
+    """Return the line of each text, with its line feed; the texts come by their digests."""
     for body in texts:
         yield canonical.dump({"body": body, "text": canonical.text_digest(body)}) + b"\n"
 
 
 def load_object(data: bytes, keys: frozenset[str]) -> dict[str, Any]:
-    """Answer the object of a canonical line with just these keys; MalformedDocument else."""
+    """Return the object of a canonical line with just these keys; MalformedDocument else."""
     try:
         value: Parsed = canonical.load(data)
         exact = canonical.dump(value) == data
@@ -94,7 +94,7 @@ def _no_object(keys: frozenset[str]) -> MalformedDocument:
 
 
 def load_header(data: bytes, keys: frozenset[str], sort: str, version: int) -> dict[str, Any]:
-    """Answer the object of the first line of a bundle of a sort and version; MalformedDocument."""
+    """Return the object of the first line of a bundle of a sort and version; MalformedDocument."""
     value = load_object(data, keys)
     found = value["version"]
     if value["format"] != sort or type(found) is not int or found != version:
@@ -112,12 +112,12 @@ def redacted_by(entry: Mapping[str, Any]) -> list[str]:
 
 
 def are_filled(*texts: Parsed) -> bool:
-    """Tell whether values of a line are texts with at least one letter."""
+    """Return whether values of a line are texts with at least one letter."""
     return all(type(text) is str and text for text in texts)
 
 
 def strip(line: bytes) -> bytes:
-    """Answer a line without its line feed; without one it is left so that no line passes."""
+    """Return a line without its line feed; without one it is left so that no line passes."""
     return line[:-1] if line.endswith(b"\n") else b""
 
 
@@ -196,7 +196,7 @@ class Texts:
 
 
 def _load_text(data: bytes) -> dict[str, str]:
-    """Answer the two texts of a text line; MalformedDocument.
+    """Return the two texts of a text line; MalformedDocument.
 
     Half of the lines of a bundle are such: two texts are inside the profile without another look.
     """

@@ -43,12 +43,12 @@ _SIZE_LIMIT = 2**63
 
 
 def leaf_hash(entry: bytes) -> bytes:
-    """Answer the hash of a leaf (RFC 6962, section 2.1)."""
+    """Return the hash of a leaf (RFC 6962, section 2.1)."""
     return sha256(b"\x00" + entry).digest()
 
 
 def node_hash(left: bytes, right: bytes) -> bytes:
-    """Answer the hash of the node above two others (RFC 6962, section 2.1)."""
+    """Return the hash of the node above two others (RFC 6962, section 2.1)."""
     return sha256(b"\x01" + left + right).digest()
 
 
@@ -69,11 +69,11 @@ class Frontier:
             )
 
     def append(self, leaf: bytes) -> tuple[Frontier, list[Node]]:
-        """Answer the edge after one more leaf hash, and the nodes above it that became complete."""
+        """Return the edge after one more leaf hash, and the nodes above it that became complete."""
         return self.extend((leaf,))
 
     def extend(self, leaves: Iterable[bytes]) -> tuple[Frontier, list[Node]]:
-        """Answer the edge after more leaf hashes, and the inner nodes that became complete."""
+        """Return the edge after more leaf hashes, and the inner nodes that became complete."""
         size, edge = self.size, list(self.hashes)
         completed: list[Node] = []
         for leaf in leaves:
@@ -88,16 +88,16 @@ class Frontier:
         return Frontier(size, tuple(edge)), completed
 
     def root(self) -> bytes:
-        """Answer the root of the tree."""
+        """Return the root of the tree."""
         return _fold(self.hashes)
 
     def to_bytes(self) -> bytes:
-        """Answer the edge as bytes."""
+        """Return the edge as bytes."""
         return self.size.to_bytes(_SIZE_BYTES, "big") + b"".join(self.hashes)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Frontier:
-        """Answer the edge that the bytes hold; MalformedDocument if they hold none."""
+        """Return the edge that the bytes hold; MalformedDocument if they hold none."""
         size = int.from_bytes(data[:_SIZE_BYTES], "big")
         if len(data) != _SIZE_BYTES + HASH_SIZE * size.bit_count() or size >= _SIZE_LIMIT:
             raise MalformedDocument("these bytes are not the edge of a Merkle tree")
@@ -106,13 +106,13 @@ class Frontier:
 
 
 def root_of(leaves: Iterable[bytes]) -> bytes:
-    """Answer the root of a list of leaf hashes."""
+    """Return the root of a list of leaf hashes."""
     frontier, _ = Frontier().extend(leaves)
     return frontier.root()
 
 
 def nodes_of(leaves: Sequence[bytes]) -> ReadNode:
-    """Answer what reads the nodes of a tree that is not stored, from its leaf hashes."""
+    """Return what reads the nodes of a tree that is not stored, from its leaf hashes."""
 
     def read(level: int, index: int) -> bytes:
         return root_of(leaves[index << level : (index + 1) << level])
@@ -121,12 +121,12 @@ def nodes_of(leaves: Sequence[bytes]) -> ReadNode:
 
 
 def frontier_at(size: int, read: ReadNode) -> Frontier:
-    """Answer the edge that a stored tree had at an earlier size, in O(log size) reads."""
+    """Return the edge that a stored tree had at an earlier size, in O(log size) reads."""
     return Frontier(size, tuple(_subtrees(0, size, read)))
 
 
 def inclusion_proof(index: int, size: int, read: ReadNode) -> list[bytes]:
-    """Answer the path from a leaf to the root of the tree of a size (RFC 6962, section 2.1.1).
+    """Return the path from a leaf to the root of the tree of a size (RFC 6962, section 2.1.1).
 
     Takes at most two reads a level. InvalidInput if the tree has no such leaf.
     """
@@ -147,7 +147,7 @@ def inclusion_proof(index: int, size: int, read: ReadNode) -> list[bytes]:
 
 
 def consistency_proof(first: int, second: int, read: ReadNode) -> list[bytes]:
-    """Answer the proof that one tree begins with another (RFC 6962, section 2.1.2).
+    """Return the proof that one tree begins with another (RFC 6962, section 2.1.2).
 
     Takes at most two reads a level. Empty if the first is empty or both are the same; InvalidInput
     if the first is the larger one.
@@ -255,7 +255,7 @@ def _skip_missing_siblings(here: int, last: int) -> tuple[int, int]:
 
 
 def _left_size(size: int) -> int:
-    """Answer the largest power of two smaller than a size of at least two."""
+    """Return the largest power of two smaller than a size of at least two."""
     return 1 << ((size - 1).bit_length() - 1)
 
 
@@ -270,7 +270,7 @@ def _subtrees(start: int, end: int, read: ReadNode) -> list[bytes]:
 
 
 def _fold(hashes: Sequence[bytes]) -> bytes:
-    """Answer the root above complete subtrees, largest first."""
+    """Return the root above complete subtrees, largest first."""
     if not hashes:
         return EMPTY_ROOT
     return reduce(lambda right, left: node_hash(left, right), reversed(hashes))

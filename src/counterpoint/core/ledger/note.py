@@ -61,12 +61,12 @@ class VerifierKey:
         return sha256(self.name.encode() + b"\n" + _ED25519 + self.public_key).digest()[:_ID_SIZE]
 
     def to_text(self) -> str:
-        """Answer the key as a vkey."""
+        """Return the key as a vkey."""
         return f"{self.name}+{self.key_id.hex()}+{to_base64(_ED25519 + self.public_key)}"
 
     @classmethod
     def from_text(cls, text: str) -> VerifierKey:
-        """Answer the key that a vkey spells; MalformedDocument if it spells none."""
+        """Return the key that a vkey spells; MalformedDocument if it spells none."""
         parts = text.split("+", 2)
         if len(parts) != _VKEY_PARTS:
             raise MalformedDocument("a verifier key is NAME+ID+BASE64")
@@ -98,14 +98,14 @@ class Note:
 
 
 def seal_note(text: str, sign: Sign, key: VerifierKey) -> str:
-    """Answer the text with one signature; MalformedDocument if no note can hold the text."""
+    """Return the text with one signature; MalformedDocument if no note can hold the text."""
     _check_text(text)
     signature = key.key_id + sign(text.encode())
     return f"{text}\n{_DASH}{key.name} {to_base64(signature)}\n"
 
 
 def open_note(document: str) -> Note:
-    """Answer the parts of a signed note, unchecked; MalformedDocument if it is not one."""
+    """Return the parts of a signed note, unchecked; MalformedDocument if it is not one."""
     _check_text(document)
     text, gap, block = document.rpartition("\n\n")
     lines = block.split("\n")[:-1]
@@ -136,12 +136,12 @@ def verify_note(note: Note, key: VerifierKey) -> None:
 
 
 def to_base64(data: bytes) -> str:
-    """Answer bytes in the standard base64 alphabet with padding (RFC 4648, section 4)."""
+    """Return bytes in the standard base64 alphabet with padding (RFC 4648, section 4)."""
     return base64.b64encode(data).decode()
 
 
 def from_base64(text: str) -> bytes:
-    """Answer the bytes of canonical base64; MalformedDocument at any other spelling."""
+    """Return the bytes of canonical base64; MalformedDocument at any other spelling."""
     try:
         raw = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as fault:

@@ -15,7 +15,7 @@ from counterpoint.kernel.errors import InvalidInput
 
 
 def verify_any(lines: Iterable[bytes], trusted_key: VerifierKey | None = None) -> BundleReport:
-    """Answer what a bundle of a ledger or of a session proves; needs no database.
+    """Return what a bundle of a ledger or of a session proves; needs no database.
 
     MalformedDocument if its header cannot be read; every other fault is in the report.
     """

@@ -68,7 +68,7 @@ _EDITED = "Compare with another export of the session: a thought was changed, re
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Testimony:
+class EntryProof:
     """An entry of the project's ledger, and the path from there to the root, in hex."""
 
     entry: str
@@ -88,10 +88,10 @@ class SealedHeader:
     key: VerifierKey
     checkpoint: str
     ledger: str
-    testimonies: tuple[Testimony, ...]
+    testimonies: tuple[EntryProof, ...]
 
     def to_bytes(self) -> bytes:
-        """Answer the canonical bytes, without the line feed."""
+        """Return the canonical bytes, without the line feed."""
         return canonical.dump(
             {
                 "checkpoint": self.checkpoint,
@@ -109,7 +109,7 @@ class SealedHeader:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> SealedHeader:
-        """Answer the header that the bytes are; MalformedDocument if they are none."""
+        """Return the header that the bytes are; MalformedDocument if they are none."""
         value = load_header(data, _HEADER_KEYS, FORMAT, VERSION)
         if not are_filled(value["checkpoint"], value["project"], value["session"], value["vkey"]):
             raise MalformedDocument("a field in the header of the bundle is empty or not a text")
@@ -127,7 +127,7 @@ class SealedHeader:
 def dump_sealed(
     header: SealedHeader, links: Iterable[bytes], texts: Iterable[str]
 ) -> Iterator[bytes]:
-    """Answer the lines of the bundle of a session, one by one, each with its line feed."""
+    """Return the lines of the bundle of a session, one by one, each with its line feed."""
     yield header.to_bytes() + b"\n"
     for data in links:
         yield data + b"\n"
@@ -135,7 +135,7 @@ def dump_sealed(
 
 
 def verify_sealed(lines: Iterable[bytes], trusted_key: VerifierKey | None = None) -> BundleReport:
-    """Answer what the lines of a session's bundle prove; needs no database.
+    """Return what the lines of a session's bundle prove; needs no database.
 
     MalformedDocument if the header cannot be read; every other fault is in the report.
     """
@@ -175,8 +175,8 @@ def verify_sealed(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
     )
 
 
-def _load_ledger(value: Parsed) -> tuple[str, tuple[Testimony, ...]]:
-    """Answer what the header holds of the ledger; MalformedDocument."""
+def _load_ledger(value: Parsed) -> tuple[str, tuple[EntryProof, ...]]:
+    """Return what the header holds of the ledger; MalformedDocument."""
     if type(value) is not dict or value.keys() != _LEDGER_KEYS:
         raise MalformedDocument("`ledger` in the header is not an object of checkpoint and entries")
     note, entries = value["checkpoint"], cast("Parsed", value["entries"])
@@ -185,13 +185,13 @@ def _load_ledger(value: Parsed) -> tuple[str, tuple[Testimony, ...]]:
     return note, tuple(map(_load_testimony, entries))
 
 
-def _load_testimony(value: Parsed) -> Testimony:
+def _load_testimony(value: Parsed) -> EntryProof:
     if type(value) is not dict or value.keys() != _TESTIMONY_KEYS:
         raise MalformedDocument("an entry in the header is not an object of entry and path")
     entry, path = value["entry"], cast("Parsed", value["path"])
     if not are_filled(entry) or type(path) is not list or not all(map(is_digest, path)):
         raise MalformedDocument("an entry in the header is empty, or its path is not hashes in hex")
-    return Testimony(entry=entry, path=tuple(path))
+    return EntryProof(entry=entry, path=tuple(path))
 
 
 def _ledger_faults(
@@ -200,7 +200,7 @@ def _ledger_faults(
     """Say what is wrong with what the ledger is said to tell; gathers the texts taken away."""
     try:
         checkpoint = checkpoints.verify(header.ledger, key)
-        entries = [_told(one, checkpoint, header.project) for one in header.testimonies]
+        entries = [_present(one, checkpoint, header.project) for one in header.testimonies]
         _check_writes_seal(entries[0], header, key)
     except (LedgerBroken, MalformedDocument) as fault:
         yield type(fault)(f"the ledger's part: {fault.message}", hint=fault.hint)
@@ -209,8 +209,8 @@ def _ledger_faults(
         redacted.update(redacted_by(entry))
 
 
-def _told(testimony: Testimony, checkpoint: Checkpoint, project: str) -> dict[str, Any]:
-    """Answer the entry that a testimony proves to be in the ledger; ProofMismatch."""
+def _present(testimony: EntryProof, checkpoint: Checkpoint, project: str) -> dict[str, Any]:
+    """Return the entry that a testimony proves to be in the ledger; ProofMismatch."""
     data = testimony.entry.encode()
     entry = load_fields(data)
     path = [bytes.fromhex(part) for part in testimony.path]

@@ -62,7 +62,7 @@ class Link(NamedTuple):
     version: int = VERSION
 
     def to_bytes(self) -> bytes:
-        """Answer the canonical bytes; InvalidInput for a text that is not Unicode."""
+        """Return the canonical bytes; InvalidInput for a text that is not Unicode."""
         try:
             return orjson.dumps(dict(zip(_FIELDS, self, strict=True)))
         except TypeError as fault:
@@ -75,7 +75,7 @@ class Link(NamedTuple):
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Link:
-        """Answer the link that the bytes are; MalformedDocument, naming all faults, if none."""
+        """Return the link that the bytes are; MalformedDocument, naming all faults, if none."""
         try:
             value: Parsed = orjson.loads(data)
             # Inside the profile of canonical JSON it is by the types of its fields.
@@ -94,7 +94,7 @@ _KEYS = frozenset(_FIELDS)
 
 
 def link_of(thought: Thought) -> Link:
-    """Answer what is hashed of a thought."""
+    """Return what is hashed of a thought."""
     return Link(
         id=thought.record,
         type=thought.type,
@@ -110,7 +110,7 @@ def link_of(thought: Thought) -> Link:
 
 
 def link_of_row(record: str, columns: Mapping[str, Any]) -> Link:
-    """Answer the link that the row image of a thought holds, empty columns left out.
+    """Return the link that the row image of a thought holds, empty columns left out.
 
     MalformedDocument if the image is not that of a thought.
     """
@@ -143,11 +143,11 @@ class Chains:
         self._ends: dict[str, tuple[int, str, str]] = {}
 
     def __len__(self) -> int:
-        """Answer how many tasks have a chain."""
+        """Return how many tasks have a chain."""
         return len(self._ends)
 
     def follow(self, link: Link, digest: str) -> Iterator[ChainBroken]:
-        """Answer how a link, with its hash in hex, departs from its chain; goes on from it."""
+        """Return how a link, with its hash in hex, departs from its chain; goes on from it."""
         sequence, before, time = self._ends.get(link.task, (-1, GENESIS, ""))
         self._ends[link.task] = link.sequence, digest, link.timestamp
         skips = self._gaps and link.sequence > sequence + 1
@@ -160,7 +160,7 @@ class Chains:
 
 
 def verify_chains(links: Iterable[Link], *, gaps: bool = False) -> int:
-    """Answer how many links there are in sound chains, in their order; ChainBroken."""
+    """Return how many links there are in sound chains, in their order; ChainBroken."""
     chains, count = Chains(gaps=gaps), 0
     for link in links:
         for fault in chains.follow(link, link.leaf.hex()):
@@ -179,12 +179,12 @@ def _broken(link: Link, how: str) -> ChainBroken:
 
 
 def _is_type(value: Parsed) -> TypeGuard[ThoughtType]:
-    """Tell whether a JSON value is one of the sorts of thoughts."""
+    """Return whether a JSON value is one of the sorts of thoughts."""
     return type(value) is str and value in _TYPES
 
 
 def _checked(value: dict[str, Any]) -> Link:
-    """Answer the link of an object with just the ten keys, in their order; MalformedDocument."""
+    """Return the link of an object with just the ten keys, in their order; MalformedDocument."""
     agent, content, name, previous, sequence, session, task, time, sort, version = value.values()
     # One look at what is nearly always right: each thought under check comes through here.
     if not (

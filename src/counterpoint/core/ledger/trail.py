@@ -131,7 +131,7 @@ class Trail:
 
 
 def origin_of(key: VerifierKey, session: str) -> str:
-    """Answer the origin that the checkpoint of a sealed session names."""
+    """Return the origin that the checkpoint of a sealed session names."""
     return f"{key.name}/{session}"
 
 
@@ -147,7 +147,7 @@ def check_seal(values: Row, key: VerifierKey, session: str) -> None:
 
 
 def _is_record_of(link: Link, row: Row) -> bool:
-    """Tell whether a row image is the whole record that a thought was hashed from."""
+    """Return whether a row image is the whole record that a thought was hashed from."""
     values = row.get("v")
     if row["t"] != "records" or values is None or row["k"].get("id") != link.id:
         return False
@@ -163,7 +163,7 @@ def _is_record_of(link: Link, row: Row) -> bool:
 
 
 def _session_of(row: Row) -> str:
-    """Answer the session that the row image of a record or a session is of; empty if untold."""
+    """Return the session that the row image of a record or a session is of; empty if untold."""
     if row["t"] == "sessions":
         return str(row["k"].get("id", ""))
     values: Row = row.get("v") or {}

@@ -50,7 +50,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TokenWish:
+class TokenRequest:
     """What a token to be made shall allow."""
 
     name: str
@@ -77,7 +77,7 @@ class Issued:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sitting:
+class CallIdentity:
     """As whom, and in which session, a call without a connection of its own is heard."""
 
     agent: str

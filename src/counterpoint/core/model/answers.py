@@ -105,7 +105,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class CreatedPlan:
     """What a plan became: its root, every item in the order of the draft, what is ready."""
 
     root: Item

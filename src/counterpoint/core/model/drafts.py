@@ -48,7 +48,7 @@ class Draft:
     line: int = 0
 
     def walk(self) -> Iterator[Draft]:
-        """Answer this draft and all below it, parents first."""
+        """Return this draft and all below it, parents first."""
         yield self
         for child in self.children:
             yield from child.walk()

@@ -53,7 +53,7 @@ class Lifecycle:
     retries: frozenset[tuple[str, str]] = frozenset()
 
     def named(self, word: str) -> str:
-        """Answer the state that a verb's word for one means in this table."""
+        """Return the state that a verb's word for one means in this table."""
         return self.goals.get(word, word)
 
     def allows(self, start: str, end: str) -> bool:
@@ -61,7 +61,7 @@ class Lifecycle:
         return end in self.moves[start]
 
     def category(self, state: str) -> Category:
-        """Answer the category of a state; InvalidInput names the states there are."""
+        """Return the category of a state; InvalidInput names the states there are."""
         try:
             return self.categories[state]
         except KeyError:
@@ -71,7 +71,7 @@ class Lifecycle:
             ) from None
 
     def way(self, start: str, end: str, most: int = 3) -> tuple[str, ...]:
-        """Answer the states to go through from one to another, that one last; empty if it is there.
+        """Return the states to go through from one to another, that one last; empty if it is there.
 
         Nothing is parked or closed on the way. IllegalMove if that takes more than so many moves.
         """
@@ -279,7 +279,7 @@ LIFECYCLES: Mapping[str, Lifecycle] = {table.name: table for table in _TABLES}
 
 
 def lifecycle(name: str) -> Lifecycle:
-    """Answer the table of a name; InvalidInput if there is none."""
+    """Return the table of a name; InvalidInput if there is none."""
     try:
         return LIFECYCLES[name]
     except KeyError:

@@ -67,7 +67,7 @@ class Noun(Protocol):
 
 @cache
 def columns(noun: type[Noun]) -> tuple[Column, ...]:
-    """Answer the columns of a noun in the order of its fields."""
+    """Return the columns of a noun in the order of its fields."""
     hints = get_type_hints(noun)
     return tuple(Column(f.name, _sort(hints[f.name])) for f in dataclasses.fields(noun))
 
@@ -85,14 +85,14 @@ def _sort(hint: Any) -> Sort:
 
 
 def prose_of(column: Column, value: Any) -> str:
-    """Answer the text that a prose column keeps; empty for an empty value."""
+    """Return the text that a prose column keeps; empty for an empty value."""
     if column.sort == "proses":
         return canonical.dump(list(value)).decode() if value else ""
     return str(value)
 
 
 def image_of(noun: Noun, texts: dict[str, str]) -> dict[str, Json]:
-    """Answer the row as the ledger holds it; puts each prose into `texts` by its digest."""
+    """Return the row as the ledger holds it; puts each prose into `texts` by its digest."""
     return {
         column.name: _image(column, getattr(noun, column.name), texts)
         for column in columns(type(noun))
@@ -100,7 +100,7 @@ def image_of(noun: Noun, texts: dict[str, str]) -> dict[str, Json]:
 
 
 def changes_of(before: Noun, after: Noun, texts: dict[str, str]) -> dict[str, Json]:
-    """Answer the part of the image of `after` that differs from `before`, a row of the same noun."""
+    """Return the part of the image of `after` that differs from `before`, a row of the same noun."""
     return {
         column.name: _image(column, value, texts)
         for column in columns(type(after))
@@ -127,13 +127,13 @@ def _keep(text: str, texts: dict[str, str]) -> str:
 
 
 def empty_row(noun: type[Noun]) -> dict[str, Json]:
-    """Answer the image of a row in which everything is empty: what a whole image leaves out."""
+    """Return the image of a row in which everything is empty: what a whole image leaves out."""
     empty: dict[Sort, Json] = {"int": 0, "list": [], "text": "", "prose": "", "proses": ""}
     return {name: empty[sort] for name, sort in columns(noun)}
 
 
 def cell_of(value: Json) -> Cell:
-    """Answer what a table holds for a value of a row image."""
+    """Return what a table holds for a value of a row image."""
     # A tuple, made once: this is asked for every column of every row that is written.
     if isinstance(value, _CELLS):
         return value
@@ -141,7 +141,7 @@ def cell_of(value: Json) -> Cell:
 
 
 def noun_of(noun: type[N], cells: Sequence[Any]) -> N:
-    """Answer the noun of a row, in the order of its columns; prose as its text (None: redacted)."""
+    """Return the noun of a row, in the order of its columns; prose as its text (None: redacted)."""
     write, readers = _writers(noun), _readers(noun)
     if readers:
         cells = list(cells)
@@ -156,13 +156,13 @@ def noun_of(noun: type[N], cells: Sequence[Any]) -> N:
 
 @cache
 def _writers(noun: type[Noun]) -> tuple[Callable[[Any, Any], None], ...]:
-    """Answer what sets each slot of a fresh noun, in the order of the columns."""
+    """Return what sets each slot of a fresh noun, in the order of the columns."""
     return tuple(getattr(noun, column.name).__set__ for column in columns(noun))
 
 
 @cache
 def _readers(noun: type[Noun]) -> tuple[tuple[int, Callable[[Any], Any]], ...]:
-    """Answer the places of columns that are not kept as they are, and what makes each a field."""
+    """Return the places of columns that are not kept as they are, and what makes each a field."""
     hints = get_type_hints(noun)
     readers: list[tuple[int, Callable[[Any], Any]]] = []
     for place, (name, sort) in enumerate(columns(noun)):

@@ -42,7 +42,7 @@ class Session:
         return SESSION.category(self.status) in {"done", "dropped"}
 
     def moved(self, status: str, at: Timestamp) -> Session:
-        """Answer this session in another state; IllegalMove unless the table has the edge."""
+        """Return this session in another state; IllegalMove unless the table has the edge."""
         SESSION.check(self.status, status, self.id)
         ended = SESSION.category(status) in {"done", "dropped"}
         return replace(self, status=status, ended_at=at if ended else "")

@@ -12,7 +12,7 @@ from counterpoint.kernel.clock import Timestamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Touch:
+class ItemChange:
     """What one entry did to one item, or to a record about one.
 
     item: with the title and the state that the entry gave it; all else is as it is now, as are the

@@ -97,7 +97,7 @@ class Item:
         return self.kind in WORKABLE
 
     def moved(self, status: str, at: Timestamp) -> Item:
-        """Answer this item in another state; IllegalMove unless its table has the edge."""
+        """Return this item in another state; IllegalMove unless its table has the edge."""
         self.states.check(self.status, status, self.id)
         category = self.states.category(status)
         closed = category in {"done", "dropped"}
@@ -211,7 +211,7 @@ class Gate:
     updated_at: Timestamp
 
     def moved(self, status: str, at: Timestamp, *, proof: str = "", reason: str = "") -> Gate:
-        """Answer this gate in another state; the same state only takes the fresher proof."""
+        """Return this gate in another state; the same state only takes the fresher proof."""
         if status != self.status:
             lifecycle("gate").check(self.status, status, f"gate {self.name!r} of {self.item}")
         return replace(self, status=status, proof=proof, reason=Prose(reason), updated_at=at)

@@ -31,7 +31,7 @@ from counterpoint.core.model.answers import Audit, Proof, Rebuilt
 from counterpoint.core.model.catalogue import BY_TABLE, NOUNS
 from counterpoint.core.model.rows import Noun, columns, empty_row
 from counterpoint.core.operations.recording.change import frontier_of
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.redaction import redactions
 from counterpoint.core.ports.store import Reading, Store, Writing
 from counterpoint.kernel import canonical
@@ -52,16 +52,15 @@ _TOLD_EVERY = 5000
 class Auditing:
     """Verbs for proving."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Work at a desk."""
-        self._desk = desk
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     @property
     def key(self) -> VerifierKey:
         """The public key that this project's checkpoints are signed with."""
         return VerifierKey(
-            name=f"counterpoint/{self._desk.project}",
-            public_key=self._desk.outside.signer.public_key,
+            name=f"counterpoint/{self._context.project}",
+            public_key=self._context.ports.signer.public_key,
         )
 
     def verify(
@@ -71,16 +70,16 @@ class Auditing:
 
         A sound ledger is anchored anew at its present size. told: hears how many entries are read.
         """
-        anchors = self._desk.outside.anchors
+        anchors = self._context.ports.anchors
         faults: list[CounterpointError] = []
-        known = [*notes, *filter(None, [anchors.last(self._desk.project)])]
+        known = [*notes, *filter(None, [anchors.last(self._context.project)])]
         sealed = list(filter(None, (self._open(note, faults) for note in known)))
-        with self._desk.reading() as view:
+        with self._context.reading() as view:
             entries = view.entries()
             read = _counted(entries, told) if told else entries
             audit = self._verify(view, read, sealed, faults)
         if audit.sound and audit.size:
-            anchors.keep(self._desk.project, self._seal(audit.size, bytes.fromhex(audit.root)))
+            anchors.keep(self._context.project, self._seal(audit.size, bytes.fromhex(audit.root)))
         return audit
 
     def _open(self, note: str, faults: list[CounterpointError]) -> Checkpoint | None:
@@ -99,7 +98,7 @@ class Auditing:
     ) -> Audit:
         head = view.head()
         trail = Trail(self.key)
-        verification = Verification(self._desk.project, checkpoints=sealed, watch=trail.read)
+        verification = Verification(self._context.project, checkpoints=sealed, watch=trail.read)
         verification.read(entries)
         verification.close(head.size)
         faults += (*verification.faults, *trail.faults)
@@ -111,7 +110,7 @@ class Auditing:
         redacted, text_faults = _texts(view)
         faults += text_faults
         return Audit(
-            project=self._desk.project,
+            project=self._context.project,
             size=verification.size,
             root=root.hex(),
             last=last,
@@ -121,20 +120,20 @@ class Auditing:
         )
 
     def checkpoint(self) -> str:
-        """Answer the present end of the ledger as a signed note, and anchor it."""
-        with self._desk.reading() as view:
+        """Return the present end of the ledger as a signed note, and anchor it."""
+        with self._context.reading() as view:
             head = view.head()
         note = self._seal(head.size, frontier_of(head).root())
-        self._desk.outside.anchors.keep(self._desk.project, note)
+        self._context.ports.anchors.keep(self._context.project, note)
         return note
 
     def _seal(self, size: int, root: bytes) -> str:
         sealed = Checkpoint(origin=self.key.name, size=size, root=root)
-        return checkpoints.seal(sealed, self._desk.outside.signer.sign, self.key)
+        return checkpoints.seal(sealed, self._context.ports.signer.sign, self.key)
 
     def inclusion(self, sequence: int, size: int | None = None) -> Proof:
-        """Answer the proof that an entry is in the ledger of a size; InvalidInput."""
-        with self._desk.reading() as view:
+        """Return the proof that an entry is in the ledger of a size; InvalidInput."""
+        with self._context.reading() as view:
             end = self._size(view, size)
             path = inclusion_proof(sequence, end, view.node)
             root = frontier_at(end, view.node).root()
@@ -151,8 +150,8 @@ class Auditing:
         )
 
     def consistency(self, first: int, second: int | None = None) -> Proof:
-        """Answer the proof that the ledger of one size begins with that of another."""
-        with self._desk.reading() as view:
+        """Return the proof that the ledger of one size begins with that of another."""
+        with self._context.reading() as view:
             end = self._size(view, second)
             path = consistency_proof(first, end, view.node)
             root = frontier_at(end, view.node).root()
@@ -173,11 +172,11 @@ class Auditing:
         return head if size is None else size
 
     def export(self) -> Iterator[bytes]:
-        """Answer the lines of a bundle that verifies offline, with a checkpoint of its end."""
-        with self._desk.reading() as view:
+        """Return the lines of a bundle that verifies offline, with a checkpoint of its end."""
+        with self._context.reading() as view:
             head = view.head()
             header = BundleHeader(
-                project=self._desk.project,
+                project=self._context.project,
                 key=self.key,
                 checkpoint=self._seal(head.size, frontier_of(head).root()),
             )
@@ -186,10 +185,10 @@ class Auditing:
 
     def rebuild(self) -> Rebuilt:
         """Replay the ledger into an empty store and compare every table, cell by cell."""
-        scratch = self._desk.outside.scratch()
+        scratch = self._context.ports.scratch()
         try:
-            with self._desk.reading() as view:
-                with scratch.writing(self._desk.project) as writing:
+            with self._context.reading() as view:
+                with scratch.writing(self._context.project) as writing:
                     size = replay(view.entries(), writing)
                 return self._compare(view, scratch, size)
         finally:
@@ -198,7 +197,7 @@ class Auditing:
     def _compare(self, view: Reading, scratch: Store, size: int) -> Rebuilt:
         rows: dict[str, int] = {}
         differences: list[StateDiffers] = []
-        with scratch.reading(self._desk.project) as replayed:
+        with scratch.reading(self._context.project) as replayed:
             for noun in NOUNS:
                 count, found = _compare_table(noun, view, replayed)
                 rows[noun.table] = count
@@ -207,8 +206,8 @@ class Auditing:
         return Rebuilt(size=size, rows=rows, differences=tuple(differences))
 
     def entry(self, sequence: int) -> Entry:
-        """Answer one entry; InvalidInput if the ledger is not so long."""
-        with self._desk.reading() as view:
+        """Return one entry; InvalidInput if the ledger is not so long."""
+        with self._context.reading() as view:
             head = view.head().size
             if not 0 <= sequence < head:
                 raise InvalidInput(f"the ledger of {head} entries has no entry {sequence}")
@@ -223,8 +222,8 @@ class Auditing:
         after: int | None = None,
         limit: int = 50,
     ) -> list[Entry]:
-        """Answer entries that match: the latest first, or with `after` onward from there."""
-        with self._desk.reading() as view:
+        """Return entries that match: the latest first, or with `after` onward from there."""
+        with self._context.reading() as view:
             found = view.sequences(
                 subject=subject, action=action, before=before, after=after, limit=limit
             )
@@ -232,7 +231,7 @@ class Auditing:
 
 
 def _counted(entries: Iterator[bytes], told: Callable[[int], None]) -> Iterator[bytes]:
-    """Answer entries as they come; say now and then how many there were."""
+    """Return entries as they come; say now and then how many there were."""
     for count, entry in enumerate(entries, 1):
         if count % _TOLD_EVERY == 1:
             told(count)
@@ -264,7 +263,7 @@ def _apply(image: RowImage, writing: Writing) -> None:
 
 
 def _plain(value: Json) -> Json:
-    """Answer the digest of a referred text, or the value as it is."""
+    """Return the digest of a referred text, or the value as it is."""
     if isinstance(value, dict):
         return cast("dict[str, Json]", value)["$text"]
     return value
@@ -283,7 +282,7 @@ def _head_faults(view: Reading, root: bytes, last: str) -> list[LedgerBroken]:
 
 
 def _root_of(read: Callable[[], Frontier]) -> bytes:
-    """Answer the root of what is read; nothing if it cannot be read."""
+    """Return the root of what is read; nothing if it cannot be read."""
     try:
         return read().root()
     except (LedgerBroken, InvalidInput):
@@ -291,7 +290,7 @@ def _root_of(read: Callable[[], Frontier]) -> bytes:
 
 
 def _texts(view: Reading) -> tuple[int, list[CounterpointError]]:
-    """Answer how many texts were taken away, and a fault for each that was changed or is missing."""
+    """Return how many texts were taken away, and a fault for each that was changed or is missing."""
     faults: list[CounterpointError] = []
     kept: set[str] = set()
     for digest, body in view.texts():

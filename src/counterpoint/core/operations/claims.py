@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from counterpoint.core.model.answers import Offer, Readiness, Started
-from counterpoint.core.model.asks import Wanted
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Snapshot
+from counterpoint.core.model.filters import ReadyFilter
 from counterpoint.core.model.journal import Outcome, StartPoint, Submission
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.sessions import Claim
@@ -23,7 +23,7 @@ from counterpoint.core.model.work import Item
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import judged, offers
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.moves import move, touched
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
@@ -42,9 +42,8 @@ from counterpoint.kernel.errors import (
 class Claims:
     """Verbs for taking and giving back."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Work at a desk."""
-        self._desk = desk
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def start(self, item: str, minutes: int | None = None) -> Started:
         """Claim an item and remember the tree as it is; a second call renews the lease.
@@ -52,8 +51,8 @@ class Claims:
         A lease of one's own that has run out is renewed only if the item is still ready. Raises NotFound, NotReady, AlreadyClaimed, SessionEnded.
         """
         self._refuse_no_session()
-        snapshot = self._desk.outside.evidence.snapshot(self._desk.caller.root)
-        with recording(self._desk, "task.started", item) as change:
+        snapshot = self._context.ports.evidence.snapshot(self._context.caller.root)
+        with recording(self._context, "task.started", item) as change:
             session = change.open_session()
             found = change.get(Item, item)
             before = change.find(Claim, item)
@@ -67,19 +66,21 @@ class Claims:
     def begin(self, draft: Draft, parent: str, minutes: int | None = None) -> Started:
         """Make an item below another and claim it, in one transaction; the refusals of both."""
         self._refuse_no_session()
-        snapshot = self._desk.outside.evidence.snapshot(self._desk.caller.root)
-        with joined(self._desk):
-            made = Plans(self._desk).create(draft, parent).root.id
-            with recording(self._desk, "task.started", made) as change:
+        snapshot = self._context.ports.evidence.snapshot(self._context.caller.root)
+        with joined(self._context):
+            made = Plans(self._context).create(draft, parent).root.id
+            with recording(self._context, "task.started", made) as change:
                 change.open_session()
-                change.told(made=made)
+                change.add_facts(made=made)
                 return self._take(change, change.get(Item, made), None, minutes, snapshot)
 
-    def take_next(self, wanted: Wanted, minutes: int | None = None) -> tuple[Started, Offer] | None:
+    def take_next(
+        self, wanted: ReadyFilter, minutes: int | None = None
+    ) -> tuple[Started, Offer] | None:
         """Claim the first ready item, chosen and taken in one transaction; None if there is none."""
         self._refuse_no_session()
-        snapshot = self._desk.outside.evidence.snapshot(self._desk.caller.root)
-        with recording(self._desk, "task.started") as change:
+        snapshot = self._context.ports.evidence.snapshot(self._context.caller.root)
+        with recording(self._context, "task.started") as change:
             session = change.open_session()
             offer = next(offers(change.writing, wanted, session, change.now), None)
             if offer is None:
@@ -90,14 +91,14 @@ class Claims:
             return self._take(change, found, before, minutes, snapshot), offer
 
     def _refuse_no_session(self) -> None:
-        if not self._desk.caller.actor.session:
+        if not self._context.caller.actor.session:
             raise InvalidInput(
                 "a claim belongs to a session", hint="Start the server with an agent's name."
             )
 
     def _until(self, change: Change, minutes: int | None) -> Timestamp:
-        """Answer when a claim made now runs out; without minutes as the settings say."""
-        seconds = self._desk.outside.lease_seconds if minutes is None else minutes * 60
+        """Return when a claim made now runs out; without minutes as the settings say."""
+        seconds = self._context.ports.lease_seconds if minutes is None else minutes * 60
         return later(change.now, seconds)
 
     def _renew(self, change: Change, item: Item, claim: Claim, minutes: int | None) -> Started:
@@ -120,7 +121,7 @@ class Claims:
         minutes: int | None,
         snapshot: Snapshot,
     ) -> Started:
-        actor = self._desk.caller.actor
+        actor = self._context.caller.actor
         if before is not None and before.state == "live" and before.session == actor.session:
             return self._renew(change, item, before, minutes)
         claim = Claim(
@@ -137,10 +138,10 @@ class Claims:
         point = _point(change, claim, snapshot)
         change.put(point)
         lost = (before.agent or before.session) if before and before.state == "live" else ""
-        change.told(token=claim.token, until=claim.leased_until)
+        change.add_facts(token=claim.token, until=claim.leased_until)
         if lost:
             change.action = "task.taken_over"
-            change.told(taken_over_from=lost)
+            change.add_facts(taken_over_from=lost)
         held = replace(item, assignee=actor.name)
         if held.category == "open":
             held = move(change, held, "active")
@@ -182,7 +183,7 @@ def _not_free(item: Item, judgment: Readiness, claim: Claim | None) -> AlreadyCl
 
 
 def held(view: Reading, session: str, item: str, token: int | None) -> Claim:
-    """Answer a session's claim of an item, proved by its token.
+    """Return a session's claim of an item, proved by its token.
 
     Raises NotClaimHolder without a claim, ClaimLost if somebody else took it over.
     """
@@ -210,12 +211,12 @@ def held(view: Reading, session: str, item: str, token: int | None) -> Claim:
 def refuse_strangers(change: Change, item: str, token: int | None) -> None:
     """Raise ClaimLost if a token is given that no longer holds the item."""
     if token is not None:
-        held(change.writing, change.desk.caller.actor.session, item, token)
+        held(change.writing, change.context.caller.actor.session, item, token)
 
 
 def refuse_held(change: Change, item: Item) -> None:
     """Raise AlreadyClaimed if an agent would move what another session holds at this moment."""
-    actor, claim = change.desk.caller.actor, change.find(Claim, item.id)
+    actor, claim = change.context.caller.actor, change.find(Claim, item.id)
     is_strange = claim is not None and claim.session != actor.session
     if claim is not None and is_strange and actor.kind == "agent" and claim.is_live(change.now):
         raise AlreadyClaimed(
@@ -227,7 +228,7 @@ def refuse_held(change: Change, item: Item) -> None:
 
 def refuse_own(change: Change, item: str, act: str) -> None:
     """Raise Forbidden if the caller worked on an item, by session or by name, and would `act` on it."""
-    actor = change.desk.caller.actor
+    actor = change.context.caller.actor
     rows = [
         *change.select(Outcome, item=item),
         *change.select(Submission, item=item),

@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from counterpoint.core.model.answers import Checked
-from counterpoint.core.model.asks import Check
 from counterpoint.core.model.evidence import Command, Execution, Snapshot
+from counterpoint.core.model.filters import Check
 from counterpoint.core.model.journal import Receipt
 from counterpoint.core.model.rows import Prose, image_of
 from counterpoint.core.model.work import Gate, Item, Project
 from counterpoint.core.operations.claims import held, refuse_strangers
 from counterpoint.core.operations.recording.change import Change, missing
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import settle
 from counterpoint.core.operations.recording.unit import joined, recording
@@ -27,9 +27,8 @@ from counterpoint.kernel.errors import CounterpointError, InvalidInput, NotFound
 class Gates:
     """Verbs for checks."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Work at a desk."""
-        self._desk = desk
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def verify(self, check: Check, token: int | None = None, watch: Watch | None = None) -> Checked:
         """Run commands and keep a signed receipt of each; a gate's own command moves the gate.
@@ -37,11 +36,11 @@ class Gates:
         All of them run before anything is written: nobody waits to write while a command runs.
         Raises NotFound for an item or gate, ProgramMissing, PathOutside, ClaimLost.
         """
-        root = self._desk.caller.root
+        root = self._context.caller.root
         ran: list[tuple[str, Command, Execution, Snapshot]] = []
         for gate, command in self._orders(check, token):
             ran.append((gate, command, *self._execute(root, command, watch)))
-        with joined(self._desk):
+        with joined(self._context):
             receipts = tuple(self._keep(check.item, token, *one) for one in ran)
         return Checked(receipts=receipts, passed=all(_passed(receipt) for receipt in receipts))
 
@@ -52,14 +51,14 @@ class Gates:
 
         All of them run before anything is written, as above.
         """
-        root = self._desk.caller.root
+        root = self._context.caller.root
         ran: list[tuple[str, Command, Execution, Snapshot] | CounterpointError] = []
         for command in commands:
             try:
                 ran.append(("", command, *self._execute(root, command, watch)))
             except (InvalidInput, ProgramMissing) as fault:
                 ran.append(fault)
-        with joined(self._desk):
+        with joined(self._context):
             return [
                 one if isinstance(one, CounterpointError) else self._keep(item, None, *one)
                 for one in ran
@@ -70,15 +69,15 @@ class Gates:
     ) -> tuple[Execution, Snapshot]:
         if watch is not None:
             watch(f"running {' '.join(command.argv)}")
-        execution = self._desk.outside.evidence.run(root, command, watch)
-        return execution, self._desk.outside.evidence.snapshot(root)
+        execution = self._context.ports.evidence.run(root, command, watch)
+        return execution, self._context.ports.evidence.snapshot(root)
 
     def _orders(self, check: Check, token: int | None) -> list[tuple[str, Command]]:
-        with self._desk.reading() as view:
+        with self._context.reading() as view:
             if (check.item or check.command is None) and view.find(Item, check.item) is None:
                 raise missing(Item, check.item)
             if token is not None:
-                held(view, self._desk.caller.actor.session, check.item, token)
+                held(view, self._context.caller.actor.session, check.item, token)
             if check.command is not None:
                 return [("", check.command)]
             gates = view.select(Gate, item=check.item, kind="check", order="name")
@@ -106,14 +105,14 @@ class Gates:
         execution: Execution,
         snapshot: Snapshot,
     ) -> Receipt:
-        with recording(self._desk, "check.ran", item) as change:
+        with recording(self._context, "check.ran", item) as change:
             session = change.open_session()
             refuse_strangers(change, item, token)
             draft = self._receipt(change, item, gate, command, execution, snapshot)
             receipt = self._signed(change.masked(replace(draft, session=session)))
             change.put(receipt)
             change.action = "check.passed" if _passed(receipt) else "check.failed"
-            change.told(receipt=receipt.id, exit_code=receipt.exit_code, gate=gate)
+            change.add_facts(receipt=receipt.id, exit_code=receipt.exit_code, gate=gate)
             if gate:
                 _move_gate(change, item, gate, receipt)
             return receipt
@@ -129,13 +128,13 @@ class Gates:
     ) -> Receipt:
         number = change.next_number(Receipt)
         return Receipt(
-            project=self._desk.project,
+            project=self._context.project,
             id=f"{change.get(Project).prefix}-c{number}",
             number=number,
             item=item,
             gate=gate,
             session="",
-            agent=self._desk.caller.actor.name,
+            agent=self._context.caller.actor.name,
             argv=command.argv,
             folder=command.folder,
             command_sha256=canonical.sha256(canonical.dump([command.folder, *command.argv])),
@@ -153,12 +152,12 @@ class Gates:
         )
 
     def _signed(self, receipt: Receipt) -> Receipt:
-        signature = self._desk.outside.signer.sign(signed_bytes(receipt))
+        signature = self._context.ports.signer.sign(signed_bytes(receipt))
         return replace(receipt, signature=signature.hex())
 
 
 def signed_bytes(receipt: Receipt) -> bytes:
-    """Answer what a receipt's signature is over: its row image without the signature."""
+    """Return what a receipt's signature is over: its row image without the signature."""
     image = image_of(receipt, {})
     del image["signature"]
     return b"counterpoint receipt v1\n" + canonical.dump(image)

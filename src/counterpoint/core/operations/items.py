@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from counterpoint.core.model.asks import Edit, Sought
+from counterpoint.core.model.filters import Edit, ItemFilter
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import (
     BODY_LIMIT,
@@ -18,11 +18,10 @@ from counterpoint.core.model.work import (
     Label,
     Project,
 )
-from counterpoint.core.operations.boards.letting import let_go, open_issues
 from counterpoint.core.operations.claims import refuse_held, refuse_own
 from counterpoint.core.operations.readiness import has_open_children
 from counterpoint.core.operations.recording.change import Change, missing
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import (
     attributes_of,
     item_named,
@@ -47,6 +46,7 @@ from counterpoint.core.operations.recording.moves import (
     wake,
 )
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.operations.release_waiters import let_go, open_issues
 from counterpoint.core.ports.store import Filter
 from counterpoint.core.rules.drafting import list_faults, title_faults
 from counterpoint.kernel.canonical import Json
@@ -62,41 +62,40 @@ from counterpoint.kernel.errors import (
 class Items:
     """Verbs for single items and lists of them."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Work at a desk."""
-        self._desk = desk
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def get(self, item: str) -> Item:
-        """Answer an item; NotFound."""
-        with self._desk.reading() as view:
+        """Return an item; NotFound."""
+        with self._context.reading() as view:
             found = view.find(Item, item)
         if found is None:
             raise missing(Item, item)
         return found
 
     def find(self, name: str, scope: str = "") -> Item | None:
-        """Answer the item of an id, or of another name (in one scope only, if it is told), or None."""
-        with self._desk.reading() as view:
+        """Return the item of an id, or of another name (in one scope only, if it is told), or None."""
+        with self._context.reading() as view:
             return item_named(view, name, scope)
 
     def names(self, item: str) -> dict[str, str]:
-        """Answer the other names of an item, by scope."""
-        with self._desk.reading() as view:
+        """Return the other names of an item, by scope."""
+        with self._context.reading() as view:
             return names_of(view, item)
 
     def attributes(self, item: str) -> dict[str, Json]:
-        """Answer the values that are kept with an item, by name; a redacted one is its mark."""
-        with self._desk.reading() as view:
+        """Return the values that are kept with an item, by name; a redacted one is its mark."""
+        with self._context.reading() as view:
             return attributes_of(view, item)
 
-    def list(self, sought: Sought, after: int, limit: int) -> list[Item]:
-        """Answer items by number, beyond a number."""
+    def list(self, sought: ItemFilter, after: int, limit: int) -> list[Item]:
+        """Return items by number, beyond a number."""
         filters: dict[str, Filter] = {
             name: value
             for name in ("status", "category", "kind", "parent", "root", "assignee", "lifecycle")
             if (value := getattr(sought, name))
         }
-        with self._desk.reading() as view:
+        with self._context.reading() as view:
             if not sought.label:
                 return view.select(Item, order="number", after=(after,), limit=limit, **filters)
             labelled = view.select(Label, name=sought.label)
@@ -111,7 +110,7 @@ class Items:
         Raises StaleVersion, IllegalMove, CyclicDependency, NotFound, InvalidInput, AlreadyClaimed.
         """
         _refuse_beyond_limits(edit)
-        with recording(self._desk, "item.edited", item) as change:
+        with recording(self._context, "item.edited", item) as change:
             change.open_session()
             found = change.get(Item, item)
             if edit.expected_version not in {None, found.version}:
@@ -130,12 +129,12 @@ class Items:
             after = self._place(change, after, edit)
             # Where every move is written down, to stay where one is is no move that there is.
             if edit.status is not None and (edit.status != after.status or after.states.traced):
-                change.told(moved=[after.status, edit.status])
+                change.add_facts(moved=[after.status, edit.status])
                 after = self._move(change, after, edit.status, edit.reason)
             elif edit.waive or edit.checks is not None:
                 after = settle(change, item)
             if edit.reason:
-                change.told(reason=edit.reason)
+                change.add_facts(reason=edit.reason)
             if after.version == found.version and len(change.images) > count:
                 after = touched(change, change.get(Item, item))
                 change.put(after)
@@ -153,7 +152,7 @@ class Items:
             return item
         after = touched(change, replace(item, **changed))
         change.put(after)
-        change.told(fields=sorted(changed))
+        change.add_facts(fields=sorted(changed))
         return after
 
     def _facets(self, change: Change, item: Item, edit: Edit) -> Item:
@@ -180,7 +179,7 @@ class Items:
         for name in edit.waive:
             gate = change.get(Gate, item.id, name)
             change.put(gate.moved("waived", change.now, reason=edit.reason))
-            change.told(waived=list(edit.waive))
+            change.add_facts(waived=list(edit.waive))
             if gate.holds == "start" and gate.status == "closed":
                 item = shift(change, item, -1)
         return item
@@ -216,17 +215,17 @@ class Items:
         gone = [one for one in dropped if change.get(Item, one).status == "cancelled"]
         if gone:
             why = "it was cancelled"
-            change.told(
+            change.add_facts(
                 let_go=[one for name in gone for one in let_go(change, change.get(Item, name), why)]
             )
         return change.get(Item, item.id)
 
     def project(self) -> Project:
-        """Answer the project."""
-        with self._desk.reading() as view:
+        """Return the project."""
+        with self._context.reading() as view:
             found = view.find(Project)
         if found is None:
-            raise missing(Project, self._desk.project)
+            raise missing(Project, self._context.project)
         return found
 
 
@@ -330,7 +329,7 @@ def _reparent(change: Change, item: Item, parent: str) -> Item:
     refuse_circle(change.writing, after)
     after = shift(change, after, held - item.held)
     _set_root(change, after, root)
-    change.told(parent=parent)
+    change.add_facts(parent=parent)
     if not after.is_closed and after.category != "open":
         wake(change, parent)
     close_when_done(change, item.parent)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from counterpoint.core.model.asks import Note
+from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Item, Project
 from counterpoint.core.operations.claims import refuse_strangers
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.kernel import canonical
@@ -22,41 +22,40 @@ _TITLE_FROM_BODY = 120
 class Journal:
     """Verbs for records."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Work at a desk."""
-        self._desk = desk
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def append(self, note: Note, token: int | None = None) -> Record:
         """Write a record down; a blocker stands in its item's way until it is resolved.
 
         Raises NotFound for the item, ClaimLost for a token that no longer holds it.
         """
-        contain = self._desk.outside.evidence.contain
-        files = tuple(contain(self._desk.caller.root, path) for path in note.files)
-        with recording(self._desk, f"{note.kind}.recorded", note.item) as change:
+        contain = self._context.ports.evidence.contain
+        files = tuple(contain(self._context.caller.root, path) for path in note.files)
+        with recording(self._context, f"{note.kind}.recorded", note.item) as change:
             session = change.open_session()
             refuse_strangers(change, note.item, token)
             item = change.get(Item, note.item) if note.item else None
             record = self.draft(change, note, session, files)
             change.put(record)
-            change.told(record=record.id, title=record.title)
+            change.add_facts(record=record.id, title=record.title)
             if item is not None and note.kind == "blocker":
                 _refuse_closed(item)
                 shift(change, item, 1)
             return record
 
     def draft(self, change: Change, note: Note, session: str, files: tuple[str, ...]) -> Record:
-        """Answer the record that a note becomes in a change; nothing is written yet."""
+        """Return the record that a note becomes in a change; nothing is written yet."""
         number = change.next_number(Record)
         details = canonical.dump_any(dict(note.details)) if note.details else ""
         return Record(
-            project=self._desk.project,
+            project=self._context.project,
             id=f"{change.get(Project).prefix}-r{number}",
             number=number,
             kind=note.kind,
             item=note.item,
             session=session,
-            agent=self._desk.caller.actor.name,
+            agent=self._context.caller.actor.name,
             title=note.title or _first_line(note.body),
             body=Prose(note.body),
             tags=tuple(dict.fromkeys(note.tags)),
@@ -71,7 +70,7 @@ class Journal:
 
     def resolve(self, record: str, resolution: str) -> Record:
         """Resolve a blocker, so that it is no longer in the way; a second time changes nothing."""
-        with recording(self._desk, "blocker.resolved") as change:
+        with recording(self._context, "blocker.resolved") as change:
             change.open_session()
             found = change.get(Record, record)
             if found.kind != "blocker":
@@ -84,12 +83,12 @@ class Journal:
                 found,
                 status="resolved",
                 resolution=Prose(resolution),
-                resolved_by=self._desk.caller.actor.name,
+                resolved_by=self._context.caller.actor.name,
                 resolved_at=change.now,
             )
             change.put(after)
             change.subject = found.item
-            change.told(record=record)
+            change.add_facts(record=record)
             if found.item:
                 shift(change, change.get(Item, found.item), -1)
             return after

@@ -8,11 +8,11 @@ from typing import Final, cast
 
 from counterpoint.core.ledger.entry import Entry, RowImage
 from counterpoint.core.model.journal import StateEntry
-from counterpoint.core.model.planning.values import Earlier
 from counterpoint.core.model.rows import REDACTED, Prose
+from counterpoint.core.model.values import Earlier
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import missing
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel import canonical
@@ -28,23 +28,22 @@ VALUE_LIMIT = 64_000
 class Memory:
     """Verbs for remembered values."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Work at a desk."""
-        self._desk = desk
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def get(self, scope: str, name: str) -> StateEntry:
-        """Answer a value; NotFound."""
-        with self._desk.reading() as view:
+        """Return a value; NotFound."""
+        with self._context.reading() as view:
             found = view.find(StateEntry, scope, name)
         if found is None:
             raise missing(StateEntry, scope, name)
         return found
 
     def list(self, scope: str, after: str, limit: int, category: str = "") -> list[StateEntry]:
-        """Answer the values of a scope (and a category, if one is named) by name, beyond a name."""
+        """Return the values of a scope (and a category, if one is named) by name, beyond a name."""
         only = {"category": category} if category else {}
         beyond = (after,) if after else ()
-        with self._desk.reading() as view:
+        with self._context.reading() as view:
             return view.select(
                 StateEntry, scope=scope, order="name", after=beyond, limit=limit, **only
             )
@@ -66,17 +65,17 @@ class Memory:
                 f"the value has {len(text.encode())} bytes of JSON; {VALUE_LIMIT} is the most",
                 hint="Put large texts into a file and remember its path.",
             )
-        with recording(self._desk, _PUT) as change:
+        with recording(self._context, _PUT) as change:
             change.open_session()
             before = change.find(StateEntry, scope, name)
             _refuse_stale(before, expected_version, name)
             entry = StateEntry(
-                project=self._desk.project,
+                project=self._context.project,
                 scope=scope,
                 name=name,
                 value=Prose(text),
                 version=before.version + 1 if before else 1,
-                agent=self._desk.caller.actor.name,
+                agent=self._context.caller.actor.name,
                 updated_at=change.now,
                 category=category,
                 description=Prose(description),
@@ -86,27 +85,27 @@ class Memory:
                 return before
             change.put(entry)
             change.subject = "" if change.find(Item, scope) is None else scope
-            change.told(scope=scope, name=name, version=entry.version)
+            change.add_facts(scope=scope, name=name, version=entry.version)
             return entry
 
     def history(self, scope: str, name: str, limit: int) -> Sequence[Earlier]:
-        """Answer the values that one had before and has now, the last first, from the ledger.
+        """Return the values that one had before and has now, the last first, from the ledger.
 
         scope: the id of an item: other values are not looked for.
         """
-        with self._desk.reading() as view:
+        with self._context.reading() as view:
             return list(islice(_earlier(view, scope, name), limit))
 
     def forget(self, scope: str, name: str, expected_version: int | None = None) -> bool:
         """Forget a value; answer whether it was there."""
-        with recording(self._desk, "state.forgotten") as change:
+        with recording(self._context, "state.forgotten") as change:
             change.open_session()
             before = change.find(StateEntry, scope, name)
             _refuse_stale(before, expected_version, name)
             if before is None:
                 return False
             change.drop(before)
-            change.told(scope=scope, name=name)
+            change.add_facts(scope=scope, name=name)
             return True
 
 
@@ -127,7 +126,7 @@ def _earlier(view: Reading, scope: str, name: str) -> Iterator[Earlier]:
 
 
 def _value_of(view: Reading, rows: Sequence[RowImage]) -> str | None:
-    """Answer the JSON text that an entry gave a value; None if it only changed what is said of it."""
+    """Return the JSON text that an entry gave a value; None if it only changed what is said of it."""
     for row in rows:
         if row.table == StateEntry.table and row.values is not None and "value" in row.values:
             reference = cast("dict[str, str]", row.values["value"])

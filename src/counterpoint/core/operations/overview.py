@@ -22,7 +22,7 @@ from counterpoint.core.model.work import (
 )
 from counterpoint.core.operations.readiness import judged
 from counterpoint.core.operations.recording.change import missing
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import attributes_of, item_named, names_of
 from counterpoint.core.operations.sessions import last_handoff, live_claims
 from counterpoint.core.ports.store import Filter, Reading
@@ -32,14 +32,13 @@ from counterpoint.core.rules import outline
 class Overview:
     """Verbs for looking."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Work at a desk."""
-        self._desk = desk
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def facets(self, item: str) -> Facets:
-        """Answer an item, by any of its names, with everything small that hangs on it; NotFound."""
-        actor = self._desk.caller.actor
-        with self._desk.reading() as view:
+        """Return an item, by any of its names, with everything small that hangs on it; NotFound."""
+        actor = self._context.caller.actor
+        with self._context.reading() as view:
             found = item_named(view, item)
             if found is None:
                 raise missing(Item, item)
@@ -54,18 +53,18 @@ class Overview:
                 criteria=tuple(view.select(Criterion, item=item)),
                 gates=tuple(view.select(Gate, item=item)),
                 claim=view.find(Claim, item),
-                readiness=judged(view, found, actor.session, self._desk.outside.clock.now()),
+                readiness=judged(view, found, actor.session, self._context.ports.clock.now()),
                 progress=view.counts(Item, "category", parent=item),
                 names=names_of(view, item),
                 attributes=attributes_of(view, item),
             )
 
     def state(self) -> State:
-        """Answer the state of the project; NotFound before it is opened."""
-        with self._desk.reading() as view:
+        """Return the state of the project; NotFound before it is opened."""
+        with self._context.reading() as view:
             project = view.find(Project)
             if project is None:
-                raise missing(Project, self._desk.project)
+                raise missing(Project, self._context.project)
             head = view.head()
             return State(
                 project=project,
@@ -76,7 +75,7 @@ class Overview:
                 roots=tuple(view.select(Item, parent="", order="number desc", limit=20)),
                 ledger_size=head.size,
                 last_entry_at=head.time,
-                now=self._desk.outside.clock.now(),
+                now=self._context.ports.clock.now(),
             )
 
     def _live(self, view: Reading) -> tuple[Live, ...]:
@@ -84,15 +83,15 @@ class Overview:
         return _with_items(view, claims)
 
     def held(self) -> tuple[Live, ...]:
-        """Answer what the caller's session holds."""
-        session = self._desk.caller.actor.session
-        with self._desk.reading() as view:
+        """Return what the caller's session holds."""
+        session = self._context.caller.actor.session
+        with self._context.reading() as view:
             claims = live_claims(view, session) if session else []
             return _with_items(view, claims)
 
     def last_handoff(self, session: str = "") -> Handoff | None:
-        """Answer the last handoff of a session, or of anybody."""
-        with self._desk.reading() as view:
+        """Return the last handoff of a session, or of anybody."""
+        with self._context.reading() as view:
             return last_handoff(view, session)
 
     def rows(
@@ -104,32 +103,32 @@ class Overview:
         latest: bool = False,
         **equal: Filter,
     ) -> list[N]:
-        """Answer numbered rows (records, receipts, verdicts, …), from the first or the latest."""
-        with self._desk.reading() as view:
+        """Return numbered rows (records, receipts, verdicts, …), from the first or the latest."""
+        with self._context.reading() as view:
             order = "number desc" if latest else "number"
             beyond = (after,) if after else ()
             return view.select(noun, order=order, after=beyond, limit=limit, **equal)
 
     def outcomes(self, item: str) -> list[Outcome]:
-        """Answer how each claim of an item ended, in order."""
-        with self._desk.reading() as view:
+        """Return how each claim of an item ended, in order."""
+        with self._context.reading() as view:
             return view.select(Outcome, item=item, order="token")
 
     def find(self, noun: type[N], *key: str | int) -> N | None:
-        """Answer a row by its key, or None."""
-        with self._desk.reading() as view:
+        """Return a row by its key, or None."""
+        with self._context.reading() as view:
             return view.find(noun, *key)
 
     def open_blockers(self, item: str = "", limit: int = 20) -> list[Record]:
-        """Answer blockers that nobody has resolved."""
+        """Return blockers that nobody has resolved."""
         return self.recent("blocker", item=item, limit=limit, status="open")
 
     def recent(
         self, kind: RecordKind, *, item: str = "", limit: int = 20, **equal: str
     ) -> list[Record]:
-        """Answer the latest records of a kind."""
+        """Return the latest records of a kind."""
         about: dict[str, str] = {"item": item} if item else {}
-        with self._desk.reading() as view:
+        with self._context.reading() as view:
             return view.select(
                 Record, order="number desc", limit=limit, kind=kind, **about, **equal
             )
@@ -137,18 +136,18 @@ class Overview:
     def children(
         self, item: str, after: tuple[int, int] | None = None, limit: int = 200
     ) -> list[Item]:
-        """Answer the items directly below one, in their places.
+        """Return the items directly below one, in their places.
 
         after: position and number of the last one seen.
         """
-        with self._desk.reading() as view:
+        with self._context.reading() as view:
             return view.select(
                 Item, parent=item, order="position,number", after=after or (), limit=limit
             )
 
     def markdown(self, item: str) -> str:
-        """Answer an item with all below it as a Markdown plan that `outline` reads; NotFound."""
-        with self._desk.reading() as view:
+        """Return an item with all below it as a Markdown plan that `outline` reads; NotFound."""
+        with self._context.reading() as view:
             found = view.find(Item, item)
             if found is None:
                 raise missing(Item, item)

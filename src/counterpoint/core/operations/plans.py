@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from counterpoint.core.model.answers import Made
+from counterpoint.core.model.answers import CreatedPlan
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.lifecycles import PART, TASK, lifecycle
 from counterpoint.core.model.rows import Prose
@@ -22,7 +22,7 @@ from counterpoint.core.model.work import (
     Project,
 )
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import give_name, set_attributes
 from counterpoint.core.operations.recording.links import depend, next_position
 from counterpoint.core.operations.recording.moves import close_when_done
@@ -41,86 +41,85 @@ _ITEMS_AN_ENTRY = 100
 class Plans:
     """Verbs for whole trees of work."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Work at a desk."""
-        self._desk = desk
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def read(self, text: str) -> Draft:
-        """Answer the draft of a Markdown plan; MalformedDocument names lines."""
+        """Return the draft of a Markdown plan; MalformedDocument names lines."""
         return outline.load(text)
 
     def templates(self) -> list[TemplateEntry]:
-        """Answer every template by its slug; one that cannot be used says why."""
-        return [self._entry(name) for name in self._desk.outside.library.names()]
+        """Return every template by its slug; one that cannot be used says why."""
+        return [self._entry(name) for name in self._context.ports.library.names()]
 
     def _entry(self, name: str) -> TemplateEntry:
         try:
-            return listing.entry(self._desk.outside.library.template(name))
+            return listing.entry(self._context.ports.library.template(name))
         except (InvalidInput, NotFound) as fault:
             return listing.unread(name, fault.message)
 
     def filled(
         self, slug: str, values: Mapping[str, Json], title: str = "", *, gated: bool = True
     ) -> Filled:
-        """Answer a template with its variables filled, and the draft of the plan it makes.
+        """Return a template with its variables filled, and the draft of the plan it makes.
 
         gated: whether what it asks to be checked becomes gates, or sentences of acceptance.
         Raises NotFound, MalformedDocument for the template, InvalidInput with all that is wrong with
         the values (its facts: `missing` and `unknown` names).
         """
-        sheet = self._desk.outside.library.template(slug)
+        sheet = self._context.ports.library.template(slug)
         return filling.fill(sheet, values, title, gated=gated)
 
     def from_template(
         self, name: str, values: Mapping[str, Json], title: str = "", *, gated: bool = True
     ) -> Draft:
-        """Answer the draft of a template with its variables filled; the refusals of `filled`."""
+        """Return the draft of a template with its variables filled; the refusals of `filled`."""
         return self.filled(name, values, title, gated=gated).draft
 
     def template_preview(
         self, slug: str, values: Mapping[str, Json], title: str = "", *, gated: bool = True
     ) -> Filled:
-        """Answer what a template would make, refused where making it would be; nothing is written."""
+        """Return what a template would make, refused where making it would be; nothing is written."""
         filled = self.filled(slug, values, title, gated=gated)
         self.preview(filled.draft)
         return filled
 
     def preview(self, draft: Draft, parent: str = "") -> list[Planned]:
-        """Answer what `create` would make, in its order; the same refusals, nothing written."""
-        with self._desk.reading() as view:
+        """Return what `create` would make, in its order; the same refusals, nothing written."""
+        with self._context.reading() as view:
             _holder(view, parent, draft)
             return plan_of(draft, lambda item: view.find(Item, item) is not None)
 
-    def create(self, draft: Draft, parent: str = "") -> Made:
+    def create(self, draft: Draft, parent: str = "") -> CreatedPlan:
         """Make a tree of work, below an existing item if one is given.
 
         Raises MalformedDocument with every fault, CyclicDependency, NotFound, Conflict.
         """
-        with joined(self._desk):
+        with joined(self._context):
             return self._create(draft, parent)
 
-    def _create(self, draft: Draft, parent: str) -> Made:
-        with self._desk.reading() as view:
+    def _create(self, draft: Draft, parent: str) -> CreatedPlan:
+        with self._context.reading() as view:
             planned = plan_of(draft, lambda item: view.find(Item, item) is not None)
         made: list[Item] = []
         for start in range(0, len(planned), _ITEMS_AN_ENTRY):
             action = "plan.extended" if made else "plan.created"
-            with recording(self._desk, action) as change:
+            with recording(self._context, action) as change:
                 change.open_session()
                 _put_batch(change, planned, made, planned[start : start + _ITEMS_AN_ENTRY], parent)
                 change.subject = made[0].id
                 if len(made) == len(planned):
                     _link(change, planned, made)
                     close_when_done(change, made[0].parent)
-                    change.told(title=made[0].title, items=len(made))
-        with self._desk.reading() as view:
+                    change.add_facts(title=made[0].title, items=len(made))
+        with self._context.reading() as view:
             after = tuple(view.find(Item, item.id) or item for item in made)
         ready = [item.id for item in after if item.is_workable and not item.blockers]
-        return Made(root=after[0], items=after, ready=tuple(ready))
+        return CreatedPlan(root=after[0], items=after, ready=tuple(ready))
 
 
 def _holder(view: Reading, parent: str, draft: Draft) -> Item | None:
-    """Answer what a draft is to be put below; None for the top."""
+    """Return what a draft is to be put below; None for the top."""
     if not parent:
         if draft.kind not in ROOT_KINDS:
             raise InvalidInput(f"a {draft.kind} cannot stand alone", hint="Give it a `parent`.")
@@ -225,7 +224,7 @@ def _put_with_facets(change: Change, item: Item, draft: Draft) -> None:
 
 
 def gates_of(change: Change, item: Item, draft: Draft) -> list[Gate]:
-    """Answer the gates a draft asks for."""
+    """Return the gates a draft asks for."""
     plain = Gate(
         project=item.project,
         item=item.id,

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from counterpoint.core.model.journal import Profile
 from counterpoint.core.model.rows import Prose
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 
 
 class Profiles:
     """Verbs for roles."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Work at a desk."""
-        self._desk = desk
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def find(self, name: str) -> Profile | None:
-        """Answer the profile of a name, or None."""
-        with self._desk.reading() as view:
+        """Return the profile of a name, or None."""
+        with self._context.reading() as view:
             return view.find(Profile, name)
 
     def put(
@@ -30,10 +29,10 @@ class Profiles:
         denied_tools: tuple[str, ...] = (),
     ) -> Profile:
         """Make a profile, or put it in the place of the one with its name."""
-        with recording(self._desk, "profile.put") as change:
+        with recording(self._context, "profile.put") as change:
             change.open_session()
             profile = Profile(
-                project=self._desk.project,
+                project=self._context.project,
                 name=name,
                 title=title or name,
                 instructions=Prose(instructions),
@@ -42,5 +41,5 @@ class Profiles:
                 updated_at=change.now,
             )
             change.put(profile)
-            change.told(name=name)
+            change.add_facts(name=name)
             return profile

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from counterpoint.core.model.work import Project
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.kernel.errors import InvalidInput
 
@@ -16,40 +16,39 @@ _PREFIX_LENGTH = 12
 class Projects:
     """Verbs for the project itself."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Work at a desk."""
-        self._desk = desk
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def find(self) -> Project | None:
-        """Answer the desk's project, if it was opened."""
-        with self._desk.reading() as view:
+        """Return the context's project, if it was opened."""
+        with self._context.reading() as view:
             return view.find(Project)
 
     def open(self, title: str) -> Project:
-        """Answer the project, made on first use with a prefix that no other has; InvalidInput."""
+        """Return the project, made on first use with a prefix that no other has; InvalidInput."""
         found = self.find()
         if found is not None:
             return found
-        name = self._desk.project
+        name = self._context.project
         if not _NAME.fullmatch(name):
             raise InvalidInput(
                 f"{name!r} is not a name for a project",
                 hint="Use up to 64 lower-case letters, digits, dots, underscores and hyphens.",
             )
-        with recording(self._desk, "project.opened") as change:
+        with recording(self._context, "project.opened") as change:
             again = change.find(Project)
             if again is not None:
                 return again
-            taken = {project.prefix for project in self._desk.outside.store.projects()}
+            taken = {project.prefix for project in self._context.ports.store.projects()}
             project = Project(
                 project=name,
                 title=title or name,
                 prefix=_free_prefix(name, taken),
-                public_key=self._desk.outside.signer.public_key.hex(),
+                public_key=self._context.ports.signer.public_key.hex(),
                 created_at=change.now,
             )
             change.put(project)
-            change.told(title=project.title, prefix=project.prefix)
+            change.add_facts(title=project.title, prefix=project.prefix)
             return project
 
 

@@ -7,12 +7,12 @@ from heapq import merge
 from itertools import islice
 
 from counterpoint.core.model.answers import Offer, Readiness
-from counterpoint.core.model.asks import Wanted
+from counterpoint.core.model.filters import ReadyFilter
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Area, Dependency, Gate, Item, Label
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules.readiness import Surroundings, judge
 from counterpoint.kernel.clock import Timestamp
@@ -25,37 +25,36 @@ _FIRST_PAGE = 8
 class Ready:
     """Verbs that find out what can be done."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Work at a desk."""
-        self._desk = desk
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def offers(
-        self, wanted: Wanted, limit: int, after: tuple[int, int] | None = None
+        self, wanted: ReadyFilter, limit: int, after: tuple[int, int] | None = None
     ) -> list[Offer]:
-        """Answer ready items in order: by priority, then by age.
+        """Return ready items in order: by priority, then by age.
 
         after: priority and number of the last one seen.
         """
-        session, now = self._desk.caller.actor.session, self._desk.outside.clock.now()
-        with self._desk.reading() as view:
+        session, now = self._context.caller.actor.session, self._context.ports.clock.now()
+        with self._context.reading() as view:
             return list(islice(offers(view, wanted, session, now, after), limit))
 
     def judge(self, item: Item) -> Readiness:
-        """Answer whether the caller may take up an item, with every reason."""
-        with self._desk.reading() as view:
+        """Return whether the caller may take up an item, with every reason."""
+        with self._context.reading() as view:
             return judged(
-                view, item, self._desk.caller.actor.session, self._desk.outside.clock.now()
+                view, item, self._context.caller.actor.session, self._context.ports.clock.now()
             )
 
 
 def offers(
     view: Reading,
-    wanted: Wanted,
+    wanted: ReadyFilter,
     session: str,
     now: Timestamp,
     after: tuple[int, int] | None = None,
 ) -> Iterator[Offer]:
-    """Answer what a session may take up, in order, as long as somebody asks for more."""
+    """Return what a session may take up, in order, as long as somebody asks for more."""
     busy = busy_areas(view, session, now)
     for item in _candidates(view, wanted, now, after):
         if not _is_wanted(view, item, wanted):
@@ -68,13 +67,13 @@ def offers(
 
 
 def judged(view: Reading, item: Item, session: str, now: Timestamp) -> Readiness:
-    """Answer whether a session may take up an item, with every reason."""
+    """Return whether a session may take up an item, with every reason."""
     around = _around(view, item, busy_areas(view, session, now))
     return judge(item, around, session, now)
 
 
 def busy_areas(view: Reading, session: str, now: Timestamp) -> dict[str, tuple[str, ...]]:
-    """Answer the areas of every item that another session holds at this moment."""
+    """Return the areas of every item that another session holds at this moment."""
     live = view.select(Claim, state="live")
     held = [claim.item for claim in live if claim.is_live(now) and claim.session != session]
     return {item: _areas(view, item) for item in held}
@@ -97,12 +96,12 @@ def _around(view: Reading, item: Item, busy: dict[str, tuple[str, ...]]) -> Surr
 
 
 def has_open_children(view: Reading, item: Item) -> bool:
-    """Answer whether work below an item is not closed yet."""
+    """Return whether work below an item is not closed yet."""
     return view.exists(Item, parent=item.id, category=UNCLOSED)
 
 
 def in_the_way(view: Reading, item: Item) -> tuple[str, ...]:
-    """Answer each open thing in the way of an item, in words with its id."""
+    """Return each open thing in the way of an item, in words with its id."""
     reasons = [f"it is in the {item.status}"] if item.status in item.states.parked else []
     for edge in view.select(Dependency, item=item.id):
         needed = view.find(Item, edge.needs)
@@ -123,16 +122,16 @@ def in_the_way(view: Reading, item: Item) -> tuple[str, ...]:
     return tuple(reasons)
 
 
-def _is_wanted(view: Reading, item: Item, wanted: Wanted) -> bool:
+def _is_wanted(view: Reading, item: Item, wanted: ReadyFilter) -> bool:
     if wanted.profile and item.profile not in {"", wanted.profile}:
         return False
     return not wanted.label or view.exists(Label, item=item.id, name=wanted.label)
 
 
 def _candidates(
-    view: Reading, wanted: Wanted, now: Timestamp, after: tuple[int, int] | None
+    view: Reading, wanted: ReadyFilter, now: Timestamp, after: tuple[int, int] | None
 ) -> Iterator[Item]:
-    """Answer items with nothing in the way, and those begun that nobody holds any more, in order."""
+    """Return items with nothing in the way, and those begun that nobody holds any more, in order."""
     streams = [_open(view, kind, wanted.root, after) for kind in wanted.kinds]
     return merge(*streams, _left(view, wanted, now, after), key=_order)
 
@@ -153,7 +152,7 @@ def _open(view: Reading, kind: str, root: str, after: tuple[int, int] | None) ->
 
 
 def _left(
-    view: Reading, wanted: Wanted, now: Timestamp, after: tuple[int, int] | None
+    view: Reading, wanted: ReadyFilter, now: Timestamp, after: tuple[int, int] | None
 ) -> Iterator[Item]:
     below: dict[str, Filter] = {"root": wanted.root} if wanted.root else {}
     for item in view.select(

@@ -12,7 +12,7 @@ from counterpoint.core.ledger.entry import load_fields
 from counterpoint.core.ledger.lines import REDACTION, redacted_by
 from counterpoint.core.model.rows import Cell, Noun, columns, prose_of
 from counterpoint.core.operations.recording.change import missing
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel import canonical
@@ -22,20 +22,19 @@ from counterpoint.kernel.errors import Forbidden, MalformedDocument
 class Redaction:
     """Verbs for taking away."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Work at a desk."""
-        self._desk = desk
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def redact(self, noun: type[Noun], *key: Cell, reason: str) -> tuple[str, ...]:
         """Take away every text of a row, wherever else it stands too; answer their digests.
 
         Only a person may; a second time there is nothing left and nothing is written. NotFound.
         """
-        if self._desk.caller.actor.kind == "agent":
+        if self._context.caller.actor.kind == "agent":
             raise Forbidden(
                 "an agent cannot take texts away", hint="Ask a person: `counterpoint audit redact`."
             )
-        with recording(self._desk, REDACTION) as change:
+        with recording(self._context, REDACTION) as change:
             found = change.find(noun, *key)
             if found is None:
                 raise missing(noun, *key)
@@ -49,13 +48,13 @@ class Redaction:
             for digest in gone:
                 change.writing.forget(digest)
             if gone:
-                change.told(row=f"{noun.table}/{'/'.join(map(str, key))}", reason=reason)
-                change.told(sha256=list(gone))
+                change.add_facts(row=f"{noun.table}/{'/'.join(map(str, key))}", reason=reason)
+                change.add_facts(sha256=list(gone))
             return gone
 
 
 def redactions(view: Reading) -> Iterator[tuple[int, list[str]]]:
-    """Answer the places of the entries that took texts away, in order, with the digests told.
+    """Return the places of the entries that took texts away, in order, with the digests told.
 
     An entry that cannot be read tells nothing.
     """

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from counterpoint.core.model.answers import Reviewed, Submitted
-from counterpoint.core.model.asks import Judgment
+from counterpoint.core.model.filters import Judgment
 from counterpoint.core.model.journal import Submission, Verdict
 from counterpoint.core.model.rows import Prose, Proses
 from counterpoint.core.model.work import Gate, Holds, Item, Project
 from counterpoint.core.operations.claims import held, refuse_own
 from counterpoint.core.operations.readiness import has_open_children
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import (
     closed_gates,
@@ -37,9 +37,8 @@ _SHORTEST_SUBJECT = 7
 class Reviews:
     """Verbs for handing in and judging."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Work at a desk."""
-        self._desk = desk
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def submit(self, item: str, path: str, summary: str, token: int | None = None) -> Submitted:
         """Say that an item is finished, with the file that shows it.
@@ -48,20 +47,20 @@ class Reviews:
         Raises GateClosed, PathOutside, NotFound, Conflict.
         """
         if path:
-            path = self._desk.outside.evidence.contain(self._desk.caller.root, path)
+            path = self._context.ports.evidence.contain(self._context.caller.root, path)
         sha256, size, commit = self._measure(path)
-        with recording(self._desk, "phase.submitted", item) as change:
+        with recording(self._context, "phase.submitted", item) as change:
             session = change.open_session()
             found = change.get(Item, item)
             self._refuse_unready(change, found, token)
             number = change.next_number(Submission)
             submission = Submission(
-                project=self._desk.project,
+                project=self._context.project,
                 id=f"{change.get(Project).prefix}-s{number}",
                 number=number,
                 item=item,
                 session=session,
-                agent=self._desk.caller.actor.name,
+                agent=self._context.caller.actor.name,
                 path=path,
                 sha256=sha256,
                 size=size,
@@ -70,7 +69,7 @@ class Reviews:
                 created_at=change.now,
             )
             change.put(submission)
-            change.told(submission=submission.id, path=path, sha256=sha256)
+            change.add_facts(submission=submission.id, path=path, sha256=sha256)
             _meet(change, item, "artifact", submission.id)
             after = self._advance(change, found)
             return Submitted(
@@ -78,7 +77,7 @@ class Reviews:
             )
 
     def _measure(self, path: str) -> tuple[str, int, str]:
-        evidence, root = self._desk.outside.evidence, self._desk.caller.root
+        evidence, root = self._context.ports.evidence, self._context.caller.root
         sha256, size = evidence.digest(root, path) if path else ("", 0)
         return sha256, size, evidence.snapshot(root).commit
 
@@ -86,7 +85,7 @@ class Reviews:
         if item.is_closed:
             raise Conflict(f"{item.id} is {item.status}", hint="Reopen it with `edit` first.")
         if item.is_workable:
-            held(change.writing, self._desk.caller.actor.session, item.id, token)
+            held(change.writing, self._context.caller.actor.session, item.id, token)
         if has_open_children(change.writing, item):
             raise GateClosed(
                 f"{item.id} still has unfinished work below it",
@@ -110,10 +109,10 @@ class Reviews:
         that is no longer what lies there, it is refused with StaleVersion. A rejection reopens the
         item with its fixes.
         """
-        with self._desk.reading() as view:
+        with self._context.reading() as view:
             latest = _latest(view, item)
         current = self._current(latest, must_lie_there=judgment.approves)
-        with recording(self._desk, "item.judged", item) as change:
+        with recording(self._context, "item.judged", item) as change:
             session = change.open_session()
             found = change.get(Item, item)
             refuse_own(change, item, "judge")
@@ -127,7 +126,7 @@ class Reviews:
             verdict = self._verdict(change, item, session, judgment, current)
             change.put(verdict)
             change.action = "item.approved" if judgment.approves else "item.rejected"
-            change.told(verdict=verdict.id, subject=verdict.subject)
+            change.add_facts(verdict=verdict.id, subject=verdict.subject)
             if judgment.approves:
                 after = self._approve(change, found, verdict, stage)
             else:
@@ -135,8 +134,8 @@ class Reviews:
             return Reviewed(verdict=verdict, item=after, closed=tuple(closed_gates(change, item)))
 
     def _current(self, latest: Submission | None, *, must_lie_there: bool) -> tuple[str, ...]:
-        """Answer what there is to look at: hash of the submitted file as it lies there, commit."""
-        evidence, root = self._desk.outside.evidence, self._desk.caller.root
+        """Return what there is to look at: hash of the submitted file as it lies there, commit."""
+        evidence, root = self._context.ports.evidence, self._context.caller.root
         commit = evidence.snapshot(root).commit
         if latest is None or not latest.path:
             return (commit,)
@@ -168,12 +167,12 @@ class Reviews:
     ) -> Verdict:
         number = change.next_number(Verdict)
         return Verdict(
-            project=self._desk.project,
+            project=self._context.project,
             id=f"{change.get(Project).prefix}-v{number}",
             number=number,
             item=item,
             session=session,
-            agent=self._desk.caller.actor.name,
+            agent=self._context.caller.actor.name,
             decision="approve" if judgment.approves else "reject",
             subject=judgment.subject or current[0],
             reason=Prose(judgment.reason),
@@ -217,7 +216,7 @@ def _refuse_stale(subject: str, current: tuple[str, ...]) -> None:
 
 
 def _stage(change: Change, item: str) -> Holds:
-    """Answer what a verdict is about now: the start as long as a gate holds that, then the end."""
+    """Return what a verdict is about now: the start as long as a gate holds that, then the end."""
     held = change.writing.exists(Gate, item=item, kind="review", holds="start", status="closed")
     return "start" if held else "finish"
 

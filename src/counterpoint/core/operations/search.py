@@ -6,7 +6,7 @@ import re
 
 from counterpoint.core.model.answers import Found
 from counterpoint.core.model.catalogue import BY_TABLE
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.kernel.errors import InvalidInput
 
 _WORD = re.compile(r"\w+", re.UNICODE)
@@ -16,9 +16,8 @@ _MOST_WORDS = 32
 class Search:
     """Verbs for finding."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Work at a desk."""
-        self._desk = desk
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def find(
         self,
@@ -29,11 +28,11 @@ class Search:
         limit: int,
         offset: int = 0,
     ) -> list[Found]:
-        """Answer what has any of the words, best first; InvalidInput without a word."""
+        """Return what has any of the words, best first; InvalidInput without a word."""
         words = list(dict.fromkeys(_WORD.findall(query.lower())))[:_MOST_WORDS]
         if not words:
             raise InvalidInput("the query has no word in it", hint="Give letters or digits.")
-        with self._desk.reading() as view:
+        with self._context.reading() as view:
             hits = view.search(words, kinds=kinds, item=item, limit=limit, offset=offset)
             rows = [view.find(BY_TABLE[hit.table], *hit.key.split("/")) for hit in hits]
             return [

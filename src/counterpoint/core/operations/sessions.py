@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from counterpoint.core.model.answers import HandedOver
-from counterpoint.core.model.asks import Handover
+from counterpoint.core.model.filters import Handover
 from counterpoint.core.model.journal import StartPoint
 from counterpoint.core.model.rows import Prose, Proses
 from counterpoint.core.model.sessions import Claim, Handoff, Session
 from counterpoint.core.model.work import Item, Project
 from counterpoint.core.operations.recording.change import Change, missing
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.moves import give_back, touched
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
@@ -22,13 +22,12 @@ from counterpoint.kernel.errors import AlreadyClaimed, Conflict, InvalidInput
 class Sessions:
     """Verbs for sittings."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Work at a desk."""
-        self._desk = desk
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def get(self, session: str) -> Session:
-        """Answer a session; NotFound."""
-        with self._desk.reading() as view:
+        """Return a session; NotFound."""
+        with self._context.reading() as view:
             found = view.find(Session, session)
         if found is None:
             raise missing(Session, session)
@@ -41,7 +40,7 @@ class Sessions:
         the caller's own paused session. continue: take up what another session left, with its claims.
         Raises Conflict, NotFound, InvalidInput, SessionEnded.
         """
-        if not self._desk.caller.actor.session:
+        if not self._context.caller.actor.session:
             raise InvalidInput(
                 "there is no session to hand over", hint="Start the server with an agent's name."
             )
@@ -49,7 +48,7 @@ class Sessions:
         return verbs.get(handover.action, self._continue)(handover)
 
     def _pause(self, handover: Handover) -> HandedOver:
-        with recording(self._desk, "session.paused") as change:
+        with recording(self._context, "session.paused") as change:
             session = change.get(Session, change.open_session())
             handoff = leave(change, handover, session)
             after = session.moved("paused", change.now)
@@ -59,7 +58,7 @@ class Sessions:
             )
 
     def _end(self, handover: Handover) -> HandedOver:
-        with recording(self._desk, "session.ended") as change:
+        with recording(self._context, "session.ended") as change:
             session = change.get(Session, change.open_session())
             handoff = leave(change, handover, session)
             given_back = live_claims(change.writing, session.id)
@@ -68,17 +67,17 @@ class Sessions:
             status = "handed_off" if handover.next_steps or given_back else "completed"
             after = session.moved(status, change.now)
             change.put(after)
-            change.told(given_back=[claim.item for claim in given_back])
+            change.add_facts(given_back=[claim.item for claim in given_back])
             return HandedOver(session=after, handoff=handoff, claims=tuple(given_back))
 
     def _resume(self, handover: Handover) -> HandedOver:
-        mine = self._desk.caller.actor.session
+        mine = self._context.caller.actor.session
         if handover.session not in {"", mine}:
             raise InvalidInput(
                 f"{handover.session} is not this session",
                 hint="To take up another session's work use action `continue`.",
             )
-        with recording(self._desk, "session.resumed") as change:
+        with recording(self._context, "session.resumed") as change:
             before = change.find(Session, mine)
             if before is None or before.status != "paused":
                 raise Conflict(
@@ -86,7 +85,7 @@ class Sessions:
                     hint="Only a paused session is resumed; others are continued.",
                 )
             change.open_session()
-            change.told(session=mine)
+            change.add_facts(session=mine)
             return HandedOver(
                 session=change.get(Session, mine),
                 handoff=last_handoff(change.writing, mine),
@@ -94,8 +93,8 @@ class Sessions:
             )
 
     def _continue(self, handover: Handover) -> HandedOver:
-        mine = self._desk.caller.actor.session
-        with recording(self._desk, "session.continued") as change:
+        mine = self._context.caller.actor.session
+        with recording(self._context, "session.continued") as change:
             session = change.get(Session, change.open_session())
             other = self._other(change, handover.session, mine)
             if session.continues not in {"", other.id}:
@@ -108,7 +107,7 @@ class Sessions:
                 change.put(other.moved("handed_off", change.now))
             after = replace(session, continues=other.id)
             change.put(after)
-            change.told(continues=other.id, claims=[claim.item for claim in claims])
+            change.add_facts(continues=other.id, claims=[claim.item for claim in claims])
             return HandedOver(
                 session=after,
                 handoff=last_handoff(change.writing, other.id),
@@ -144,7 +143,7 @@ class Sessions:
             session=session.id,
             agent=session.agent,
             claimed_at=change.now,
-            leased_until=later(change.now, self._desk.outside.lease_seconds),
+            leased_until=later(change.now, self._context.ports.lease_seconds),
         )
         change.get(Claim, claim.item)
         change.put(taken)
@@ -165,7 +164,7 @@ def leave(change: Change, handover: Handover, session: Session) -> Handoff:
         session=session.id,
         agent=session.agent,
         action=handover.action,
-        item=claims[0].item if claims else change.desk.caller.item,
+        item=claims[0].item if claims else change.context.caller.item,
         summary=Prose(handover.summary),
         next_steps=Proses(handover.next_steps),
         blockers=Proses(handover.blockers),
@@ -174,17 +173,17 @@ def leave(change: Change, handover: Handover, session: Session) -> Handoff:
     )
     change.put(handoff)
     change.subject = handoff.item
-    change.told(session=session.id, handoff=handoff.id)
+    change.add_facts(session=session.id, handoff=handoff.id)
     return handoff
 
 
 def live_claims(view: Reading, session: str) -> list[Claim]:
-    """Answer what a session holds, also with a lease that has run out but was not taken over."""
+    """Return what a session holds, also with a lease that has run out but was not taken over."""
     return view.select(Claim, session=session, state="live", order="claimed_at,item")
 
 
 def last_handoff(view: Reading, session: str = "") -> Handoff | None:
-    """Answer the last handoff of a session, or of anybody."""
+    """Return the last handoff of a session, or of anybody."""
     if session:
         found = view.select(Handoff, session=session, order="number desc", limit=1)
     else:

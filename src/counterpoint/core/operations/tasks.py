@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from counterpoint.core.model.answers import Finished, Measured
-from counterpoint.core.model.asks import Report
 from counterpoint.core.model.evidence import Comparison
+from counterpoint.core.model.filters import Report
 from counterpoint.core.model.journal import Outcome, Outcomes, Receipt, StartPoint
 from counterpoint.core.model.rows import Prose, Proses
 from counterpoint.core.model.sessions import Claim
@@ -15,7 +15,7 @@ from counterpoint.core.model.work import Area, Criterion, Gate, Item
 from counterpoint.core.operations.claims import held
 from counterpoint.core.operations.readiness import has_open_children
 from counterpoint.core.operations.recording.change import Change, missing
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.guards import refuse_unguarded
 from counterpoint.core.operations.recording.moves import (
     closed_gates,
@@ -50,9 +50,8 @@ class _Before:
 class Tasks:
     """Verbs for the end of work."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Work at a desk."""
-        self._desk = desk
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def finish(self, item: str, token: int | None, report: Report) -> Finished:
         """End the caller's claim of an item with an outcome and the measured evidence.
@@ -65,12 +64,12 @@ class Tasks:
         if again is not None:
             return again
         before = self._before(item, token)
-        comparison = self._desk.outside.evidence.compare(
-            self._desk.caller.root, snapshot_of(before.point)
+        comparison = self._context.ports.evidence.compare(
+            self._context.caller.root, snapshot_of(before.point)
         )
         if report.outcome == "done":
             self._refuse_stale_checks(item, before)
-        with recording(self._desk, f"task.{_verb(report.outcome)}", item) as change:
+        with recording(self._context, f"task.{_verb(report.outcome)}", item) as change:
             session = change.open_session()
             claim = held(change.writing, session, item, token)
             found = change.get(Item, item)
@@ -82,27 +81,27 @@ class Tasks:
             return self._end(change, found, claim, report, comparison)
 
     def _answered(self, item: str, token: int | None, report: Report) -> Finished | None:
-        """Answer what a retry of a finish that landed already must hear."""
+        """Return what a retry of a finish that landed already must hear."""
         if token is None:
             return None
-        with self._desk.reading() as view:
+        with self._context.reading() as view:
             before = view.find(Outcome, item, token)
             found = view.find(Item, item)
-            session = self._desk.caller.actor.session
+            session = self._context.caller.actor.session
             if before is None or found is None or before.session != session:
                 return None
-            summary = mask(report.summary, self._desk.outside.secrets)
+            summary = mask(report.summary, self._context.ports.secrets)
             if (before.outcome, before.summary) != (report.outcome, summary):
                 return None
             above = view.find(Item, found.parent) if found.parent else None
             return Finished(item=found, outcome=before, measured=None, released=(), parent=above)
 
     def _before(self, item: str, token: int | None) -> _Before:
-        """Answer what is known before measuring, refusing what would be refused later anyway."""
-        with self._desk.reading() as view:
+        """Return what is known before measuring, refusing what would be refused later anyway."""
+        with self._context.reading() as view:
             if view.find(Item, item) is None:
                 raise missing(Item, item)
-            claim = held(view, self._desk.caller.actor.session, item, token)
+            claim = held(view, self._context.caller.actor.session, item, token)
             point = view.find(StartPoint, item, claim.token)
             if point is None:
                 raise missing(StartPoint, item, claim.token)
@@ -147,7 +146,7 @@ class Tasks:
                 )
 
     def _edited_since(self, receipt: Receipt, areas: Sequence[str]) -> list[str]:
-        evidence, root = self._desk.outside.evidence, self._desk.caller.root
+        evidence, root = self._context.ports.evidence, self._context.caller.root
         changes = evidence.compare(root, snapshot_of(receipt)).changes
         return [
             change.path for change in changes if any(covers(area, change.path) for area in areas)
@@ -162,7 +161,7 @@ class Tasks:
         found = measured(comparison)
         outcome = self._outcome(change, item, claim, report, comparison, found)
         change.put(outcome)
-        change.told(outcome=report.outcome, files=found.file_count, commits=len(found.commits))
+        change.add_facts(outcome=report.outcome, files=found.file_count, commits=len(found.commits))
         if status == "open":
             moved = give_back(change, item)
         else:
@@ -218,7 +217,7 @@ def _verb(outcome: Outcomes) -> str:
 
 
 def _unproved(change: Change, item: Item, report: Report) -> list[str]:
-    """Answer a remark if the words speak of passing tests and no receipt shows them."""
+    """Return a remark if the words speak of passing tests and no receipt shows them."""
     words = " ".join((report.summary, *report.achievements)).lower()
     claims = "tests pass" in words or "all tests" in words or "tests are green" in words
     if not claims or change.writing.exists(Receipt, item=item.id, exit_code=0):

@@ -16,11 +16,11 @@ class Evidence(Protocol):
     """Measures a working tree and runs commands in it."""
 
     def snapshot(self, root: Path) -> Snapshot:
-        """Answer the state of the tree at this moment."""
+        """Return the state of the tree at this moment."""
         ...
 
     def compare(self, root: Path, start: Snapshot) -> Comparison:
-        """Answer what changed in the tree since the start snapshot."""
+        """Return what changed in the tree since the start snapshot."""
         ...
 
     def run(self, root: Path, command: Command, watch: Watch | None = None) -> Execution:
@@ -28,19 +28,19 @@ class Evidence(Protocol):
         ...
 
     def contain(self, root: Path, path: str) -> str:
-        """Answer the path relative to the root, links resolved; PathOutside if it leaves it."""
+        """Return the path relative to the root, links resolved; PathOutside if it leaves it."""
         ...
 
     def digest(self, root: Path, path: str) -> tuple[str, int]:
-        """Answer SHA-256 and size of a file below the root; NotFound, PathOutside."""
+        """Return SHA-256 and size of a file below the root; NotFound, PathOutside."""
         ...
 
     def load(self, root: Path, path: str, limit: int) -> bytes:
-        """Answer a file below the root; NotFound, PathOutside, InvalidInput above the limit."""
+        """Return a file below the root; NotFound, PathOutside, InvalidInput above the limit."""
         ...
 
     def below(self, root: Path, folder: str, limit: int) -> list[str]:
-        """Answer the files below a folder by path; PathOutside, InvalidInput above the limit."""
+        """Return the files below a folder by path; PathOutside, InvalidInput above the limit."""
         ...
 
     def save(self, root: Path, path: str, content: bytes | None) -> None:
@@ -48,14 +48,14 @@ class Evidence(Protocol):
         ...
 
     def branch(self, root: Path, name: str, base: str, limit: int) -> Branch:
-        """Answer a branch and its difference; without names the one here and the usual base.
+        """Return a branch and its difference; without names the one here and the usual base.
 
         NotFound without a repository, branch or base; InvalidInput for a difference above the limit.
         """
         ...
 
     def head(self, root: Path, name: str) -> str:
-        """Answer the commit a branch is on; NotFound."""
+        """Return the commit a branch is on; NotFound."""
         ...
 
 
@@ -68,5 +68,5 @@ class Signer(Protocol):
         ...
 
     def sign(self, message: bytes) -> bytes:
-        """Answer the 64 bytes of the signature."""
+        """Return the 64 bytes of the signature."""
         ...

@@ -22,11 +22,11 @@ class Host(Protocol):
         ...
 
     def is_gone(self, name: str, last: Timestamp) -> bool:
-        """Answer whether the process of a name has ended; `last` is when it was last heard of."""
+        """Return whether the process of a name has ended; `last` is when it was last heard of."""
         ...
 
     def free_bytes(self) -> int:
-        """Answer the room on the disk that the ledger is on; -1 if nobody knows."""
+        """Return the room on the disk that the ledger is on; -1 if nobody knows."""
         ...
 
 
@@ -38,10 +38,10 @@ class OnlyHost:
     swept: set[str] = field(default_factory=set[str])
 
     def is_gone(self, name: str, last: Timestamp) -> bool:
-        """Answer no: nobody can tell."""
+        """Return no: nobody can tell."""
         del name, last
         return False
 
     def free_bytes(self) -> int:
-        """Answer that nobody knows."""
+        """Return that nobody knows."""
         return -1

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from counterpoint.core.model.rows import Cell, N, Noun
-from counterpoint.core.model.texts.templates import Sheet
+from counterpoint.core.model.texts.templates import TemplateSource
 from counterpoint.core.model.work import Item, Project
 from counterpoint.core.ports.feed import Feed
 from counterpoint.kernel.canonical import Json
@@ -71,7 +71,7 @@ class Reading(Protocol):
         ...
 
     def find(self, noun: type[N], *key: Cell) -> N | None:
-        """Answer the row with this key (without the project), or None."""
+        """Return the row with this key (without the project), or None."""
         ...
 
     def select(
@@ -83,7 +83,7 @@ class Reading(Protocol):
         limit: int | None = None,
         **equal: Filter,
     ) -> list[N]:
-        """Answer the rows whose columns equal the filters.
+        """Return the rows whose columns equal the filters.
 
         order: comma-separated columns, each with an optional ` desc`; the key by default.
         after: values of the order's columns; only rows beyond them are answered.
@@ -91,21 +91,21 @@ class Reading(Protocol):
         ...
 
     def exists(self, noun: type[Noun], **equal: Filter) -> bool:
-        """Answer whether there is such a row."""
+        """Return whether there is such a row."""
         ...
 
     def counts(self, noun: type[Noun], column: str, **equal: Filter) -> dict[str, int]:
-        """Answer how many rows there are for each value of a column."""
+        """Return how many rows there are for each value of a column."""
         ...
 
     def last_number(self, noun: type[Noun]) -> int:
-        """Answer the highest `number` of a noun's rows; 0 if there is none."""
+        """Return the highest `number` of a noun's rows; 0 if there is none."""
         ...
 
     def ready(
         self, kind: str, *, after: tuple[int, int] | None, root: str, limit: int
     ) -> list[Item]:
-        """Answer open items of a kind with nothing in the way, by priority and number.
+        """Return open items of a kind with nothing in the way, by priority and number.
 
         after: priority and number of the last one seen. root: only below this root; empty for all.
         """
@@ -121,30 +121,30 @@ class Reading(Protocol):
         limit: int = 20,
         offset: int = 0,
     ) -> list[Hit]:
-        """Answer rows whose title or text has any of the words, best first.
+        """Return rows whose title or text has any of the words, best first.
 
         begun: every word also matches as a beginning; otherwise only the last one does.
         """
         ...
 
     def stems(self, words: Sequence[str]) -> list[str]:
-        """Answer what the search keeps of each word, so that `tests` and `testing` are one."""
+        """Return what the search keeps of each word, so that `tests` and `testing` are one."""
         ...
 
     def text(self, digest: str) -> str | None:
-        """Answer the text of a digest; None if it was redacted."""
+        """Return the text of a digest; None if it was redacted."""
         ...
 
     def texts(self) -> Iterator[tuple[str, str]]:
-        """Answer every text that is kept, with its digest, by digest."""
+        """Return every text that is kept, with its digest, by digest."""
         ...
 
     def head(self) -> Head:
-        """Answer the end of the ledger."""
+        """Return the end of the ledger."""
         ...
 
     def entries(self, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
-        """Answer the bytes of entries in order, from start and before stop."""
+        """Return the bytes of entries in order, from start and before stop."""
         ...
 
     def sequences(
@@ -156,23 +156,23 @@ class Reading(Protocol):
         after: int | None = None,
         limit: int = 50,
     ) -> list[int]:
-        """Answer the sequence numbers of matching entries: latest first, or with `after` onward."""
+        """Return the sequence numbers of matching entries: latest first, or with `after` onward."""
         ...
 
     def node(self, level: int, index: int) -> bytes:
-        """Answer the hash of a complete subtree of the ledger's tree; level 0 are the leaves."""
+        """Return the hash of a complete subtree of the ledger's tree; level 0 are the leaves."""
         ...
 
     def table(self, noun: type[Noun]) -> Iterator[tuple[Cell, ...]]:
-        """Answer the raw rows of a table by key, digests in place of prose."""
+        """Return the raw rows of a table by key, digests in place of prose."""
         ...
 
     def meter(self, subject: str, measure: str) -> int:
-        """Answer how much of a measure a subject has used; the ledger does not tell of it."""
+        """Return how much of a measure a subject has used; the ledger does not tell of it."""
         ...
 
     def measures(self, subject: str) -> list[str]:
-        """Answer every measure of which a subject has used anything, in order."""
+        """Return every measure of which a subject has used anything, in order."""
         ...
 
 
@@ -220,11 +220,11 @@ class Store(Feed, Protocol):
         ...
 
     def projects(self) -> list[Project]:
-        """Answer every project of the database."""
+        """Return every project of the database."""
         ...
 
     def faults(self) -> list[str]:
-        """Answer what the database itself finds wrong with its file."""
+        """Return what the database itself finds wrong with its file."""
         ...
 
     def backup(self, target: Path) -> None:
@@ -239,12 +239,12 @@ class Store(Feed, Protocol):
 class Library(Protocol):
     """Where named templates of plans are kept."""
 
-    def template(self, name: str) -> Sheet:
-        """Answer the sheet of a template; NotFound names those there are, InvalidInput if unreadable."""
+    def template(self, name: str) -> TemplateSource:
+        """Return the sheet of a template; NotFound names those there are, InvalidInput if unreadable."""
         ...
 
     def names(self) -> list[str]:
-        """Answer the names of all templates."""
+        """Return the names of all templates."""
         ...
 
 
@@ -255,7 +255,7 @@ class Anchors(Protocol):
     """
 
     def last(self, project: str) -> str:
-        """Answer the checkpoint kept last, as a signed note; empty if there is none."""
+        """Return the checkpoint kept last, as a signed note; empty if there is none."""
         ...
 
     def keep(self, project: str, note: str) -> None:

@@ -12,7 +12,7 @@ class Skills(Protocol):
     """Where the skills of a project are kept."""
 
     def look(self) -> SkillReport:
-        """Answer every skill there is now, and what was skipped; reads again what has changed."""
+        """Return every skill there is now, and what was skipped; reads again what has changed."""
         ...
 
 
@@ -20,12 +20,12 @@ class Contracts(Protocol):
     """Where the contracts of phases are kept."""
 
     def contract(self, phase: str) -> Contract:
-        """Answer the contract of a phase.
+        """Return the contract of a phase.
 
         NotFound names those there are; MalformedDocument says all that is wrong with the file.
         """
         ...
 
     def phases(self) -> list[str]:
-        """Answer the names of all phases that have a contract."""
+        """Return the names of all phases that have a contract."""
         ...

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 from ipaddress import ip_address, ip_network
 
-from counterpoint.core.model.access import SCOPES, SECRET_PREFIX, Token, TokenWish
+from counterpoint.core.model.access import SCOPES, SECRET_PREFIX, Token, TokenRequest
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import InvalidInput
 
@@ -35,7 +35,7 @@ def is_secret(text: str) -> bool:
 
 
 def digest_of(secret: str) -> str:
-    """Answer the SHA-256 under which a token is kept."""
+    """Return the SHA-256 under which a token is kept."""
     return sha256(secret.encode()).hexdigest()
 
 
@@ -57,7 +57,7 @@ def is_admitted(token: Token, address: str) -> bool:
 
 
 def tool_limits_of(texts: Iterable[str]) -> dict[str, int]:
-    """Answer how often in a minute each tool may be called; InvalidInput for a text that is none."""
+    """Return how often in a minute each tool may be called; InvalidInput for a text that is none."""
     limits: dict[str, int] = {}
     faults: list[str] = []
     for text in texts:
@@ -86,13 +86,13 @@ def is_session(text: str) -> bool:
 
 
 def session_from(*parts: str) -> str:
-    """Answer the session that these words always lead to: 130 bits of their SHA-256."""
+    """Return the session that these words always lead to: 130 bits of their SHA-256."""
     bits = int.from_bytes(sha256("\0".join(("session", *parts)).encode()).digest(), "big")
     return "ses_" + "".join(_ALPHABET[(bits >> shift) & 31] for shift in range(0, 130, 5))
 
 
 def seconds_of(text: str) -> int:
-    """Answer the seconds of a span such as `90s`, `12h`, `30d`, `8w` or `1y`; InvalidInput."""
+    """Return the seconds of a span such as `90s`, `12h`, `30d`, `8w` or `1y`; InvalidInput."""
     found = _LASTING.fullmatch(text.strip())
     seconds = int(found[1]) * _SECONDS[found[2]] if found else 0
     if not 0 < seconds <= LONGEST_SECONDS:
@@ -103,8 +103,8 @@ def seconds_of(text: str) -> int:
     return seconds
 
 
-def check_wish(wish: TokenWish) -> TokenWish:
-    """Answer the wish in its plain form; InvalidInput with every fault at once."""
+def check_wish(wish: TokenRequest) -> TokenRequest:
+    """Return the wish in its plain form; InvalidInput with every fault at once."""
     faults: list[str] = []
     if not is_agent(wish.name):
         faults.append("a name has up to 64 letters, digits, dots, hyphens, underscores and @")
@@ -126,7 +126,7 @@ def check_wish(wish: TokenWish) -> TokenWish:
         )
     limits = tool_limits_of(wish.tool_limits)
     scopes = SCOPES if "write" in wish.scopes else ("read",)
-    return TokenWish(
+    return TokenRequest(
         name=wish.name,
         surfaces=_once(wish.surfaces),
         scopes=scopes,
@@ -144,7 +144,7 @@ def _once(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def _network(text: str) -> str:
-    """Answer a network in its plain form, host bits cut off; empty if it is none."""
+    """Return a network in its plain form, host bits cut off; empty if it is none."""
     try:
         return str(ip_network(text, strict=False))
     except ValueError:

@@ -15,35 +15,35 @@ _PLAIN = str.maketrans("*?", "\0\1")
 
 
 def parts_of(pattern: str) -> tuple[str, ...]:
-    """Answer the parts of an area; every area also covers what lies below it."""
+    """Return the parts of an area; every area also covers what lies below it."""
     parts = tuple(part for part in pattern.strip().split("/") if part not in {"", "."})
     return parts if parts and parts[-1] == ANY else (*parts, ANY)
 
 
 def covers(pattern: str, path: str) -> bool:
-    """Answer whether a path lies in an area; a `*` in the path is only a letter of its name."""
+    """Return whether a path lies in an area; a `*` in the path is only a letter of its name."""
     plain = path.translate(_PLAIN)
     return _meet(parts_of(pattern), tuple(part for part in plain.split("/") if part))
 
 
 def overlaps(one: str, other: str) -> bool:
-    """Answer whether there can be a path that lies in both areas."""
+    """Return whether there can be a path that lies in both areas."""
     return _meet(parts_of(one), parts_of(other))
 
 
 def overlapping(mine: Iterable[str], theirs: Sequence[str]) -> list[tuple[str, str]]:
-    """Answer every pair of areas that overlap."""
+    """Return every pair of areas that overlap."""
     return [(one, other) for one in mine for other in theirs if overlaps(one, other)]
 
 
 def outside(patterns: Sequence[str], paths: Iterable[str]) -> list[str]:
-    """Answer the paths that lie in none of the areas."""
+    """Return the paths that lie in none of the areas."""
     return [path for path in paths if not any(covers(area, path) for area in patterns)]
 
 
 @lru_cache(maxsize=4096)
 def _meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Answer whether two sequences of parts have a path in common.
+    """Return whether two sequences of parts have a path in common.
 
     Walks the grid of (parts of one used, parts of other used) from the end: a cell is true if the
     rests can meet.
@@ -79,7 +79,7 @@ def _rest_meets(
 
 @lru_cache(maxsize=4096)
 def _parts_meet(one: str, other: str) -> bool:
-    """Answer whether one text can match both parts, each with `*` and `?`."""
+    """Return whether one text can match both parts, each with `*` and `?`."""
     if not _is_wild(one) and not _is_wild(other):
         return one == other
     reach = {(0, 0)}
@@ -96,7 +96,7 @@ def _parts_meet(one: str, other: str) -> bool:
 
 
 def _steps(one: str, other: str, row: int, place: int) -> list[tuple[int, int]]:
-    """Answer where one more character, or the end of a `*`, leads from a pair of positions."""
+    """Return where one more character, or the end of a `*`, leads from a pair of positions."""
     mine = one[row] if row < len(one) else ""
     theirs = other[place] if place < len(other) else ""
     steps: list[tuple[int, int]] = []

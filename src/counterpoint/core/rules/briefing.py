@@ -11,7 +11,7 @@ from counterpoint.core.model.texts.briefs import (
     CONTENT_TYPES,
     DIFFICULTIES,
     WORD_COUNTS,
-    Commission,
+    BriefRequest,
 )
 from counterpoint.core.model.work import BODY_LIMIT
 from counterpoint.core.rules.drafting import list_faults, title_faults
@@ -26,7 +26,7 @@ _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _APART = re.compile(r"[^a-z0-9]+")
 
 
-def refuse_faults(wish: Commission) -> None:
+def refuse_faults(wish: BriefRequest) -> None:
     """Raise InvalidInput with all that is wrong with a commission."""
     faults = title_faults(wish.title)
     words = {"keywords": wish.keywords, "words": (wish.service, wish.category)}
@@ -48,7 +48,7 @@ def refuse_faults(wish: Commission) -> None:
         raise InvalidInput("; ".join(faults), hint="Mend what is named and try again.")
 
 
-def _choice_faults(wish: Commission) -> list[str]:
+def _choice_faults(wish: BriefRequest) -> list[str]:
     faults: list[str] = []
     if wish.content_type not in CONTENT_TYPES:
         faults.append(f"the content type is one of {', '.join(CONTENT_TYPES)}")
@@ -63,8 +63,8 @@ def _choice_faults(wish: Commission) -> list[str]:
     return faults
 
 
-def when(wish: Commission) -> str:
-    """Answer the time a commission is scheduled for, in UTC; empty without one; ValueError."""
+def when(wish: BriefRequest) -> str:
+    """Return the time a commission is scheduled for, in UTC; empty without one; ValueError."""
     if not wish.scheduled_for:
         return ""
     asked = moment(wish.scheduled_for)
@@ -75,7 +75,7 @@ def when(wish: Commission) -> str:
 
 
 def slug_of(title: str, otherwise: str = "brief") -> str:
-    """Answer the slug of a title: its letters and digits without accents, joined by `-`.
+    """Return the slug of a title: its letters and digits without accents, joined by `-`.
 
     otherwise: the slug of a title that has none of these.
     """

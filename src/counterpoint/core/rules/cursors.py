@@ -19,13 +19,13 @@ _MAC_BYTES = 12
 
 
 def seal(secret: bytes, query: Json, position: Json) -> str:
-    """Answer the cursor for a position of a query."""
+    """Return the cursor for a position of a query."""
     body = canonical.dump(position)
     return _text(_mac(secret, query, body) + body)
 
 
 def unseal(secret: bytes, query: Json, cursor: str) -> Json:
-    """Answer the position of a cursor; InvalidInput if it is not ours or of another query."""
+    """Return the position of a cursor; InvalidInput if it is not ours or of another query."""
     refused = InvalidInput(
         "the cursor does not belong to this call",
         hint="Repeat the call with the same arguments, or leave `cursor` out to start again.",
@@ -41,7 +41,7 @@ def unseal(secret: bytes, query: Json, cursor: str) -> Json:
 
 
 def _text(raw: bytes) -> str:
-    """Answer the only spelling of the bytes: base64 alone would let some letters be changed."""
+    """Return the only spelling of the bytes: base64 alone would let some letters be changed."""
     return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 

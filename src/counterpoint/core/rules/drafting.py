@@ -32,7 +32,7 @@ class Planned:
 
 
 def plan_of(draft: Draft, exists: Callable[[str], bool]) -> list[Planned]:
-    """Answer a draft laid flat.
+    """Return a draft laid flat.
 
     exists: answers whether there is an item of an id in the project already.
     Raises MalformedDocument (all faults together) and CyclicDependency.
@@ -94,7 +94,7 @@ def _limit_faults(flat: Sequence[tuple[Draft, int | None, int]]) -> Iterable[tup
 
 
 def title_faults(title: str) -> list[str]:
-    """Answer what is wrong with a title: it is one line, not empty, not too long."""
+    """Return what is wrong with a title: it is one line, not empty, not too long."""
     faults: list[str] = []
     if not title.strip():
         faults.append("there is no title")
@@ -106,7 +106,7 @@ def title_faults(title: str) -> list[str]:
 
 
 def list_faults(lists: Mapping[str, Sequence[str]]) -> list[str]:
-    """Answer what is wrong with short words, by what they are: not too many, none too long."""
+    """Return what is wrong with short words, by what they are: not too many, none too long."""
     faults: list[str] = []
     for what, words in lists.items():
         if len(words) > WORDS_LIMIT:
@@ -134,7 +134,7 @@ def _tree_faults(
 
 
 def _done(flat: Sequence[tuple[Draft, int | None, int]]) -> list[bool]:
-    """Answer what is done: what is marked so, and a part whose children are, if it has no gates."""
+    """Return what is done: what is marked so, and a part whose children are, if it has no gates."""
     left = [len(part.children) for part, _, _ in flat]
     done = [part.done for part, _, _ in flat]
     for place in range(len(flat) - 1, -1, -1):
@@ -150,7 +150,7 @@ def _done(flat: Sequence[tuple[Draft, int | None, int]]) -> list[bool]:
 def _names(
     flat: Sequence[tuple[Draft, int | None, int]],
 ) -> tuple[dict[str, int], set[str]]:
-    """Answer which place each name and title means, and which mean several."""
+    """Return which place each name and title means, and which mean several."""
     names: dict[str, int] = {}
     repeated: set[str] = set()
     for place, (part, _, _) in enumerate(flat):
@@ -179,7 +179,7 @@ def _resolve(
 
 
 def _usual(flat: Sequence[tuple[Draft, int | None, int]], place: int) -> tuple[int, ...]:
-    """Answer what an item without `needs` comes after: the phase before it, if it is a phase."""
+    """Return what an item without `needs` comes after: the phase before it, if it is a phase."""
     part, parent, _ = flat[place]
     before = place - 1
     while part.kind == "phase" and before >= 0 and flat[before][1] == parent:
@@ -212,7 +212,7 @@ def _refuse_circles(planned: Sequence[Planned]) -> None:
 
 
 def _unordered(waits: Sequence[Sequence[int]]) -> set[int]:
-    """Answer the nodes of circles (and what hangs on both sides of them is left out)."""
+    """Return the nodes of circles (and what hangs on both sides of them is left out)."""
     stuck = _peel(waits)
     if not stuck:
         return stuck
@@ -225,7 +225,7 @@ def _unordered(waits: Sequence[Sequence[int]]) -> set[int]:
 
 
 def _peel(waits: Sequence[Sequence[int]]) -> set[int]:
-    """Answer what is left when everything that waits for nothing is taken away, again and again."""
+    """Return what is left when everything that waits for nothing is taken away, again and again."""
     left = [len(needs) for needs in waits]
     waiters: list[list[int]] = [[] for _ in waits]
     for node, needs in enumerate(waits):

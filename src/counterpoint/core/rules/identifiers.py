@@ -13,23 +13,23 @@ _DIGITS = 3
 
 
 def spoken(prefix: str, number: int) -> str:
-    """Answer the spoken name of an item."""
+    """Return the spoken name of an item."""
     return f"{prefix.upper()}-{number:0{_DIGITS}d}"
 
 
-def heard(name: str) -> tuple[str, int] | None:
-    """Answer the prefix, in small letters, and the number of a name; None if it is no such name."""
+def parse(name: str) -> tuple[str, int] | None:
+    """Return the prefix, in small letters, and the number of a name; None if it is no such name."""
     found = _NAME.fullmatch(name)
     return (found[1].lower(), int(found[2])) if found else None
 
 
 def kept(name: str) -> str | None:
-    """Answer the kept id of a name; None if it is no such name."""
-    parts = heard(name)
+    """Return the kept id of a name; None if it is no such name."""
+    parts = parse(name)
     return f"{parts[0]}-{parts[1]}" if parts else None
 
 
 def spoken_of(item: str) -> str:
-    """Answer the spoken name of a kept id; anything else stays as it is."""
-    parts = heard(item)
+    """Return the spoken name of a kept id; anything else stays as it is."""
+    parts = parse(item)
     return spoken(*parts) if parts else item

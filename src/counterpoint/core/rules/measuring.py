@@ -15,12 +15,12 @@ FILES_SHOWN = 500
 
 
 def files_text(snapshot: Snapshot) -> str:
-    """Answer a snapshot's files as the JSON text that a row keeps."""
+    """Return a snapshot's files as the JSON text that a row keeps."""
     return canonical.dump_any(dict(snapshot.files)) if snapshot.files else ""
 
 
 def snapshot_of(point: StartPoint | Receipt) -> Snapshot:
-    """Answer the snapshot that a row kept."""
+    """Return the snapshot that a row kept."""
     files: dict[str, str] = {}
     warnings: tuple[str, ...] = ()
     if point.files == REDACTED:
@@ -32,7 +32,7 @@ def snapshot_of(point: StartPoint | Receipt) -> Snapshot:
 
 
 def measured(comparison: Comparison) -> Measured:
-    """Answer what is kept of a comparison."""
+    """Return what is kept of a comparison."""
     return Measured(
         method=comparison.end.method,
         start_commit=comparison.start.commit,
@@ -47,7 +47,7 @@ def measured(comparison: Comparison) -> Measured:
 
 
 def evidence_text(found: Measured) -> str:
-    """Answer the evidence as JSON text."""
+    """Return the evidence as JSON text."""
     value: dict[str, Any] = {
         "method": found.method,
         "start_commit": found.start_commit,

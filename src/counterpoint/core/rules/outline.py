@@ -223,7 +223,7 @@ def _is_meant(attribute: re.Match[str]) -> bool:
 
 
 def plain(text: str) -> str:
-    """Answer text as a document may hold it, with a backslash before what is not to be read."""
+    """Return text as a document may hold it, with a backslash before what is not to be read."""
     lines = text.splitlines()
     fences = [_FENCE.match(line) is not None for line in lines]
     keeps_fences = sum(fences) % 2 == 0
@@ -263,7 +263,7 @@ def _take(values: dict[str, Any], word: str, value: str) -> str:
 
 
 def command_of(text: str) -> tuple[tuple[str, ...], str]:
-    """Answer the argument list of a command line, and what is wrong with it, or nothing."""
+    """Return the argument list of a command line, and what is wrong with it, or nothing."""
     if _MARK in text:
         return (), "the command has a NUL character"
     try:
@@ -294,12 +294,12 @@ def _malformed(faults: Iterable[tuple[int, str]]) -> MalformedDocument:
 
 
 def load(text: str, kind: Kind = "plan") -> Draft:
-    """Answer the draft of a Markdown plan; MalformedDocument names every line at fault."""
+    """Return the draft of a Markdown plan; MalformedDocument names every line at fault."""
     return _Reader(kind).read(text)
 
 
 def dump(draft: Draft) -> str:
-    """Answer the Markdown of a draft; `load` reads it back to the same draft."""
+    """Return the Markdown of a draft; `load` reads it back to the same draft."""
     lines: list[str] = []
     _dump(draft, 1, lines)
     return "\n".join(lines).strip() + "\n"

@@ -28,9 +28,9 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CyclicDependency, MalformedDocument
 from counterpoint.kernel.yamltext import (
     YamlText,
-    heard_bool,
-    heard_text,
-    heard_words,
+    parse_bool,
+    parse_text,
+    parse_words,
     read_yaml,
 )
 
@@ -62,7 +62,7 @@ Table = Mapping[str, tuple[Requirement, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class CallHistory:
     """What is so when a tool is called.
 
     called: the tools that the session has called. state: how the session stands; empty if there is
@@ -80,7 +80,7 @@ _KEYS = frozenset({*REQUIREMENT_KINDS, "argument", "made_by", "optional"})
 
 
 def read_table(text: str, tools: Collection[str]) -> Table:
-    """Answer the table of a text; MalformedDocument with every fault, CyclicDependency.
+    """Return the table of a text; MalformedDocument with every fault, CyclicDependency.
 
     tools: the names of those there are.
     """
@@ -93,7 +93,7 @@ def read_table(text: str, tools: Collection[str]) -> Table:
         if tool not in tools:
             faults.append(f"line {document.line(tool)}: there is no tool {tool[:60]!r}")
         if isinstance(listed, list):
-            table[tool] = tuple(_heard(document, tool, cast("list[Json]", listed), tools, faults))
+            table[tool] = tuple(_parse(document, tool, cast("list[Json]", listed), tools, faults))
         else:
             faults.append(f"line {document.line(tool)}: {tool[:60]!r} has no list below it")
     if faults:
@@ -103,16 +103,16 @@ def read_table(text: str, tools: Collection[str]) -> Table:
 
 
 def unmet(
-    requirements: tuple[Requirement, ...], seen: Seen, arguments: Mapping[str, Json]
+    requirements: tuple[Requirement, ...], seen: CallHistory, arguments: Mapping[str, Json]
 ) -> list[Requirement]:
-    """Answer the requirements that are not optional and not met, in their order."""
+    """Return the requirements that are not optional and not met, in their order."""
     return [one for one in requirements if not one.optional and not _is_met(one, seen, arguments)]
 
 
 def suggested_order(
     tool: str, missing: Collection[Requirement], table: Table, called: Collection[str]
 ) -> list[str]:
-    """Answer the tools to call, each after those it requires itself, and at last the tool.
+    """Return the tools to call, each after those it requires itself, and at last the tool.
 
     Where several would do, the first is suggested; what has been called already is left out.
     """
@@ -134,8 +134,8 @@ def suggested_order(
     return [*order, tool]
 
 
-def told(requirement: Requirement) -> dict[str, Json]:
-    """Answer a requirement as the one who missed it hears of it."""
+def describe(requirement: Requirement) -> dict[str, Json]:
+    """Return a requirement as the one who missed it hears of it."""
     said: dict[str, Json] = {"kind": requirement.kind, "names": list(requirement.names)}
     if requirement.argument:
         said["argument"] = requirement.argument
@@ -144,7 +144,7 @@ def told(requirement: Requirement) -> dict[str, Json]:
     return said
 
 
-def _is_met(one: Requirement, seen: Seen, arguments: Mapping[str, Json]) -> bool:
+def _is_met(one: Requirement, seen: CallHistory, arguments: Mapping[str, Json]) -> bool:
     if one.kind == "tool_called":
         return not seen.called.isdisjoint(one.names)
     if one.kind == "session_state":
@@ -156,11 +156,11 @@ def _is_met(one: Requirement, seen: Seen, arguments: Mapping[str, Json]) -> bool
 
 
 def _step(one: Requirement) -> str:
-    """Answer the tool that brings about what is required; empty if none is known."""
+    """Return the tool that brings about what is required; empty if none is known."""
     return one.made_by or (one.names[0] if one.kind == "tool_called" else "")
 
 
-def _heard(
+def _parse(
     document: YamlText, tool: str, listed: list[Json], tools: Collection[str], faults: list[str]
 ) -> Iterator[Requirement]:
     for place, said in enumerate(listed):
@@ -184,14 +184,14 @@ def _heard(
 def _requirement(said: Mapping[str, Json], line: int) -> Requirement:
     kinds: list[RequirementKind] = [kind for kind in REQUIREMENT_KINDS if kind in said]
     strange = sorted(set(said) - _KEYS)
-    names = heard_words(kinds[0], said[kinds[0]], line=line) if kinds else ()
+    names = parse_words(kinds[0], said[kinds[0]], line=line) if kinds else ()
     if len(kinds) != 1 or strange or not names:
         known = ", ".join(REQUIREMENT_KINDS)
         raise MalformedDocument(
             f"line {line}: a requirement has one of {known}, with a word, and may have argument,"
             f" made_by, optional{''.join(f'; not {key[:40]}' for key in strange)}"
         )
-    argument = heard_text("argument", said.get("argument", ""), line=line)
+    argument = parse_text("argument", said.get("argument", ""), line=line)
     if (kinds[0] == "entity_exists") != bool(argument):
         raise MalformedDocument(
             f"line {line}: `argument` stands with entity_exists, which needs it, and nowhere else"
@@ -200,8 +200,8 @@ def _requirement(said: Mapping[str, Json], line: int) -> Requirement:
         kind=kinds[0],
         names=names,
         argument=argument,
-        made_by=heard_text("made_by", said.get("made_by", ""), line=line),
-        optional=heard_bool("optional", said.get("optional", "no"), line=line),
+        made_by=parse_text("made_by", said.get("made_by", ""), line=line),
+        optional=parse_bool("optional", said.get("optional", "no"), line=line),
     )
 
 

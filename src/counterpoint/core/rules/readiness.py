@@ -33,7 +33,7 @@ class Surroundings:
 
 
 def judge(item: Item, around: Surroundings, session: str, now: Timestamp) -> Readiness:
-    """Answer whether a session may take up an item, and why or why not."""
+    """Return whether a session may take up an item, and why or why not."""
     reasons = [*_state_reasons(item, around, session, now), *around.in_the_way]
     reasons += _overlap_reasons(item, around)
     if reasons:

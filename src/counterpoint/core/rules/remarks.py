@@ -17,7 +17,7 @@ def remarks_on(
     unmet: Sequence[str],
     unproved: Sequence[str],
 ) -> list[str]:
-    """Answer what a reviewer should know about a finished item.
+    """Return what a reviewer should know about a finished item.
 
     areas: what the item was to touch. unmet: acceptance sentences nobody marked as met.
     unproved: claims about checks that no receipt shows.

@@ -46,7 +46,7 @@ Names are found in any case. No hint of theirs has an `i`, which has more cases 
 
 
 def mask(text: str, known: frozenset[str] = frozenset()) -> str:
-    """Answer the text with every secret in it replaced.
+    """Return the text with every secret in it replaced.
 
     known: exact values to hide, as from `.env` files. Shapes of well-known keys are always hidden.
     """
@@ -59,7 +59,7 @@ def mask(text: str, known: frozenset[str] = frozenset()) -> str:
 
 
 def mask_json(value: Json, known: frozenset[str] = frozenset()) -> Json:
-    """Answer a JSON value with every secret in its texts and names replaced.
+    """Return a JSON value with every secret in its texts and names replaced.
 
     What stands under a name such as `password` is hidden whatever it looks like.
     """

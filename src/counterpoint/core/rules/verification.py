@@ -104,7 +104,7 @@ class Verification:
 
 
 def files_changed(changes: Iterable[FileChange]) -> FilesChanged:
-    """Answer the paths by kind; a rename is a deletion and an addition."""
+    """Return the paths by kind; a rename is a deletion and an addition."""
     found: dict[str, set[str]] = {"added": set(), "modified": set(), "deleted": set()}
     for change in changes:
         if change.kind == "renamed":
@@ -122,7 +122,7 @@ def files_changed(changes: Iterable[FileChange]) -> FilesChanged:
 
 
 def verification(ended: Ended) -> Verification:
-    """Answer the verification of a task."""
+    """Return the verification of a task."""
     files = files_changed(ended.changes)
     unexpected = tuple(outside(ended.areas, files.paths)) if ended.areas else ()
     warnings = (
@@ -142,13 +142,13 @@ def verification(ended: Ended) -> Verification:
 
 
 def is_code(path: str) -> bool:
-    """Answer whether a path looks like code that tests could hold."""
+    """Return whether a path looks like code that tests could hold."""
     _, dot, ending = path.rpartition("/")[2].rpartition(".")
     return bool(dot) and ending.lower() in _CODE
 
 
 def names_packages(path: str) -> bool:
-    """Answer whether a path is a manifest or a lock file of a package system."""
+    """Return whether a path is a manifest or a lock file of a package system."""
     *folders, name = path.lower().split("/")
     if folders and folders[-1] in _PACKAGE_FOLDERS:
         return name.endswith((".txt", ".in"))

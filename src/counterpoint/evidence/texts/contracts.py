@@ -26,13 +26,13 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContractShelf:
+class ContractDirectory:
     """The contracts of a project."""
 
     home: Path
 
     def contract(self, phase: str) -> Contract:
-        """Answer the contract of a phase; NotFound, MalformedDocument with all that is wrong."""
+        """Return the contract of a phase; NotFound, MalformedDocument with all that is wrong."""
         if not is_phase(phase):
             raise InvalidInput(
                 f"{phase[:80]!r} is not the name of a phase", hint=f"There are: {self._names()}."
@@ -55,7 +55,7 @@ class ContractShelf:
         )
 
     def phases(self) -> list[str]:
-        """Answer the names of all phases that have a contract."""
+        """Return the names of all phases that have a contract."""
         files = [entry.name for entry in _shipped().iterdir()]
         for folder in FOLDERS:
             own = self.home / folder
@@ -67,7 +67,7 @@ class ContractShelf:
         return ", ".join(self.phases())
 
     def _find(self, phase: str) -> tuple[str, bytes]:
-        """Answer where the contract is and its bytes; NotFound names those there are."""
+        """Return where the contract is and its bytes; NotFound names those there are."""
         name = f"{phase}{_SUFFIX}"
         for folder in FOLDERS:
             try:

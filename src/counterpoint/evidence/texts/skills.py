@@ -53,7 +53,7 @@ class _Seen:
     reading: Reading
 
 
-class SkillShelf:
+class SkillDirectory:
     """The skills of a project, from its own roots and then those of the settings."""
 
     def __init__(self, tree: Path, clock: Clock, more: Sequence[str] = ()) -> None:
@@ -67,7 +67,7 @@ class SkillShelf:
         self._report: SkillReport | None = None
 
     def look(self) -> SkillReport:
-        """Answer every skill there is now, and what was skipped; reads again what has changed."""
+        """Return every skill there is now, and what was skipped; reads again what has changed."""
         with self._lock:
             before, self._seen = self._seen, dict(self._files())
             report = self._report
@@ -77,7 +77,7 @@ class SkillShelf:
             return report
 
     def _files(self) -> Iterator[tuple[str, _Seen]]:
-        """Answer every file, and every root that cannot be read, with what it says."""
+        """Return every file, and every root that cannot be read, with what it says."""
         looked: set[str] = set()
         for root in self._roots:
             real = os.path.realpath(root.path)
@@ -102,7 +102,7 @@ class SkillShelf:
                     yield source, seen
 
     def _file(self, root: _Root, name: str, source: str) -> _Seen | None:
-        """Answer what a file says, from memory if it is as it was; None if there is none."""
+        """Return what a file says, from memory if it is as it was; None if there is none."""
         path = root.path / name / FILE
         try:
             status = path.stat()

@@ -32,7 +32,7 @@ _MOST_COMMITS = 100
 def read_branch(
     root: Path, name: str, base: str, *, environ: Mapping[str, str], limit: int
 ) -> Branch:
-    """Answer a branch of the repository at the root, the one it is on without a name.
+    """Return a branch of the repository at the root, the one it is on without a name.
 
     NotFound without a repository, branch or base; InvalidInput if the difference has more bytes.
     """
@@ -74,12 +74,12 @@ def read_branch(
 
 
 def read_head(root: Path, name: str, *, environ: Mapping[str, str]) -> str:
-    """Answer the commit a branch is on; NotFound."""
+    """Return the commit a branch is on; NotFound."""
     return _head(GitCall(folder=real_root(root), environ=environ), name)[0]
 
 
 def _head(git: GitCall, name: str) -> tuple[str, str]:
-    """Answer the commit of a branch (or of HEAD) and what it is called; NotFound."""
+    """Return the commit of a branch (or of HEAD) and what it is called; NotFound."""
     if name:
         head, shown = _commit(git, name), name
     else:
@@ -94,7 +94,7 @@ def _head(git: GitCall, name: str) -> tuple[str, str]:
 
 
 def _commit(git: GitCall, name: str) -> str:
-    """Answer the commit of a branch; empty if there is none. A name is never an option."""
+    """Return the commit of a branch; empty if there is none. A name is never an option."""
     whole = name if name == "HEAD" else f"refs/heads/{name}"
     try:
         return git.line("rev-parse", "--verify", "--quiet", f"{whole}^{{commit}}")

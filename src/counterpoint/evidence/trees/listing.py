@@ -10,7 +10,7 @@ from counterpoint.kernel.errors import InvalidInput
 
 
 def below(root: Path, folder: str, limit: int) -> list[str]:
-    """Answer the paths of the files, relative to the root, by name; empty without the folder.
+    """Return the paths of the files, relative to the root, by name; empty without the folder.
 
     Raises PathOutside, InvalidInput if there are more than the limit.
     """

@@ -29,7 +29,7 @@ import orjson
 from starlette.types import Receive, Scope, Send
 
 from counterpoint.kernel.errors import CounterpointError, InvalidInput
-from counterpoint.protocol.http.place import Place, load_place
+from counterpoint.protocol.http.address import Place, load_place
 from counterpoint.protocol.http.subscription import Subscription
 from counterpoint.protocol.surface import Event
 
@@ -113,7 +113,7 @@ class Conversation(Generic[C]):
             except CounterpointError as fault:
                 await self._say_error(fault.code, fault.message, fault.hint)
 
-    async def _obey(self, asked: Asked) -> None:
+    async def _obey(self, asked: ClientMessage) -> None:
         subscription = self._subscription
         subscription.check(asked.subscribe or ())
         async with self._turn:
@@ -153,7 +153,7 @@ class Conversation(Generic[C]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ClientMessage:
     """What one message of a client asks for."""
 
     subscribe: tuple[str, ...] | None = None
@@ -161,8 +161,8 @@ class Asked:
     after: Place | None = None
 
 
-def _read(text: str | None) -> Asked:
-    """Answer what a message asks; InvalidInput with every fault."""
+def _read(text: str | None) -> ClientMessage:
+    """Return what a message asks; InvalidInput with every fault."""
     if text is None:
         raise InvalidInput("the message is not text", hint=_HINT)
     try:
@@ -186,7 +186,7 @@ def _read(text: str | None) -> Asked:
             faults.append(f"`after`: {fault.message}")
     if faults:
         raise InvalidInput("; ".join(faults), hint=_HINT)
-    return Asked(
+    return ClientMessage(
         subscribe=tuple(asked["subscribe"]) if "subscribe" in asked else None,
         unsubscribe=tuple(asked.get("unsubscribe", ())),
         after=after,

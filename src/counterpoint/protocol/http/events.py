@@ -50,7 +50,7 @@ _STATUS: Final = {"not_found": 404, "invalid": 400, "forbidden": 403, "unavailab
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class SentEvent:
     """One entry as it is sent; `text` is JSON without a line break."""
 
     sequence: int
@@ -58,11 +58,11 @@ class Told:
     text: str
 
     def to_bytes(self) -> bytes:
-        """Answer the event on the wire."""
+        """Return the event on the wire."""
         return f"id: {self.sequence}\nevent: {self.action}\ndata: {self.text}\n\n".encode()
 
 
-Read = Callable[[G, int, float], list[Told]]
+Read = Callable[[G, int, float], list[SentEvent]]
 """(reader, sequence, seconds) → entries above the sequence, waiting so long for the first of them."""
 
 Last = Callable[[G], int]
@@ -80,7 +80,7 @@ class Events(Generic[G]):
         self._open = 0
 
     async def page(self, reader: G, scope: Scope) -> Response:
-        """Answer the stream for a reader; refused for a place that is none, or when all are taken."""
+        """Return the stream for a reader; refused for a place that is none, or when all are taken."""
         if self._open >= MOST_STREAMS:
             raise refuse(503, "busy", f"there are {MOST_STREAMS} readers already", retry_after="5")
         after = _after(scope)
@@ -92,8 +92,8 @@ class Events(Generic[G]):
             raise refused_for(fault) from None
         return Stream(self._events(reader, after, first), self._count)
 
-    async def _events(self, reader: G, after: int, first: list[Told]) -> AsyncGenerator[bytes]:
-        """Answer what to send; it ends after its time, or when the reader may not read any more."""
+    async def _events(self, reader: G, after: int, first: list[SentEvent]) -> AsyncGenerator[bytes]:
+        """Return what to send; it ends after its time, or when the reader may not read any more."""
         yield _RETRY
         found, quiet = first, 0.0
         until = time.monotonic() + LONGEST
@@ -113,7 +113,7 @@ class Events(Generic[G]):
                 found = []
             quiet += 0.0 if found else _A_WHILE
 
-    async def _look(self, reader: G, after: int) -> list[Told]:
+    async def _look(self, reader: G, after: int) -> list[SentEvent]:
         return await self._workers.run(lambda: self._read(reader, after, _A_WHILE))
 
     def _count(self, by: int) -> None:
@@ -163,7 +163,7 @@ async def _gone(receive: Receive) -> None:
 
 
 def _after(scope: Scope) -> int | None:
-    """Answer the sequence that the reader has already; None if it does not say."""
+    """Return the sequence that the reader has already; None if it does not say."""
     asked = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     given = Headers(scope=scope).get("last-event-id", "") or next(
         iter(asked.get("after", [])), None
@@ -177,6 +177,6 @@ def _after(scope: Scope) -> int | None:
 
 
 def refused_for(fault: CounterpointError) -> Refused:
-    """Answer the refusal of a reader for an error of the product."""
+    """Return the refusal of a reader for an error of the product."""
     more = {"retry_after": "1"} if fault.retryable else {}
     return refuse(_STATUS.get(fault.kind, 500), fault.code, fault.message, fault.hint, **more)

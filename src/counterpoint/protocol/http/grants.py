@@ -58,12 +58,12 @@ class Grant:
 
 
 def needed_by(tool: Tool[Any]) -> str:
-    """Answer the scope that a tool needs."""
+    """Return the scope that a tool needs."""
     return READ if tool.reads else WRITE
 
 
 def needs(surface: Surface[Any], message: Mapping[str, Any]) -> tuple[str, ...]:
-    """Answer every scope that a message needs, also those that lesser ones stand for."""
+    """Return every scope that a message needs, also those that lesser ones stand for."""
     method = message.get("method")
     if method in _OPEN:
         return ()

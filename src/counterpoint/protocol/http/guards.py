@@ -44,16 +44,16 @@ class Refused(Exception):
 
 
 def refuse(status: int, code: str, message: str, hint: str = "", **headers: str) -> Refused:
-    """Answer a refusal as JSON; `www_authenticate` and the like become headers."""
-    told = {name.replace("_", "-"): text for name, text in headers.items()}
+    """Return a refusal as JSON; `www_authenticate` and the like become headers."""
+    fields = {name.replace("_", "-"): text for name, text in headers.items()}
     body = {"error": code, "message": message} | ({"hint": hint} if hint else {})
     return Refused(
-        Response(orjson.dumps(body), status, told, media_type="application/json"), outcome=code
+        Response(orjson.dumps(body), status, fields, media_type="application/json"), outcome=code
     )
 
 
 def mistaken(code: int, message: str, number: object = None) -> Refused:
-    """Answer a refusal as the JSON-RPC error that the protocol names for it."""
+    """Return a refusal as the JSON-RPC error that the protocol names for it."""
     known = number if isinstance(number, str | int) and not isinstance(number, bool) else None
     body = {"jsonrpc": "2.0", "id": known, "error": {"code": code, "message": message}}
     response = Response(orjson.dumps(body), 400, media_type="application/json")
@@ -107,7 +107,7 @@ def check_once(headers: Headers) -> None:
 
 
 def bearer(headers: Headers) -> str:
-    """Answer the token of a request; empty if it brings none."""
+    """Return the token of a request; empty if it brings none."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
 
@@ -118,7 +118,7 @@ def shows_token(scope: Scope, headers: Headers) -> bool:
 
 
 def token_of(scope: Scope, headers: Headers) -> str:
-    """Answer the token of a request; refused if it stands in two places."""
+    """Return the token of a request; refused if it stands in two places."""
     words = _words(scope)
     if len(words) + ("authorization" in headers) > 1:
         raise refuse(400, "invalid_request", "the token appears more than once")
@@ -126,12 +126,12 @@ def token_of(scope: Scope, headers: Headers) -> str:
 
 
 def _words(scope: Scope) -> list[str]:
-    """Answer the names of sub-protocols in which a WebSocket brings its token."""
+    """Return the names of sub-protocols in which a WebSocket brings its token."""
     return [word for word in scope.get("subprotocols", ()) if word.startswith(_WORD)]
 
 
 async def read_body(headers: Headers, receive: Receive) -> bytes:
-    """Answer a request's whole body, refused when it is too large or too slow."""
+    """Return a request's whole body, refused when it is too large or too slow."""
     declared = headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > LARGEST_BODY:
         raise _too_large()
@@ -166,7 +166,7 @@ def _too_large() -> Refused:
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
-    """Answer a `receive` that gives a body that was read already, then what still comes."""
+    """Return a `receive` that gives a body that was read already, then what still comes."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def again() -> Message:
@@ -176,7 +176,7 @@ def replayed(body: bytes, receive: Receive) -> Receive:
 
 
 def read_message(body: bytes) -> dict[str, Any]:
-    """Answer the JSON-RPC message of a body: one object."""
+    """Return the JSON-RPC message of a body: one object."""
     try:
         message = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -199,7 +199,7 @@ def check_envelope(message: Mapping[str, Any]) -> None:
 
 
 def params_of(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer the parameters of a message; none if they are no object."""
+    """Return the parameters of a message; none if they are no object."""
     params = message.get("params")
     return cast("dict[str, Any]", params) if isinstance(params, dict) else {}
 

@@ -40,7 +40,7 @@ class Metrics:
             self._sum += seconds
 
     def render(self, gauges: Mapping[str, tuple[str, float]]) -> str:
-        """Answer the whole exposition.
+        """Return the whole exposition.
 
         gauges: name → (help, value); one whose name ends in `_total` only rises: it is a counter.
         """

@@ -24,7 +24,7 @@ _LISTS = {
 
 
 def refusal_of(grant: Grant, message: Mapping[str, Any]) -> CounterpointError | None:
-    """Answer what a surface shall refuse in its own words: what the grant's list of tools leaves out."""
+    """Return what a surface shall refuse in its own words: what the grant's list of tools leaves out."""
     if not grant.tools:
         return None
     name = guards.params_of(message).get("name")

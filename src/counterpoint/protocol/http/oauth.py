@@ -57,7 +57,7 @@ class KeySet:
             )
 
     def find(self, kid: str) -> jwt.PyJWK | None:
-        """Answer the key of a name, or None; an empty name stands for the only key."""
+        """Return the key of a name, or None; an empty name stands for the only key."""
         if self._is_due(kid):
             self.load()
         keys = self._keys
@@ -100,7 +100,7 @@ class KeySet:
 
 
 def _key(listed: Any) -> jwt.PyJWK | None:
-    """Answer a key of a set, or None for one of a sort that is not spoken here."""
+    """Return a key of a set, or None for one of a sort that is not spoken here."""
     try:
         return jwt.PyJWK(listed)
     except (jwt.PyJWTError, AttributeError, TypeError, ValueError):
@@ -155,7 +155,7 @@ class Issuer:
         return f"{parts.scheme}://{parts.netloc}{self.metadata_path}"
 
     def metadata(self) -> dict[str, Any]:
-        """Answer the description of this server (RFC 9728, section 2)."""
+        """Return the description of this server (RFC 9728, section 2)."""
         return {
             "resource": self.audience,
             "authorization_servers": [self.name],
@@ -165,7 +165,7 @@ class Issuer:
         }
 
     def find(self, token: str) -> Grant | None:
-        """Answer what the bearer of a signed token may do; None if it is not accepted. Unavailable."""
+        """Return what the bearer of a signed token may do; None if it is not accepted. Unavailable."""
         if len(token) > _MOST_TOKEN:
             return None
         try:
@@ -200,7 +200,7 @@ class Issuer:
 
 
 def _scopes(claims: Mapping[str, Any]) -> tuple[str, ...]:
-    """Answer what a token allows: `scope` is one text (RFC 9068), some issuers give a list `scp`."""
+    """Return what a token allows: `scope` is one text (RFC 9068), some issuers give a list `scp`."""
     told: object = claims.get("scope", claims.get("scp", ""))
     listed = cast("list[object]", told) if isinstance(told, list) else []
     words = told.split() if isinstance(told, str) else [str(word) for word in listed]
@@ -211,7 +211,7 @@ def _scopes(claims: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _agent(subject: str, session: str) -> str:
-    """Answer a name for a subject: itself where it can be one, and its mark if it cannot."""
+    """Return a name for a subject: itself where it can be one, and its mark if it cannot."""
     plain = "".join(letter if letter.isalnum() or letter in "._@-" else "-" for letter in subject)
     if plain == subject and subject.isascii() and len(subject) <= 64 and subject[0].isalnum():  # noqa: PLR2004 -- the length of a name
         return subject

@@ -22,8 +22,8 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.http11 import Request
 
 from counterpoint.kernel.errors import Unavailable
+from counterpoint.protocol.http.app import HttpApp
 from counterpoint.protocol.http.conversation import LARGEST_MESSAGE
-from counterpoint.protocol.http.door import Door
 
 GRACE = 0.06
 """Seconds that requests under way get at the end."""
@@ -43,7 +43,7 @@ LINGER = 2.0
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
-    """Answer sockets that listen on every address of a host; Unavailable if one cannot be had."""
+    """Return sockets that listen on every address of a host; Unavailable if one cannot be had."""
     found: list[socket.socket] = []
     try:
         places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -62,7 +62,7 @@ def listen(host: str, port: int) -> list[socket.socket]:
 
 
 def _bound(family: int, place: tuple[str | int, int]) -> socket.socket:
-    """Answer a socket that listens; one that knows it speaks TCP.
+    """Return a socket that listens; one that knows it speaks TCP.
 
     For asyncio sends small packets at once only over connections that say so, and the two of an
     answer, headers and body, would otherwise lie 40 ms apart.
@@ -141,7 +141,7 @@ class _Socket(WebSocketsSansIOProtocol):
 class Listener:
     """An HTTP server of this process, over sockets that listen already."""
 
-    def __init__(self, door: Door[Any], sockets: Sequence[socket.socket]) -> None:
+    def __init__(self, door: HttpApp[Any], sockets: Sequence[socket.socket]) -> None:
         """Serve nothing yet."""
         # The same one each time: what is cut off late is no fault either, and a filter is added once.
         logging.getLogger("uvicorn.error").addFilter(_was_not_cut_off)

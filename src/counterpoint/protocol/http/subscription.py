@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final, Generic, TypeVar
 
 from counterpoint.kernel.errors import CounterpointError, InvalidInput
-from counterpoint.protocol.http.place import Place
+from counterpoint.protocol.http.address import Place
 from counterpoint.protocol.surface import Event, Tell, contained
 from counterpoint.protocol.workers import Workers
 
@@ -63,7 +63,7 @@ class Subscription(Generic[C]):
             )
 
     async def follow(self) -> AsyncGenerator[tuple[Place, Event | None]]:
-        """Answer each event that is wanted with its place, and (place, None) after each look.
+        """Return each event that is wanted with its place, and (place, None) after each look.
 
         An event counts as taken when the next one is asked for. After a `move` meanwhile it goes on
         from there. Raises what ended it: a fault that does not pass by itself.
@@ -108,7 +108,7 @@ class Subscription(Generic[C]):
 
 
 def _placed(events: list[Event]) -> list[tuple[Place, Event]]:
-    """Answer events with their places; those of one entry stand together."""
+    """Return events with their places; those of one entry stand together."""
     placed: list[tuple[Place, Event]] = []
     number = 0
     for event in events:

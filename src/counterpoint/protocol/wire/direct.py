@@ -58,7 +58,7 @@ class _Pattern(Generic[C]):
     result: Mapping[str, Any]
 
     def line(self, number: RequestId, outcome: Outcome) -> bytes:
-        """Answer the line that the SDK would write."""
+        """Return the line that the SDK would write."""
         result = dict(self.result)
         result["content"] = [{**result["content"][0], "text": outcome.text}]
         result["structuredContent"] = orjson.Fragment(outcome.text)
@@ -140,7 +140,7 @@ class Direct(Generic[C]):
             self._end(asked)
 
     def close(self) -> None:
-        """Answer what is still under way with the end of the connection."""
+        """Return what is still under way with the end of the connection."""
         for asked in list(self._under_way):
             self._refuse(asked.number, CONNECTION_CLOSED, "Connection closed")
             self._end(asked)
@@ -181,7 +181,7 @@ class Direct(Generic[C]):
 
 
 def _plain(request: object) -> tuple[RequestId, dict[str, Any]] | None:
-    """Answer the number and the parameters of a plain call; None for anything else."""
+    """Return the number and the parameters of a plain call; None for anything else."""
     if not isinstance(request, dict) or request.keys() != _REQUEST:
         return None
     said = cast("dict[str, Any]", request)
@@ -197,7 +197,7 @@ def _plain(request: object) -> tuple[RequestId, dict[str, Any]] | None:
 
 
 def _envelope(params: Mapping[str, Any]) -> bytes | None:
-    """Answer what comes with a call beside its tool and arguments, as bytes; empty if nothing.
+    """Return what comes with a call beside its tool and arguments, as bytes; empty if nothing.
 
     None if it is nested so deep that nobody can write it.
     """

@@ -71,7 +71,7 @@ class Inbox(Side):
         self._direct = direct
         self._ready = asyncio.Event()
         outbox.on_gone = self._ready.set
-        self._heard: deque[object] = deque()
+        self._parse: deque[object] = deque()
         self._parts: list[bytes] = []
         self._size = 0
         self._is_over = False
@@ -89,10 +89,10 @@ class Inbox(Side):
         self._ready.set()
 
     async def receive(self) -> SessionMessage:
-        """Answer the next message; EndOfStream when there is none."""
+        """Return the next message; EndOfStream when there is none."""
         while True:
-            while self._heard:
-                message = await self._message(self._heard.popleft())
+            while self._parse:
+                message = await self._message(self._parse.popleft())
                 if message is not None:
                     return SessionMessage(message)
             if self._is_over:
@@ -101,11 +101,11 @@ class Inbox(Side):
             await self._more()
 
     def __aiter__(self) -> Self:
-        """Answer this side."""
+        """Return this side."""
         return self
 
     async def __anext__(self) -> SessionMessage:
-        """Answer the next message."""
+        """Return the next message."""
         try:
             return await self.receive()
         except anyio.EndOfStream:
@@ -116,7 +116,7 @@ class Inbox(Side):
         self._ready.clear()
         # What can always be read, such as a file, cannot be waited for.
         while self._read():
-            if self._heard or self._is_over:
+            if self._parse or self._is_over:
                 return
             await asyncio.sleep(0)
         self._loop.add_reader(self._fd, self._read)
@@ -135,7 +135,7 @@ class Inbox(Side):
             return False
         except OSError:
             self._take(b"")
-        if self._heard or self._is_over:
+        if self._parse or self._is_over:
             self._ready.set()
         return True
 
@@ -160,7 +160,7 @@ class Inbox(Side):
             self._parts = [_TOO_LONG]
 
     def _hear(self, line: bytes) -> None:
-        """Answer a line directly, or keep what it says."""
+        """Return a line directly, or keep what it says."""
         if not line.strip():
             return
         try:
@@ -170,14 +170,14 @@ class Inbox(Side):
             is_long = line == _TOO_LONG
             value = _Fault(limit if is_long else "Parse error: not JSON", _name_in(line))
         # What came before it and waits has its turn first.
-        if self._heard or not self._is_direct(value):
-            self._heard.append(value)
+        if self._parse or not self._is_direct(value):
+            self._parse.append(value)
 
     def _is_direct(self, value: object) -> bool:
         return self._direct is not None and self._direct.take(value)
 
     async def _message(self, value: object) -> JSONRPCMessage | None:
-        """Answer a message for the SDK; None if it is none, and then it was answered."""
+        """Return a message for the SDK; None if it is none, and then it was answered."""
         if isinstance(value, _Fault):
             await self._refuse(PARSE_ERROR, value.words, value.name)
             return None
@@ -220,7 +220,7 @@ class Inbox(Side):
 
 
 def _parsed(value: Any) -> JSONRPCMessage:
-    """Answer the message of a JSON value; ValidationError if it is none."""
+    """Return the message of a JSON value; ValidationError if it is none."""
     if isinstance(value, dict) and "method" in value:
         if "id" in value:
             return JSONRPCRequest.model_validate(value, by_name=False)
@@ -229,13 +229,13 @@ def _parsed(value: Any) -> JSONRPCMessage:
 
 
 def _named(value: object) -> RequestId | None:
-    """Answer the id of what may be a request; None without one that can be used."""
+    """Return the id of what may be a request; None without one that can be used."""
     name = cast("dict[str, Any]", value).get("id") if isinstance(value, dict) else None
     return name if isinstance(name, str | int) and not isinstance(name, bool) else None
 
 
 def _name_in(line: bytes) -> RequestId | None:
-    """Answer the id in a line that is no strict JSON, such as one with half a surrogate or NaN.
+    """Return the id in a line that is no strict JSON, such as one with half a surrogate or NaN.
 
     So that who waits for the answer hears it, instead of waiting until its time is over.
     """

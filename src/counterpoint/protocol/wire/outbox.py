@@ -27,7 +27,7 @@ class Side:
         """Leave the descriptor open."""
 
     async def __aenter__(self) -> Self:
-        """Answer this side."""
+        """Return this side."""
         return self
 
     async def __aexit__(
@@ -129,7 +129,7 @@ class Outbox(Side):
             self._drained.set()
 
     def _push(self, line: bytes | bytearray) -> int:
-        """Answer how many bytes the pipe took; one that nobody reads takes all."""
+        """Return how many bytes the pipe took; one that nobody reads takes all."""
         try:
             return os.write(self._fd, line)
         except BlockingIOError:
@@ -140,7 +140,7 @@ class Outbox(Side):
 
 
 def line_of(message: JSONRPCMessage) -> bytes:
-    """Answer the line of a message."""
+    """Return the line of a message."""
     if isinstance(message, JSONRPCResponse):
         body = {"jsonrpc": "2.0", "id": message.id, "result": message.result}
         return orjson.dumps(body) + b"\n"

@@ -11,10 +11,10 @@ _IN_QUERY = re.compile(r"((?:^|[?&])[^=&]*pass[^=&]*=)[^&#]*", re.IGNORECASE)
 
 
 def is_address(text: str) -> bool:
-    """Answer whether a text names a PostgreSQL database, not a file."""
+    """Return whether a text names a PostgreSQL database, not a file."""
     return text.startswith(_SCHEMES)
 
 
 def masked(address: str) -> str:
-    """Answer an address that can be shown: `***` in place of every password."""
+    """Return an address that can be shown: `***` in place of every password."""
     return _IN_QUERY.sub(r"\1***", _IN_AUTHORITY.sub(r"\1:***@", address))

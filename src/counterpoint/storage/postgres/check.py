@@ -26,7 +26,7 @@ GROUP BY h.project, h.size HAVING h.size <> count(e.sequence)
 
 
 def faults_of(link: Link) -> list[str]:
-    """Answer one sentence for each fault found, inside one transaction."""
+    """Return one sentence for each fault found, inside one transaction."""
     faults = [f"the index {name} is not valid" for (name,) in link.execute(_UNSOUND)]
     faults += [f"the trigger {name} is switched off" for (name,) in link.execute(_SILENCED)]
     if _count(link, _TRIGGERS) < _GUARDS:

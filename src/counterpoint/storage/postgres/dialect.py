@@ -30,14 +30,14 @@ _FOLDED = re.compile("\x01([\x01\x02])")
 
 
 def fold(text: str) -> str:
-    """Answer a text as it is kept."""
+    """Return a text as it is kept."""
     if _NUL not in text and _MARK not in text:
         return text
     return text.replace(_MARK, "\x01\x02").replace(_NUL, "\x01\x01")
 
 
 def unfold(text: str) -> str:
-    """Answer the text that is kept like this."""
+    """Return the text that is kept like this."""
     if _MARK not in text:
         return text
     return _FOLDED.sub(lambda found: _NUL if found[1] == _MARK else _MARK, text)
@@ -47,7 +47,7 @@ class _TextDumper(Dumper):
     """Sends texts folded; their type is left to the column."""
 
     def dump(self, obj: str) -> Buffer | None:
-        """Answer the bytes to send."""
+        """Return the bytes to send."""
         return fold(obj).encode()
 
 
@@ -55,7 +55,7 @@ class _TextLoader(Loader):
     """Reads folded texts."""
 
     def load(self, data: Buffer) -> str:
-        """Answer the text of the bytes that came."""
+        """Return the text of the bytes that came."""
         return unfold(bytes(data).decode())
 
 
@@ -63,7 +63,7 @@ class _FlagDumper(Dumper):
     """Sends booleans as the numbers that they are kept as."""
 
     def dump(self, obj: bool) -> Buffer | None:
-        """Answer the bytes to send."""
+        """Return the bytes to send."""
         return b"1" if obj else b"0"
 
 
@@ -76,5 +76,5 @@ def adapt(link: Link) -> None:
 
 @cache
 def spoken(statement: str) -> bytes:
-    """Answer a statement of statements.py as PostgreSQL wants it."""
+    """Return a statement of statements.py as PostgreSQL wants it."""
     return statement.replace(" IN ()", " IN (NULL)").replace("?", "%s").encode()

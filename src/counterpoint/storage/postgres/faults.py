@@ -66,7 +66,7 @@ _SAID: dict[type[CounterpointError], tuple[str, ...]] = {
 
 
 def meaning(fault: psycopg.Error, where: str) -> CounterpointError | None:
-    """Answer the product's error for one of PostgreSQL's; None for a fault of the program."""
+    """Return the product's error for one of PostgreSQL's; None for a fault of the program."""
     kind = next((ours for theirs, ours in _MEANINGS if isinstance(fault, theirs)), None)
     if kind is None:
         return None
@@ -78,7 +78,7 @@ def meaning(fault: psycopg.Error, where: str) -> CounterpointError | None:
 
 
 def _of_connecting(said: str) -> type[CounterpointError]:
-    """Answer what a refused connection means: it has no code, the server only says it in words."""
+    """Return what a refused connection means: it has no code, the server only says it in words."""
     for kind, words in _SAID.items():
         if "FATAL:" in said and any(one in said for one in words):
             return kind
@@ -86,7 +86,7 @@ def _of_connecting(said: str) -> type[CounterpointError]:
 
 
 @contextmanager
-def told(where: str) -> Generator[None]:
+def translate_errors(where: str) -> Generator[None]:
     """Turn what PostgreSQL raises inside the block into errors of the product."""
     try:
         yield

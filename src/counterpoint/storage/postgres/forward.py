@@ -17,7 +17,7 @@ from importlib import resources
 from counterpoint.kernel.errors import StoreCorrupt, StoreNewer
 from counterpoint.storage.migrate import Migration
 from counterpoint.storage.postgres.dialect import Link
-from counterpoint.storage.postgres.lending import SCHEMA
+from counterpoint.storage.postgres.pool import SCHEMA
 
 _LOCK = 0x436E7470
 """`Cntp`: the number that programs lock while they look and mend."""
@@ -34,7 +34,7 @@ _NOTED = "SELECT number, name, sha256 FROM migrations ORDER BY number"
 
 @cache
 def packaged() -> tuple[Migration, ...]:
-    """Answer the migrations that came with this program, in order."""
+    """Return the migrations that came with this program, in order."""
     folder = resources.files("counterpoint.storage.postgres") / "migrations"
     files = sorted(
         (file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda f: f.name
@@ -45,7 +45,7 @@ def packaged() -> tuple[Migration, ...]:
 
 
 def is_made(link: Link) -> bool:
-    """Answer whether the database has the product's tables."""
+    """Return whether the database has the product's tables."""
     found = link.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{SCHEMA}.migrations",))
     return bool((found.fetchone() or (False,))[0])
 

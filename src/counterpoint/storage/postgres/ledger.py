@@ -45,7 +45,7 @@ PAGE = 1000
 
 
 def head(link: Link, project: str) -> Head:
-    """Answer the end of a ledger."""
+    """Return the end of a ledger."""
     return _head(link.execute(_HEAD, (project,)).fetchone())
 
 
@@ -90,7 +90,7 @@ def append(link: Link, project: str, entry: Append) -> Head:
 
 
 def entries(link: Link, project: str, start: int, stop: int | None) -> Iterator[bytes]:
-    """Answer the bytes of entries in order."""
+    """Return the bytes of entries in order."""
     end = _END if stop is None else stop
     while start < end:
         page = link.execute(_ENTRIES, (project, start, end, PAGE)).fetchall()
@@ -102,7 +102,7 @@ def entries(link: Link, project: str, start: int, stop: int | None) -> Iterator[
 
 
 def node(link: Link, project: str, level: int, position: int) -> bytes:
-    """Answer one hash of the tree; LedgerBroken if it is not there."""
+    """Return one hash of the tree; LedgerBroken if it is not there."""
     if level:
         row = link.execute(_NODE, (project, level, position)).fetchone()
     else:

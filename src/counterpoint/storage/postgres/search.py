@@ -44,7 +44,7 @@ _UNINDEX = "DELETE FROM documents WHERE project = %s AND source = %s AND key = %
 
 
 def plain_words(text: str) -> str:
-    """Answer the words of a text, apart by single spaces, in lower case and without accents."""
+    """Return the words of a text, apart by single spaces, in lower case and without accents."""
     apart = text[:_INDEXED].lower()
     if not apart.isascii():
         split = unicodedata.normalize("NFD", apart)
@@ -58,7 +58,7 @@ def _is_accent(letter: str) -> bool:
 
 @cache
 def holders(noun: type[Noun]) -> bytes:
-    """Answer the statement that finds the keys of rows with a text in a searched column."""
+    """Return the statement that finds the keys of rows with a text in a searched column."""
     source = SOURCES[noun]
     listed = ", ".join(f'"{name}"' for name in row_key(noun))
     held = " OR ".join(f'"{name}" = %(digest)s' for name in source.body)
@@ -67,7 +67,7 @@ def holders(noun: type[Noun]) -> bytes:
 
 @cache
 def _document(noun: type[Noun]) -> bytes:
-    """Answer the statement that reads what is indexed of one row: title, body, item, kind."""
+    """Return the statement that reads what is indexed of one row: title, body, item, kind."""
     source = SOURCES[noun]
     sorts = {column.name: column.sort for column in columns(noun)}
 
@@ -96,14 +96,14 @@ def index(link: Link, project: str, noun: type[Noun], key: tuple[Cell, ...]) -> 
 
 
 def stems(link: Link, words: Sequence[str]) -> list[str]:
-    """Answer the stem of each word as the index has it; a word without one stays as it is."""
+    """Return the stem of each word as the index has it; a word without one stays as it is."""
     plain = [plain_words(word) for word in words]
     found = link.execute(_STEMS, (plain,)).fetchall()
     return [parts or word for word, (parts,) in zip(words, found, strict=True)]
 
 
 def questions(words: Sequence[str], *, begun: bool = False) -> list[str]:
-    """Answer one tsquery text for each searched word; none if there are none.
+    """Return one tsquery text for each searched word; none if there are none.
 
     Words inside of a searched word (as in `a-b`) must follow each other.
     begun: every word also matches as a beginning, not only the last.
@@ -130,7 +130,7 @@ def hits(
     limit: int,
     offset: int,
 ) -> list[Hit]:
-    """Answer the documents of a project that have any of the words, best first.
+    """Return the documents of a project that have any of the words, best first.
 
     The key of a hit is the row's key without the project, joined by `/`.
     """

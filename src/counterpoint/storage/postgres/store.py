@@ -23,18 +23,18 @@ from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Reading, Writing
 from counterpoint.kernel.errors import StoreBusy, StoreUnreachable
 from counterpoint.storage import statements
-from counterpoint.storage.faults import told_of_files
+from counterpoint.storage.faults import translate_file_errors
 from counterpoint.storage.migrate import Migration
 from counterpoint.storage.move import move_project
 from counterpoint.storage.postgres import forward
 from counterpoint.storage.postgres.address import masked
 from counterpoint.storage.postgres.check import faults_of
 from counterpoint.storage.postgres.dialect import Link
-from counterpoint.storage.postgres.faults import told
-from counterpoint.storage.postgres.lending import Lender, connect
-from counterpoint.storage.postgres.listening import Listener
+from counterpoint.storage.postgres.faults import translate_errors
+from counterpoint.storage.postgres.listener import Listener
+from counterpoint.storage.postgres.pool import ConnectionPool, connect
+from counterpoint.storage.postgres.semaphore import FairSemaphore
 from counterpoint.storage.postgres.transactions import PostgresReading, PostgresWriting
-from counterpoint.storage.postgres.turns import Turns
 from counterpoint.storage.sqlite import SqliteStore
 
 _PATIENCE: Final = 10.0
@@ -53,7 +53,7 @@ def open_postgres(address: str) -> PostgresStore:
 
 
 def _begin(project: str) -> str:
-    """Answer what opens a transaction that stands in the server's line for a project.
+    """Return what opens a transaction that stands in the server's line for a project.
 
     Locks of rows are not given in the order in which they were asked for; such locks are.
     """
@@ -62,8 +62,8 @@ def _begin(project: str) -> str:
 
 
 def is_made(address: str) -> bool:
-    """Answer whether there is a ledger's database at an address, without making one."""
-    with told(masked(address)):
+    """Return whether there is a ledger's database at an address, without making one."""
+    with translate_errors(masked(address)):
         link = connect(address, _PATIENCE)
         try:
             return forward.is_made(link)
@@ -87,12 +87,12 @@ class PostgresStore:
         known: the migrations to bring it forward by; those of the package if None.
         """
         self._where = masked(address)
-        self._writers = Lender(address, most=_WRITERS, patience=patience)
-        self._readers = Lender(address, most=_READERS, patience=patience)
+        self._writers = ConnectionPool(address, most=_WRITERS, patience=patience)
+        self._readers = ConnectionPool(address, most=_READERS, patience=patience)
         self._listener = Listener(address, patience=patience)
         self._mine = threading.local()
         self._patience = patience
-        self._turns: dict[str, Turns] = {}
+        self._turns: dict[str, FairSemaphore] = {}
         try:
             self._bring_forward(forward.packaged() if known is None else known)
         except BaseException:
@@ -102,7 +102,7 @@ class PostgresStore:
     @contextmanager
     def reading(self, project: str) -> Generator[Reading]:
         """Open a consistent view of a project; its iterators end with the block."""
-        with told(self._where), self._readers.lent(_READ) as link:
+        with translate_errors(self._where), self._readers.lent(_READ) as link:
             yield PostgresReading(link, project)
 
     @contextmanager
@@ -116,7 +116,7 @@ class PostgresStore:
         self._mine.writes = True
         try:
             with (
-                told(self._where),
+                translate_errors(self._where),
                 self._turn(project),
                 self._writers.lent(_begin(project)) as link,
             ):
@@ -130,7 +130,7 @@ class PostgresStore:
     @contextmanager
     def _turn(self, project: str) -> Generator[None]:
         """Let one thread of this process at a project: more would only crowd at its lock."""
-        turns = self._turns.setdefault(project, Turns(1))
+        turns = self._turns.setdefault(project, FairSemaphore(1))
         if not turns.take(self._patience):
             raise StoreBusy(f"no turn came to write to {project!r} in {self._where}")
         try:
@@ -141,7 +141,7 @@ class PostgresStore:
     def _commit(self, link: Link) -> None:
         """Make a transaction durable; say what a caller must know if the server goes away now."""
         try:
-            with told(self._where):
+            with translate_errors(self._where):
                 ended = link.execute(b"COMMIT").statusmessage
         except StoreUnreachable as fault:
             raise StoreUnreachable(
@@ -153,15 +153,15 @@ class PostgresStore:
             raise AssertionError(f"the transaction ended with {ended}")
 
     def projects(self) -> list[Project]:
-        """Answer every project of the database, by id."""
+        """Return every project of the database, by id."""
         listed = ", ".join(f'"{name}"' for name in statements.names(Project))
         asked = f"SELECT {listed} FROM projects ORDER BY project".encode()
-        with told(self._where), self._readers.lent(_READ) as link:
+        with translate_errors(self._where), self._readers.lent(_READ) as link:
             return [noun_of(Project, row) for row in link.execute(asked)]
 
     def faults(self) -> list[str]:
-        """Answer what is wrong with the tables, their guards and the search; nothing if sound."""
-        with told(self._where), self._readers.lent(_READ) as link:
+        """Return what is wrong with the tables, their guards and the search; nothing if sound."""
+        with translate_errors(self._where), self._readers.lent(_READ) as link:
             return faults_of(link)
 
     def backup(self, target: Path) -> None:
@@ -170,7 +170,7 @@ class PostgresStore:
         Such a file is a ledger of its own: it verifies, can be used, restored, or moved back here.
         """
         passing = target.with_name(f".{target.name}.{os.getpid()}.part")
-        with told_of_files(str(target)):
+        with translate_file_errors(str(target)):
             passing.unlink(missing_ok=True)
             try:
                 self._copy(passing)
@@ -180,7 +180,7 @@ class PostgresStore:
                     passing.with_name(f"{passing.name}{rest}").unlink(missing_ok=True)
 
     def wait(self, project: str, after: int, timeout: float) -> bool:
-        """Answer whether there is an entry beyond `after`, as soon as there is one.
+        """Return whether there is an entry beyond `after`, as soon as there is one.
 
         Raises StoreUnreachable when the server goes away; the next call listens anew.
         """
@@ -189,7 +189,7 @@ class PostgresStore:
             with self.reading(project) as view:
                 return view.head().size > after + 1
 
-        with told(self._where):
+        with translate_errors(self._where):
             return self._listener.wait(is_there, timeout)
 
     def close(self) -> None:
@@ -199,7 +199,7 @@ class PostgresStore:
         self._writers.close()
 
     def _bring_forward(self, known: tuple[Migration, ...]) -> None:
-        with told(self._where), self._writers.lent(_WRITE) as link:
+        with translate_errors(self._where), self._writers.lent(_WRITE) as link:
             forward.bring_forward(link, self._where, known)
             link.execute(b"COMMIT")
 

@@ -40,7 +40,7 @@ class PostgresReading:
         return self._project
 
     def find(self, noun: type[N], *key: Cell) -> N | None:
-        """Answer the row with this key (without the project), or None."""
+        """Return the row with this key (without the project), or None."""
         if len(key) != len(statements.row_key(noun)):
             raise AssertionError(f"the key of {noun.table} is {statements.row_key(noun)}")
         row = self._one(statements.find(noun), (self._project, *key))
@@ -55,7 +55,7 @@ class PostgresReading:
         limit: int | None = None,
         **equal: Filter,
     ) -> list[N]:
-        """Answer the rows whose columns equal the filters, in order, beyond `after`."""
+        """Return the rows whose columns equal the filters, in order, beyond `after`."""
         shape, values = statements.shaped(equal)
         text = statements.select(noun, shape, order, after=bool(after))
         if after:
@@ -64,26 +64,26 @@ class PostgresReading:
         return [noun_of(noun, row) for row in self._link.execute(spoken(text), bound)]
 
     def exists(self, noun: type[Noun], **equal: Filter) -> bool:
-        """Answer whether there is such a row."""
+        """Return whether there is such a row."""
         shape, values = statements.shaped(equal)
         return self._one(statements.exists(noun, shape), (self._project, *values)) is not None
 
     def counts(self, noun: type[Noun], column: str, **equal: Filter) -> dict[str, int]:
-        """Answer how many rows there are for each value of a column."""
+        """Return how many rows there are for each value of a column."""
         shape, values = statements.shaped(equal)
         text = statements.counts(noun, column, shape)
         rows = self._link.execute(spoken(text), (self._project, *values))
         return {str(value): many for value, many in rows}
 
     def last_number(self, noun: type[Noun]) -> int:
-        """Answer the highest `number` of a noun's rows; 0 if there is none."""
+        """Return the highest `number` of a noun's rows; 0 if there is none."""
         row = self._one(statements.last_number(noun), (self._project,))
         return 0 if row is None else int(row[0])
 
     def ready(
         self, kind: str, *, after: tuple[int, int] | None, root: str, limit: int
     ) -> list[Item]:
-        """Answer open items of a kind with nothing in the way, by priority and number."""
+        """Return open items of a kind with nothing in the way, by priority and number."""
         below: dict[str, Filter] = {"root": root} if root else {}
         return self.select(
             Item,
@@ -106,7 +106,7 @@ class PostgresReading:
         limit: int = 20,
         offset: int = 0,
     ) -> list[Hit]:
-        """Answer rows whose title or text has any of the words, best first."""
+        """Return rows whose title or text has any of the words, best first."""
         return search.hits(
             self._link,
             self._project,
@@ -119,27 +119,27 @@ class PostgresReading:
         )
 
     def stems(self, words: Sequence[str]) -> list[str]:
-        """Answer what the search keeps of each word."""
+        """Return what the search keeps of each word."""
         return search.stems(self._link, words)
 
     def text(self, digest: str) -> str | None:
-        """Answer the text of a digest; None if it was redacted."""
+        """Return the text of a digest; None if it was redacted."""
         row = self._link.execute(_TEXT, (self._project, digest)).fetchone()
         return None if row is None else row[0]
 
     def texts(self) -> Iterator[tuple[str, str]]:
-        """Answer every text that is kept, with its digest, by digest."""
+        """Return every text that is kept, with its digest, by digest."""
         last = ""
         while page := self._link.execute(_TEXTS, (self._project, last, ledger.PAGE)).fetchall():
             yield from cast("list[tuple[str, str]]", page)
             last = page[-1][0]
 
     def head(self) -> Head:
-        """Answer the end of the ledger."""
+        """Return the end of the ledger."""
         return ledger.head(self._link, self._project)
 
     def entries(self, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
-        """Answer the bytes of entries in order, from start and before stop."""
+        """Return the bytes of entries in order, from start and before stop."""
         return ledger.entries(self._link, self._project, start, stop)
 
     def sequences(
@@ -151,18 +151,18 @@ class PostgresReading:
         after: int | None = None,
         limit: int = 50,
     ) -> list[int]:
-        """Answer the sequence numbers of matching entries: latest first, or with `after` onward."""
+        """Return the sequence numbers of matching entries: latest first, or with `after` onward."""
         text, values = statements.sequences(
             self._project, subject=subject, action=action, before=before, after=after, limit=limit
         )
         return [row[0] for row in self._link.execute(spoken(text), values)]
 
     def node(self, level: int, index: int) -> bytes:
-        """Answer the hash of a complete subtree; LedgerBroken if it is not there."""
+        """Return the hash of a complete subtree; LedgerBroken if it is not there."""
         return ledger.node(self._link, self._project, level, index)
 
     def table(self, noun: type[Noun]) -> Iterator[tuple[Cell, ...]]:
-        """Answer the raw rows of a table by key, digests in place of prose."""
+        """Return the raw rows of a table by key, digests in place of prose."""
         places = [statements.names(noun).index(name) for name in statements.row_key(noun)]
         listed = ", ".join(f'"{name}"' for name in statements.row_key(noun))
         marks = ", ".join("?" * len(places))
@@ -177,12 +177,12 @@ class PostgresReading:
             text, bound = further, (self._project, *(page[-1][place] for place in places))
 
     def meter(self, subject: str, measure: str) -> int:
-        """Answer how much of a measure a subject has used; 0 if nothing."""
+        """Return how much of a measure a subject has used; 0 if nothing."""
         row = self._one(statements.METER, (self._project, subject, measure))
         return 0 if row is None else int(row[0])
 
     def measures(self, subject: str) -> list[str]:
-        """Answer every measure of which a subject has used anything, in order."""
+        """Return every measure of which a subject has used anything, in order."""
         rows = self._link.execute(spoken(statements.MEASURES), (self._project, subject))
         return [row[0] for row in rows]
 
@@ -250,7 +250,7 @@ class PostgresWriting(PostgresReading):
         self._link.execute(spoken(statements.USE), (self._project, subject, measure, used))
 
     def head(self) -> Head:
-        """Answer the end of the ledger."""
+        """Return the end of the ledger."""
         return self._head
 
     def search(
@@ -263,7 +263,7 @@ class PostgresWriting(PostgresReading):
         limit: int = 20,
         offset: int = 0,
     ) -> list[Hit]:
-        """Answer rows whose title or text has any of the words, this transaction's among them."""
+        """Return rows whose title or text has any of the words, this transaction's among them."""
         self.finish()
         return super().search(
             words, kinds=kinds, item=item, begun=begun, limit=limit, offset=offset
@@ -287,7 +287,7 @@ class PostgresWriting(PostgresReading):
             self._stale[noun, key] = None
 
     def _place(self, noun: type[Noun], key: Mapping[str, Json]) -> tuple[Cell, ...]:
-        """Answer the cells of a key, which may name the project but no other one."""
+        """Return the cells of a key, which may name the project but no other one."""
         wanted = statements.row_key(noun)
         if set(key) - {"project"} != set(wanted):
             raise AssertionError(f"the key of {noun.table} is {wanted}, not {tuple(key)}")

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from counterpoint.core.model.access import TokenWish
-from counterpoint.core.model.asks import Handover
+from counterpoint.core.model.access import TokenRequest
+from counterpoint.core.model.filters import Handover
 from counterpoint.core.rules import access
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from fakes.studio import Studio
@@ -18,7 +18,7 @@ HERE = "127.0.0.1"
 
 def test_a_token_is_answered_once_and_never_kept(studio, person):
     """Its text is in no entry, no table and no text; only its digest is."""
-    made = person.tokens.create(TokenWish(name="ci"))
+    made = person.tokens.create(TokenRequest(name="ci"))
     assert re.fullmatch(r"cpt_[0-9a-f]{64}", made.secret)
     assert made.secret not in repr(made)
     with studio.view() as view:
@@ -33,8 +33,8 @@ def test_a_token_is_answered_once_and_never_kept(studio, person):
 
 def test_the_bearer_of_a_token_is_known_by_it(person):
     """And nobody by anything else."""
-    made = person.tokens.create(TokenWish(name="ci"))
-    person.tokens.create(TokenWish(name="other"))
+    made = person.tokens.create(TokenRequest(name="ci"))
+    person.tokens.create(TokenRequest(name="other"))
     assert person.tokens.authenticate(made.secret, HERE) == made.token
     wrong = made.secret[:-1] + ("0" if made.secret[-1] != "0" else "1")
     for secret in (wrong, "", made.secret.upper(), made.token.sha256, made.token.id, "cpt_" * 20):
@@ -43,7 +43,7 @@ def test_the_bearer_of_a_token_is_known_by_it(person):
 
 def test_an_expired_token_is_known_no_more(studio, person):
     """From the moment on that it names."""
-    made = person.tokens.create(TokenWish(name="ci", lasts_seconds=60))
+    made = person.tokens.create(TokenRequest(name="ci", lasts_seconds=60))
     studio.clock.pass_by(seconds=59)
     assert person.tokens.authenticate(made.secret, HERE) == made.token
     studio.clock.pass_by(seconds=1)
@@ -52,8 +52,8 @@ def test_an_expired_token_is_known_no_more(studio, person):
 
 def test_a_revoked_token_is_known_no_more(studio, person):
     """By its name or its id; a second time there is nothing to revoke."""
-    one = person.tokens.create(TokenWish(name="one"))
-    other = person.tokens.create(TokenWish(name="other"))
+    one = person.tokens.create(TokenRequest(name="one"))
+    other = person.tokens.create(TokenRequest(name="other"))
     assert person.tokens.revoke("one").revoked_at
     assert person.tokens.revoke(other.token.id).revoked_at
     for made in (one, other):
@@ -66,15 +66,15 @@ def test_a_revoked_token_is_known_no_more(studio, person):
 
 def test_a_token_is_good_only_from_its_networks(person):
     """A stolen one is as good as a wrong one elsewhere."""
-    made = person.tokens.create(TokenWish(name="ci", addresses=("192.0.2.0/24",)))
+    made = person.tokens.create(TokenRequest(name="ci", addresses=("192.0.2.0/24",)))
     assert person.tokens.authenticate(made.secret, "192.0.2.9") == made.token
     assert person.tokens.authenticate(made.secret, HERE) is None
 
 
 def test_a_token_of_another_project_is_not_known(studio, person):
     """Though both lie in one database."""
-    made = person.tokens.create(TokenWish(name="ci"))
-    studio.outside = replace(studio.outside, project="foreign")
+    made = person.tokens.create(TokenRequest(name="ci"))
+    studio.ports = replace(studio.ports, project="foreign")
     foreign = studio.core("pat", kind="human")
     foreign.projects.open("Another")
     assert foreign.tokens.authenticate(made.secret, HERE) is None
@@ -84,25 +84,25 @@ def test_a_token_of_another_project_is_not_known(studio, person):
 
 def test_a_name_is_free_again_when_its_token_is_not_in_force(studio, person):
     """Two live tokens of one name would be mistaken for each other."""
-    person.tokens.create(TokenWish(name="ci", lasts_seconds=60))
-    studio.refuses(Conflict, lambda: person.tokens.create(TokenWish(name="ci")))
+    person.tokens.create(TokenRequest(name="ci", lasts_seconds=60))
+    studio.refuses(Conflict, lambda: person.tokens.create(TokenRequest(name="ci")))
     studio.clock.pass_by(seconds=60)
-    person.tokens.create(TokenWish(name="ci"))
+    person.tokens.create(TokenRequest(name="ci"))
     studio.refuses(InvalidInput, lambda: person.tokens.revoke("ci"))
-    studio.refuses(InvalidInput, lambda: person.tokens.create(TokenWish(name="")))
+    studio.refuses(InvalidInput, lambda: person.tokens.create(TokenRequest(name="")))
 
 
 def test_from_the_first_token_on_one_is_needed(person):
     """Revoking the last one shuts the door; it does not open it."""
     assert not person.tokens.are_needed()
-    person.tokens.create(TokenWish(name="ci"))
+    person.tokens.create(TokenRequest(name="ci"))
     person.tokens.revoke("ci")
     assert person.tokens.are_needed()
 
 
 def test_calls_with_one_token_belong_to_one_sitting(person):
     """Another agent's name under it has a sitting of its own, always the same."""
-    token = person.tokens.create(TokenWish(name="ci")).token
+    token = person.tokens.create(TokenRequest(name="ci")).token
     plain = person.tokens.sit("ci", token.session)
     assert (plain.agent, plain.session) == ("ci", token.session)
     zoe = person.tokens.sit("ci", token.session, agent="zoe")
@@ -113,7 +113,7 @@ def test_calls_with_one_token_belong_to_one_sitting(person):
 
 def test_after_a_sitting_has_ended_the_next_one_follows(studio, person):
     """Or its token would be of no use any more."""
-    token = person.tokens.create(TokenWish(name="ci")).token
+    token = person.tokens.create(TokenRequest(name="ci")).token
     seen = []
     for _ in range(3):
         sitting = person.tokens.sit("ci", token.session)
@@ -142,7 +142,7 @@ def test_what_is_no_name_and_no_session_is_refused(studio, person, asked):
 
 def test_nobody_speaks_under_the_name_of_another_token(studio, person):
     """Names of tokens belong to their bearers."""
-    person.tokens.create(TokenWish(name="ops"))
+    person.tokens.create(TokenRequest(name="ops"))
     studio.refuses(Forbidden, lambda: person.tokens.sit("ci", "ses_1", agent="ops"))
     assert person.tokens.sit("ops", "ses_1", agent="ops").agent == "ops"
 
@@ -151,7 +151,7 @@ def test_tokens_survive_a_rebuild_from_the_ledger(tmp_path):
     """The table is the fold of the entries, as every other."""
     opened = Studio(tmp_path / "store.db")
     person = opened.core("pat", kind="human")
-    person.tokens.create(TokenWish(name="ci", tools=("brief",), addresses=("::1",)))
+    person.tokens.create(TokenRequest(name="ci", tools=("brief",), addresses=("::1",)))
     person.tokens.revoke("ci")
     opened.check()
     opened.close()

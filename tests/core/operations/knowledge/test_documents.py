@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.delivery.knowledge import Document, Passage, PassageAsk
+from counterpoint.core.model.delivery.knowledge import Document, Passage, PassageQuery
 from counterpoint.core.operations.knowledge import documents
 from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound, PathOutside
 from fakes.studio import Studio
@@ -17,9 +17,9 @@ from fakes.studio import Studio
 GUIDE = "# Retry\n\nUse exponential backoff.\n\n# Cache\n\nThe cache is small.\n"
 
 
-def ask(query: str, **more: Any) -> PassageAsk:
+def ask(query: str, **more: Any) -> PassageQuery:
     """Answer a question."""
-    return PassageAsk(query=query, **more)
+    return PassageQuery(query=query, **more)
 
 
 def test_a_document_is_taken_in_once(studio: Any, ada: Any) -> None:
@@ -56,7 +56,7 @@ def test_what_git_and_the_ledger_keep_is_no_document(studio: Any, ada: Any, path
 
 def test_records_of_the_same_words_are_no_passages(studio: Any, ada: Any) -> None:
     """What others wrote is found elsewhere."""
-    from counterpoint.core.model.asks import Note
+    from counterpoint.core.model.filters import Note
 
     ada.journal.append(Note(kind="finding", body="exponential backoff"))
     assert ada.documents.find(ask("exponential backoff")) == []
@@ -122,9 +122,9 @@ def test_the_vault_is_found_from_every_project(tmp_path: Path) -> None:
     try:
         opened.tree.write("g.md", GUIDE)
         opened.core("ada").documents.take("g.md")
-        outside = replace(opened.outside, project="other")
-        Core(outside, opened.system.caller).projects.open("Another")
-        other = Core(outside, opened.core("bob").caller)
+        ports = replace(opened.ports, project="other")
+        Core(ports, opened.system.caller).projects.open("Another")
+        other = Core(ports, opened.core("bob").caller)
         (found,) = other.documents.find(ask("backoff"))
         assert found.project == "demo"
         with pytest.raises(NotFound):

@@ -60,7 +60,7 @@ def test_a_mirror_of_files_is_written_behind_the_ledger(studio: Any, ada: Any) -
     ada.notebooks.write("project", "worker", "a.md", "one", mirror, "data/demo")
     assert files == {"data/demo/a.md": "one"}
     studio.masking("hunter2hunter2")
-    again = Core(studio.outside, ada.caller)
+    again = Core(studio.ports, ada.caller)
     again.notebooks.write("project", "worker", "b.md", "key hunter2hunter2", mirror)
     assert "hunter2" not in files["b.md"]
     ada.notebooks.write("project", "worker", "a.md", "", mirror, "data/demo")
@@ -85,9 +85,9 @@ def test_a_global_file_is_offered_in_every_project(tmp_path: Path) -> None:
     opened = Studio(tmp_path / "ledger.db")
     try:
         here = opened.core("ada")
-        outside = replace(opened.outside, project="other")
-        Core(outside, opened.system.caller).projects.open("Another")
-        there = Core(outside, opened.core("bob").caller)
+        ports = replace(opened.ports, project="other")
+        Core(ports, opened.system.caller).projects.open("Another")
+        there = Core(ports, opened.core("bob").caller)
         here.notebooks.write("global", "worker", "a.md", "old")
         here.notebooks.write("project", "worker", "mine.md", "mine")
         assert names(there, "worker") == [("a.md", "old")]

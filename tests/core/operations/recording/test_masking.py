@@ -5,9 +5,9 @@ from __future__ import annotations
 import apsw
 import pytest
 
-from counterpoint.core.model.asks import Check, Edit, Handover, Judgment, Note, Report
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Command
+from counterpoint.core.model.filters import Check, Edit, Handover, Judgment, Note, Report
 from counterpoint.core.model.journal import Outcome, Receipt, Record
 from counterpoint.core.operations.gates import signed_bytes
 from counterpoint.kernel import canonical
@@ -147,5 +147,5 @@ def test_a_masked_receipt_verifies(studio, ada):
     receipt = ada.gates.verify(Check(command=command)).receipts[0]
     kept = ada.overview.find(Receipt, receipt.id)
     assert kept == receipt
-    assert kept.signature == studio.outside.signer.sign(signed_bytes(kept)).hex()
+    assert kept.signature == studio.ports.signer.sign(signed_bytes(kept)).hex()
     assert (kept.argv, kept.folder) == (("run", "[secret]"), "[secret]")

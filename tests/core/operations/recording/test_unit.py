@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from counterpoint.core.model.asks import Check, Note
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Command
+from counterpoint.core.model.filters import Check, Note
 from counterpoint.core.model.journal import Reply
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.unit import recording
@@ -70,15 +70,15 @@ def test_a_refusal_that_is_swallowed_still_undoes_the_call(studio, ada):
     item = ada.plans.create(Draft(kind="task", title="A")).root.id
 
     def half_way():
-        with recording(ada._desk, "item.edited", item) as change:
+        with recording(ada._context, "item.edited", item) as change:
             change.put(change.get(Item, item).moved("active", change.now))
             raise InvalidInput("half-way")
 
     def run():
-        with pytest.raises(InvalidInput), recording(studio.desk(ada), "x.y"):
+        with pytest.raises(InvalidInput), recording(studio.context(ada), "x.y"):
             raise InvalidInput("before anything was written")
-        with recording(ada._desk, "item.edited", item) as outer:
-            outer.told(fine=True)
+        with recording(ada._context, "item.edited", item) as outer:
+            outer.add_facts(fine=True)
         with pytest.raises(InvalidInput):
             half_way()
         return "swallowed"

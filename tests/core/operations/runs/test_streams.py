@@ -97,7 +97,7 @@ def test_a_run_without_a_name_gets_one(person: Any) -> None:
 def test_secrets_in_a_stream_are_masked(studio: Any, person: Any) -> None:
     """In what was said and in why it failed."""
     studio.masking("hunter2hunter2")
-    core = Core(studio.outside, person.caller)
+    core = Core(studio.ports, person.caller)
     failed = json.dumps({"type": "result", "is_error": True, "result": "hunter2hunter2 is wrong"})
     done = core.runs.ingest([text("it is hunter2hunter2"), failed], RunOrder(run="r1"))
     (event, _) = core.runs.events(EventFilter(run="r1"), 10).events
@@ -106,7 +106,7 @@ def test_secrets_in_a_stream_are_masked(studio: Any, person: Any) -> None:
 
 
 @pytest.fixture
-def told(person: Any, item: str) -> Any:
+def present(person: Any, item: str) -> Any:
     """Answer what tells the payload numbers of the events of an issue with two runs."""
     for run in ("r2", "r1"):
         lines = [INIT, *(text(f"{run} {n}") for n in range(3)), RESULT]
@@ -119,24 +119,27 @@ def told(person: Any, item: str) -> Any:
     return tell
 
 
-def test_events_are_found_by_run_and_by_issue(told: Any, item: str) -> None:
+def test_events_are_found_by_run_and_by_issue(present: Any, item: str) -> None:
     """In the order of the runs and of the stream, page by page."""
-    assert told(run="r1") == ([("r1", n) for n in range(1, 6)], 5)
+    assert present(run="r1") == ([("r1", n) for n in range(1, 6)], 5)
     every = [(run, n) for run in ("r2", "r1") for n in range(1, 6)]
-    assert told(item=item) == (every, 10)
-    assert told(limit=3, offset=4, item=item) == (every[4:7], 10)
-    assert told(offset=10, item=item) == ([], 10)
-    assert told(limit=2, offset=1, run="r1", item=item) == (every[6:8], 5)
+    assert present(item=item) == (every, 10)
+    assert present(limit=3, offset=4, item=item) == (every[4:7], 10)
+    assert present(offset=10, item=item) == ([], 10)
+    assert present(limit=2, offset=1, run="r1", item=item) == (every[6:8], 5)
 
 
-def test_events_are_found_by_type_and_subtype(told: Any, item: str) -> None:
+def test_events_are_found_by_type_and_subtype(present: Any, item: str) -> None:
     """The place counts only those that are meant."""
-    assert told(item=item, type="system") == ([("r2", 1), ("r1", 1)], 2)
-    assert told(run="r1", type="assistant", subtype="text") == ([("r1", n) for n in (2, 3, 4)], 3)
-    assert told(limit=2, offset=2, item=item, subtype="text") == ([("r2", 4), ("r1", 2)], 6)
+    assert present(item=item, type="system") == ([("r2", 1), ("r1", 1)], 2)
+    assert present(run="r1", type="assistant", subtype="text") == (
+        [("r1", n) for n in (2, 3, 4)],
+        3,
+    )
+    assert present(limit=2, offset=2, item=item, subtype="text") == ([("r2", 4), ("r1", 2)], 6)
 
 
-def test_events_of_nothing_are_refused(studio: Any, person: Any, told: Any) -> None:
+def test_events_of_nothing_are_refused(studio: Any, person: Any, present: Any) -> None:
     """A run or an issue is named, is there, and both belong together."""
     for sought, fault in (
         (EventFilter(type="system"), InvalidInput),

@@ -72,7 +72,7 @@ def test_an_edit_elsewhere_leaves_the_ids_of_a_section(text, other):
     assert ids.isdisjoint(chunk.id for chunk in cut("b", section, markup="markdown"))
 
 
-def told(text, markup):
+def present(text, markup):
     """Answer headings and first line of each chunk."""
     return [(chunk.headings, chunk.first_line) for chunk in cut("a", text, markup=markup)]
 
@@ -83,7 +83,7 @@ def test_a_markdown_document_is_cut_at_its_headings():
         "intro\n\n# One\na\n## Two #\nb\n```\n# no\n```\n# Three\nc\n\nFour\n====\nd\n\nFive\n---\n"
         "e\nwords\n---\n#hash\n"
     )
-    assert told(text, "markdown") == [
+    assert present(text, "markdown") == [
         ((), 1),
         (("One",), 3),
         (("One", "Two"), 5),
@@ -91,18 +91,18 @@ def test_a_markdown_document_is_cut_at_its_headings():
         (("Four",), 13),
         (("Four", "Five"), 17),
     ]
-    assert told(text, "plain") == [((), 1)]
+    assert present(text, "plain") == [((), 1)]
 
 
 def test_a_longer_fence_is_closed_by_its_like():
     """Three marks inside of four are text."""
-    assert told("````\n```\n# no\n````\n# yes\n", "markdown") == [((), 1), (("yes",), 5)]
+    assert present("````\n```\n# no\n````\n# yes\n", "markdown") == [((), 1), (("yes",), 5)]
 
 
 def test_a_rst_document_is_cut_at_its_rows_of_signs():
     """Their signs rank in the order they come; a row that is too short is none."""
     text = "=====\nTitle\n=====\n\nx\n\nPart\n----\ny\n\nNext\n----\nz\n\nLonger title\n---\nq\n"
-    assert told(text, "rst") == [
+    assert present(text, "rst") == [
         ((), 1),
         (("Title",), 2),
         (("Title", "Part"), 7),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from counterpoint.core.rules.drafting import plan_of
-from counterpoint.core.rules.planning.drafting import (
+from counterpoint.dialects.agentic.rules.drafting import (
     PhaseSketch,
     PlanSketch,
     TaskSketch,

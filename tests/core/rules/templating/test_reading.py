@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.core.model.texts.templates import Sheet, Variable
+from counterpoint.core.model.texts.templates import TemplateSource, Variable
 from counterpoint.core.rules.templating import reading
 from counterpoint.kernel.errors import MalformedDocument
 
@@ -65,9 +65,9 @@ phases:
 """
 
 
-def sheet(text: str, **known: str) -> Sheet:
+def sheet(text: str, **known: str) -> TemplateSource:
     """Answer a sheet of a text."""
-    return Sheet(slug="one", text=text, form="yaml", source="project", **known)
+    return TemplateSource(slug="one", text=text, form="yaml", source="project", **known)
 
 
 def faults(text: str) -> list[tuple[int, str]]:

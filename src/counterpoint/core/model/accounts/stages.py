@@ -41,7 +41,7 @@ class Transition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StagedDraft:
+class StrictTaskDraft:
     """A strict task as somebody asks for it; `names` are other names for it, as (scope, name)."""
 
     title: str
@@ -52,7 +52,7 @@ class StagedDraft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StagedTask:
+class StrictTask:
     """An item with its other names by scope, what is kept with it, and its tries."""
 
     item: Item
@@ -62,7 +62,7 @@ class StagedTask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StagedSought:
+class StrictTaskFilter:
     """Which strict tasks a list is of.
 
     kept: values that must be kept with them. deleted: whether those taken away are in it too.
@@ -79,6 +79,6 @@ class StagedSought:
 class NextMove:
     """What can be done about a strict task: the states it may go to, and what is in the way."""
 
-    task: StagedTask
+    task: StrictTask
     moves: tuple[str, ...]
     readiness: Readiness

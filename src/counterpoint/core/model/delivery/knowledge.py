@@ -57,7 +57,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PassageAsk:
+class PassageQuery:
     """What is looked for; a score is from 0 to 1."""
 
     query: str

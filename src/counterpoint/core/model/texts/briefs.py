@@ -24,7 +24,7 @@ USUAL_WORD_COUNT = 800
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Commission:
+class BriefRequest:
     """What somebody asks to have written.
 
     slug: one is made from the title if it is empty. variables: named values for whoever writes it.
@@ -48,7 +48,7 @@ class Commission:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BriefSought:
+class BriefFilter:
     """Which briefs a list is of; empty fields ask for all."""
 
     status: str = ""
@@ -92,7 +92,7 @@ class Brief:
     updated_at: Timestamp
 
     def moved(self, status: str, at: Timestamp, reason: str = "") -> Brief:
-        """Answer this brief in another state; IllegalMove unless its table has the edge."""
+        """Return this brief in another state; IllegalMove unless its table has the edge."""
         lifecycle("brief").check(self.status, status, self.id)
         return replace(
             self, status=status, reason=Prose(reason), version=self.version + 1, updated_at=at

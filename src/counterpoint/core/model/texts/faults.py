@@ -17,6 +17,6 @@ class TextFault:
     advice: str = ""
 
     def __str__(self) -> str:
-        """Answer the fault in words."""
+        """Return the fault in words."""
         place = f"line {self.line}: " if self.line else ""
         return f"{place}{self.problem}" + (f" ({self.advice})" if self.advice else "")

@@ -18,7 +18,7 @@ GENERAL = "general"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sheet:
+class TemplateSource:
     """The text of a template as it lies on the shelf.
 
     hides: other sheets of the same name, which this one is used instead of.

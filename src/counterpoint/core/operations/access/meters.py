@@ -8,7 +8,7 @@ memory. No month ever has more calls than it may; a process that dies loses thos
 from __future__ import annotations
 
 from counterpoint.core.model.access import Usage
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules import metering
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
@@ -17,14 +17,13 @@ from counterpoint.kernel.clock import Timestamp, elapsed_ms
 class Meters:
     """Verbs for what is counted of use."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Work at a desk."""
-        self._desk = desk
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def usage(self, subject: str) -> Usage:
-        """Answer what a subject has used of this month, with what was taken ahead."""
-        now = self._desk.outside.clock.now()
-        with self._desk.reading() as view:
+        """Return what a subject has used of this month, with what was taken ahead."""
+        now = self._context.ports.clock.now()
+        with self._context.reading() as view:
             return _usage(view, subject, now)
 
     def take(self, subject: str, most: int) -> Usage:
@@ -35,9 +34,9 @@ class Meters:
         known = self.usage(subject)
         if known.used >= most:
             return known
-        outside = self._desk.outside
-        with outside.store.writing(self._desk.project) as writing:
-            now = outside.clock.now()
+        ports = self._context.ports
+        with ports.store.writing(self._context.project) as writing:
+            now = ports.clock.now()
             used = _usage(writing, subject, now).used
             granted = metering.granted(used, metering.handful(most), most)
             writing.use(subject, _measure(metering.month_of(now)), used + granted)
@@ -45,7 +44,7 @@ class Meters:
 
     def give_back(self, subject: str, month: str, calls: int) -> None:
         """Put back calls that were taken from a month and not made."""
-        with self._desk.outside.store.writing(self._desk.project) as writing:
+        with self._context.ports.store.writing(self._context.project) as writing:
             used = writing.meter(subject, _measure(month))
             writing.use(subject, _measure(month), max(0, used - calls))
 

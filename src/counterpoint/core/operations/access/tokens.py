@@ -6,10 +6,10 @@ import hmac
 import secrets
 from dataclasses import replace
 
-from counterpoint.core.model.access import SECRET_PREFIX, Issued, Sitting, Token, TokenWish
+from counterpoint.core.model.access import SECRET_PREFIX, CallIdentity, Issued, Token, TokenRequest
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.change import missing
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules import access
@@ -22,16 +22,15 @@ _BYTES = 32
 class Tokens:
     """Verbs for access from other machines."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Work at a desk."""
-        self._desk = desk
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
-    def create(self, wish: TokenWish) -> Issued:
+    def create(self, wish: TokenRequest) -> Issued:
         """Make a token; its secret is answered here and nowhere else. InvalidInput, Conflict."""
         wish = access.check_wish(wish)
         secret = SECRET_PREFIX + secrets.token_hex(_BYTES)
-        mint = self._desk.outside.mint
-        with recording(self._desk, "token.created") as change:
+        mint = self._context.ports.mint
+        with recording(self._context, "token.created") as change:
             change.open_session()
             for known in change.select(Token, name=wish.name):
                 if access.is_in_force(known, change.now):
@@ -41,7 +40,7 @@ class Tokens:
                     )
             ends = later(change.now, wish.lasts_seconds) if wish.lasts_seconds else ""
             token = Token(
-                project=self._desk.project,
+                project=self._context.project,
                 id=mint.mint("tok"),
                 name=wish.name,
                 sha256=access.digest_of(secret),
@@ -59,18 +58,18 @@ class Tokens:
             )
             change.subject = token.id
             change.put(token)
-            change.told(name=token.name, scopes=list(token.scopes))
+            change.add_facts(name=token.name, scopes=list(token.scopes))
         return Issued(token=token, secret=secret)
 
     def list(self) -> list[Token]:
-        """Answer every token that was ever made, the oldest first."""
-        with self._desk.reading() as view:
+        """Return every token that was ever made, the oldest first."""
+        with self._context.reading() as view:
             found = view.select(Token)
         return sorted(found, key=lambda token: (token.created_at, token.id))
 
     def revoke(self, which: str) -> Token:
         """End a token, named by its id or its name; NotFound, InvalidInput, Conflict."""
-        with recording(self._desk, "token.revoked") as change:
+        with recording(self._context, "token.revoked") as change:
             change.open_session()
             named = [change.find(Token, which)] if which.startswith("tok_") else []
             found = [token for token in named if token] or change.select(Token, name=which)
@@ -88,30 +87,30 @@ class Tokens:
             token = replace(live[0], revoked_at=change.now)
             change.subject = token.id
             change.put(token)
-            change.told(name=token.name)
+            change.add_facts(name=token.name)
             return token
 
     def are_needed(self) -> bool:
         """Whether a token was ever made here: from then on nobody enters without one."""
-        with self._desk.reading() as view:
+        with self._context.reading() as view:
             return view.exists(Token)
 
     def authenticate(self, secret: str, address: str) -> Token | None:
-        """Answer the token of a secret, or None, whatever the reason."""
+        """Return the token of a secret, or None, whatever the reason."""
         if not access.is_secret(secret):
             return None
         digest = access.digest_of(secret)
-        with self._desk.reading() as view:
+        with self._context.reading() as view:
             found = view.select(Token, sha256=digest)
         for token in found:
             same = hmac.compare_digest(token.sha256, digest)
-            in_force = access.is_in_force(token, self._desk.outside.clock.now())
+            in_force = access.is_in_force(token, self._context.ports.clock.now())
             if same and in_force and access.is_admitted(token, address):
                 return token
         return None
 
-    def sit(self, owner: str, session: str, *, agent: str = "", wanted: str = "") -> Sitting:
-        """Answer as whom and in which session the bearer of a key is heard.
+    def sit(self, owner: str, session: str, *, agent: str = "", wanted: str = "") -> CallIdentity:
+        """Return as whom and in which session the bearer of a key is heard.
 
         owner: the name that belongs to the key. session: the sitting that belongs to it. agent,
         wanted: the name and the session that the call asks for. Another agent's name under the same
@@ -129,16 +128,16 @@ class Tokens:
                 hint="Give `ses_` and 26 letters, as `handoff` or the log names it, or leave it out.",
             )
         name = agent or owner
-        with self._desk.reading() as view:
+        with self._context.reading() as view:
             if name != owner and view.exists(Token, name=name):
                 raise Forbidden(
                     f"{name!r} is the name of another token",
                     hint="Speak under the name of your own token, or one that no token has.",
                 )
             if wanted:
-                return Sitting(agent=name, session=_own(view, wanted, name))
+                return CallIdentity(agent=name, session=_own(view, wanted, name))
             mine = session if name == owner else access.session_from(session, name)
-            return Sitting(agent=name, session=_open(view, mine))
+            return CallIdentity(agent=name, session=_open(view, mine))
 
 
 def _own(view: Reading, wanted: str, agent: str) -> str:
@@ -152,7 +151,7 @@ def _own(view: Reading, wanted: str, agent: str) -> str:
 
 
 def _open(view: Reading, session: str) -> str:
-    """Answer the session, or the first of those that follow it that has not ended."""
+    """Return the session, or the first of those that follow it that has not ended."""
     while (found := view.find(Session, session)) is not None and found.has_ended:
         session = access.session_from(session)
     return session

@@ -10,7 +10,7 @@ from counterpoint.core.ports.store import Reading
 
 
 def concerned(view: Reading, entry: Entry) -> tuple[str, ...]:
-    """Answer the items that an entry touched, each before those above it, none twice.
+    """Return the items that an entry touched, each before those above it, none twice.
 
     What happens to an item is seen in whatever shows the item that holds it, up to the root.
     """
@@ -25,7 +25,7 @@ def concerned(view: Reading, entry: Entry) -> tuple[str, ...]:
 
 
 def _touched(entry: Entry) -> Iterator[str]:
-    """Answer the subject of an entry and the item of each row."""
+    """Return the subject of an entry and the item of each row."""
     yield entry.subject
     for row in entry.rows:
         columns = {**(row.values or {}), **row.key}

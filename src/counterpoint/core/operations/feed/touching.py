@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.model.journal import Outcome, Record
-from counterpoint.core.model.touches import Touch
+from counterpoint.core.model.touches import ItemChange
 from counterpoint.core.model.work import Item, Kind
 from counterpoint.core.operations.recording.facets import attributes_of
 from counterpoint.core.ports.store import Reading
@@ -38,8 +38,8 @@ class Written:
         self.values.update(values)
 
 
-def touches(view: Reading, entry: Entry, kind: Kind) -> Iterator[Touch]:
-    """Answer what an entry did below roots of a kind, these included."""
+def touches(view: Reading, entry: Entry, kind: Kind) -> Iterator[ItemChange]:
+    """Return what an entry did below roots of a kind, these included."""
     taken_up = entry.facts.get("made")
     for (table, name), written in _written(entry).items():
         record = view.find(Record, name) if table == Record.table else None
@@ -48,7 +48,7 @@ def touches(view: Reading, entry: Entry, kind: Kind) -> Iterator[Touch]:
         above = _above(view, item) if item is not None else ()
         if item is None or (above or (item,))[0].kind != kind:
             continue
-        yield Touch(
+        yield ItemChange(
             sequence=entry.sequence,
             time=entry.time,
             item=item if record is not None else _as_left(item, written),
@@ -62,7 +62,7 @@ def touches(view: Reading, entry: Entry, kind: Kind) -> Iterator[Touch]:
 
 
 def _written(entry: Entry) -> dict[tuple[str, str], Written]:
-    """Answer the items and records that an entry wrote, by table and id; neither is ever deleted."""
+    """Return the items and records that an entry wrote, by table and id; neither is ever deleted."""
     found: dict[tuple[str, str], Written] = {}
     for row in entry.rows:
         if row.table in {Item.table, Record.table} and row.values is not None:
@@ -80,7 +80,7 @@ def _above(view: Reading, item: Item) -> tuple[Item, ...]:
 
 
 def _as_left(item: Item, written: Written) -> Item:
-    """Answer an item with the title and the state that an entry left it with."""
+    """Return an item with the title and the state that an entry left it with."""
     title, status = (str(written.values.get(name, "")) for name in ("title", "status"))
     left = replace(item, title=title or item.title)
     if not status:

@@ -16,8 +16,8 @@ from typing import Final
 from counterpoint.core.model.delivery.knowledge import (
     Document,
     Passage,
-    PassageAsk,
     PassageFound,
+    PassageQuery,
     Shelf,
     Taken,
 )
@@ -25,13 +25,13 @@ from counterpoint.core.model.journal import StateEntry
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.operations.memory import Memory
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.knowledge.chunks import cut
 from counterpoint.core.rules.knowledge.extraction import extract
 from counterpoint.core.rules.knowledge.fitting import CANDIDATES, Excerpt, scores, telling
-from counterpoint.core.rules.learning.ranking import asked_words
+from counterpoint.core.rules.knowledge.ranking import asked_words
 from counterpoint.kernel.canonical import Json, sha256
 from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound, PathOutside
 
@@ -50,7 +50,7 @@ Rank = Callable[[Reading, Shelf, Sequence[str]], list[tuple[Passage, float]]]
 
 
 def by_words(view: Reading, shelf: Shelf, asked: Sequence[str]) -> list[tuple[Passage, float]]:
-    """Answer the passages that have the asked words."""
+    """Return the passages that have the asked words."""
     hits = view.search(asked, kinds=(shelf,), begun=True, limit=CANDIDATES)
     rows = [
         (found, hit.score)
@@ -69,22 +69,22 @@ def by_words(view: Reading, shelf: Shelf, asked: Sequence[str]) -> list[tuple[Pa
 class Documents:
     """Verbs for documents."""
 
-    def __init__(self, desk: Desk, rank: Rank = by_words) -> None:
-        """Work at a desk, with a way of ranking."""
-        self._desk = desk
+    def __init__(self, context: Context, rank: Rank = by_words) -> None:
+        """Work at a context, with a way of ranking."""
+        self._context = context
         self._rank = rank
 
     def configure(self, settings: Json) -> None:
         """Say that this project keeps documents of its own, and how; None: no longer."""
-        memory = Memory(self._desk)
+        memory = Memory(self._context)
         if settings is None:
             memory.forget(_SCOPE, _NAME)
         else:
             memory.put(_SCOPE, _NAME, settings, category=_SCOPE)
 
     def is_configured(self) -> bool:
-        """Answer whether this project keeps documents of its own."""
-        with self._desk.reading() as view:
+        """Return whether this project keeps documents of its own."""
+        with self._context.reading() as view:
             return view.find(StateEntry, _SCOPE, _NAME) is not None
 
     def take(self, path: str, shelf: Shelf = "vault") -> Taken:
@@ -93,7 +93,7 @@ class Documents:
         Raises NotFound, PathOutside, InvalidInput for what is no text or too long.
         """
         self._refuse_without(shelf)
-        evidence, root = self._desk.outside.evidence, self._desk.caller.root
+        evidence, root = self._context.ports.evidence, self._context.caller.root
         name = evidence.contain(root, path)
         if not _CLOSED.isdisjoint(name.casefold().split("/")):
             raise PathOutside(
@@ -102,7 +102,7 @@ class Documents:
             )
         content = self._load(name)
         digest = sha256(content)
-        with self._desk.reading() as view:
+        with self._context.reading() as view:
             before = view.find(Document, shelf, name)
         if before is not None and before.sha256 == digest:
             return Taken(document=before, is_same=True)
@@ -113,18 +113,18 @@ class Documents:
                 f"{name} would be cut into more than {PASSAGE_LIMIT} passages",
                 hint="Split it into several files.",
             )
-        with recording(self._desk, "document.taken") as change:
+        with recording(self._context, "document.taken") as change:
             change.open_session()
             change.find(Document, shelf, name)
             document = Document(
-                project=self._desk.project,
+                project=self._context.project,
                 shelf=shelf,
                 path=name,
                 sha256=digest,
                 size=len(content),
                 markup=read.markup,
                 chunks=len(chunks),
-                agent=self._desk.caller.actor.name,
+                agent=self._context.caller.actor.name,
                 updated_at=change.now,
             )
             change.put(document)
@@ -133,7 +133,7 @@ class Documents:
                 gone.pop(chunk.id, None)
                 change.put(
                     Passage(
-                        project=self._desk.project,
+                        project=self._context.project,
                         shelf=shelf,
                         id=chunk.id,
                         path=name,
@@ -146,12 +146,12 @@ class Documents:
                 )
             for passage in gone.values():
                 change.drop(passage)
-            change.told(shelf=shelf, path=name, sha256=digest, passages=len(chunks))
+            change.add_facts(shelf=shelf, path=name, sha256=digest, passages=len(chunks))
             return Taken(document=document, is_same=False)
 
     def _load(self, name: str) -> bytes:
         try:
-            return self._desk.outside.evidence.load(self._desk.caller.root, name, SIZE_LIMIT)
+            return self._context.ports.evidence.load(self._context.caller.root, name, SIZE_LIMIT)
         except NotFound as fault:
             raise NotFound(
                 f"there is no file {name}",
@@ -160,7 +160,7 @@ class Documents:
 
     def drop(self, path: str, shelf: Shelf = "vault") -> Document:
         """Take a document out with all its passages; NotFound."""
-        with recording(self._desk, "document.dropped") as change:
+        with recording(self._context, "document.dropped") as change:
             change.open_session()
             found = change.find(Document, shelf, path) or change.find(
                 Document, shelf, path.removeprefix("./")
@@ -172,7 +172,7 @@ class Documents:
                 )
             self._drop_passages(change, found)
             change.drop(found)
-            change.told(shelf=shelf, path=found.path, passages=found.chunks)
+            change.add_facts(shelf=shelf, path=found.path, passages=found.chunks)
             return found
 
     def _drop_passages(self, change: Change, document: Document) -> None:
@@ -180,22 +180,22 @@ class Documents:
             change.drop(passage)
 
     def list(self, shelf: Shelf, after: str = "", limit: int = 100) -> list[Document]:
-        """Answer the documents of a shelf of this project by path, beyond a path."""
+        """Return the documents of a shelf of this project by path, beyond a path."""
         beyond = (after,) if after else ()
-        with self._desk.reading() as view:
+        with self._context.reading() as view:
             return view.select(Document, shelf=shelf, order="path", after=beyond, limit=limit)
 
-    def find(self, ask: PassageAsk, shelf: Shelf = "vault") -> list[PassageFound]:
-        """Answer the passages that fit a question, best first; InvalidInput, Conflict as above."""
+    def find(self, ask: PassageQuery, shelf: Shelf = "vault") -> list[PassageFound]:
+        """Return the passages that fit a question, best first; InvalidInput, Conflict as above."""
         self._refuse_without(shelf)
         asked = telling(asked_words(ask.query))
         found: list[PassageFound] = []
         for project in self._projects(shelf):
             with ExitStack() as held:
-                if project == self._desk.project:
-                    view = held.enter_context(self._desk.reading())
+                if project == self._context.project:
+                    view = held.enter_context(self._context.reading())
                 else:
-                    view = held.enter_context(self._desk.outside.store.reading(project))
+                    view = held.enter_context(self._context.ports.store.reading(project))
                 found += [
                     PassageFound(passage=passage, score=score, project=project)
                     for passage, score in self._rank(view, shelf, asked)
@@ -206,8 +206,8 @@ class Documents:
 
     def _projects(self, shelf: Shelf) -> list[str]:
         if shelf == "project":
-            return [self._desk.project]
-        return sorted(project.project for project in self._desk.outside.store.projects())
+            return [self._context.project]
+        return sorted(project.project for project in self._context.ports.store.projects())
 
     def _refuse_without(self, shelf: Shelf) -> None:
         if shelf == "project" and not self.is_configured():

@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from counterpoint.core.model.journal import StateEntry
 from counterpoint.core.operations.memory import Memory
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import joined
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.knowledge.pages import Offer, Page, check, offer
@@ -28,9 +28,8 @@ _GONE: Final = ""
 class Notebooks:
     """Verbs for what roles remember."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Work at a desk."""
-        self._desk = desk
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def write(
         self,
@@ -53,22 +52,22 @@ class Notebooks:
             )
         scope = _scope(reach, role)
         # An empty value stays: it says that the file is gone, and when, to every project.
-        with joined(self._desk):
-            entry = Memory(self._desk).put(scope, name, content, category=CATEGORY)
+        with joined(self._context):
+            entry = Memory(self._context).put(scope, name, content, category=CATEGORY)
             if mirror is not None:
                 kept = str(canonical.load(entry.value))
                 place = f"{folder}/{name}" if folder else name
-                self._desk.outside.evidence.save(mirror, place, kept.encode() if kept else None)
+                self._context.ports.evidence.save(mirror, place, kept.encode() if kept else None)
         return entry
 
     def offered(self, role: str) -> Offer:
-        """Answer what a session of a role is given of its memory, the newest first, within limits."""
+        """Return what a session of a role is given of its memory, the newest first, within limits."""
         pages: dict[tuple[str, str], Page] = {}
-        with self._desk.reading() as view:
+        with self._context.reading() as view:
             mine = [*_pages(view, "project", role), *_pages(view, "global", role)]
-        for project in self._desk.outside.store.projects():
-            if project.project != self._desk.project:
-                with self._desk.outside.store.reading(project.project) as view:
+        for project in self._context.ports.store.projects():
+            if project.project != self._context.project:
+                with self._context.ports.store.reading(project.project) as view:
                     mine += _pages(view, "global", role)
         for page in mine:
             before = pages.get((page.scope, page.name))

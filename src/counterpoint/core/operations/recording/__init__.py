@@ -1,1 +1,1 @@
-"""The write path, and what every verb on it shares: the desk, links, moves."""
+"""The write path, and what every verb on it shares: the context, links, moves."""

@@ -25,7 +25,7 @@ from counterpoint.core.model.rows import (
     image_of,
 )
 from counterpoint.core.model.sessions import Session
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Append, Filter, Head, Writing
 from counterpoint.core.rules.secrets import mask_json
 from counterpoint.kernel import canonical
@@ -50,7 +50,7 @@ _MASKED_JSON = frozenset(
 
 @cache
 def _masked_columns(noun: type[Noun]) -> tuple[tuple[str, bool], ...]:
-    """Answer the columns of a noun that may hold a secret, each with whether its text is JSON."""
+    """Return the columns of a noun that may hold a secret, each with whether its text is JSON."""
     return tuple(
         (name, (name, sort) in _MASKED_JSON)
         for name, sort in columns(noun)
@@ -61,9 +61,9 @@ def _masked_columns(noun: type[Noun]) -> tuple[tuple[str, bool], ...]:
 class Change:
     """What one verb is doing to the tables, on its way to becoming one entry."""
 
-    def __init__(self, desk: Desk, writing: Writing, now: Timestamp, action: str) -> None:
+    def __init__(self, context: Context, writing: Writing, now: Timestamp, action: str) -> None:
         """Begin a change; `recording` is the only caller."""
-        self.desk = desk
+        self.context = context
         self.writing = writing
         self.now = now
         self.action = action
@@ -73,7 +73,7 @@ class Change:
         self._seen: dict[tuple[str, tuple[Cell, ...]], Noun] = {}
 
     def find(self, noun: type[N], *key: Cell) -> N | None:
-        """Answer the row with this key, or None; what was read or written here is not read again."""
+        """Return the row with this key, or None; what was read or written here is not read again."""
         known = self._seen.get((noun.table, key))
         if known is not None:
             return cast("N", known)
@@ -83,14 +83,14 @@ class Change:
         return found
 
     def get(self, noun: type[N], *key: Cell) -> N:
-        """Answer the row with this key; NotFound."""
+        """Return the row with this key; NotFound."""
         found = self.find(noun, *key)
         if found is None:
             raise missing(noun, *key)
         return found
 
     def select(self, noun: type[N], *, order: str = "", **equal: Filter) -> list[N]:
-        """Answer the rows whose columns equal the filters."""
+        """Return the rows whose columns equal the filters."""
         found = self.writing.select(noun, order=order, after=(), limit=None, **equal)
         for row in found:
             self._remember(row)
@@ -109,8 +109,8 @@ class Change:
             image = image_of(clean, texts)
             self.writing.keep(texts)
             self.writing.put(kind, image)
-            told = {n: v for n, v in image.items() if v and n != "project" and n not in key}
-            self._log(kind, key, told, whole=True)
+            image = {n: v for n, v in image.items() if v and n != "project" and n not in key}
+            self._log(kind, key, image, whole=True)
             return
         changed = changes_of(before, clean, texts)
         if changed:
@@ -126,28 +126,28 @@ class Change:
         self.writing.drop(kind, key)
         self._log(kind, key, None, whole=True)
 
-    def told(self, **facts: Json) -> None:
+    def add_facts(self, **facts: Json) -> None:
         """Add facts to the entry: what a reader of the log wants to know."""
         for name, value in facts.items():
             self.facts[name] = self._clean(value)
 
     def next_number(self, noun: type[Noun]) -> int:
-        """Answer the number the next row of this noun takes."""
+        """Return the number the next row of this noun takes."""
         return self.writing.last_number(noun) + 1
 
     def open_session(self) -> str:
-        """Answer the caller's session, opened on its first write; SessionEnded."""
-        actor = self.desk.caller.actor
+        """Return the caller's session, opened on its first write; SessionEnded."""
+        actor = self.context.caller.actor
         if not actor.session:
             return ""
         session = self.find(Session, actor.session)
         if session is None:
             session = Session(
-                project=self.desk.project,
+                project=self.context.project,
                 id=actor.session,
                 agent=actor.name,
                 profile=actor.profile,
-                client=self.desk.caller.client,
+                client=self.context.caller.client,
                 status="active",
                 continues="",
                 started_at=self.now,
@@ -165,10 +165,10 @@ class Change:
     def seal(self, head: Head) -> tuple[Append, Head]:
         """Make the entry of this change at the end of a ledger, and the head after it."""
         entry = Entry(
-            project=self.desk.project,
+            project=self.context.project,
             sequence=head.size,
             time=self.now,
-            actor=self.desk.caller.actor,
+            actor=self.context.caller.actor,
             action=self.action,
             subject=self.subject,
             facts=self.facts,
@@ -212,7 +212,7 @@ class Change:
         self._seen[self._place(noun)] = noun
 
     def masked(self, noun: N) -> N:
-        """Answer a row as it may be written; InvalidInput if a secret stands in its key."""
+        """Return a row as it may be written; InvalidInput if a secret stands in its key."""
         changes: dict[str, Any] = {}
         for name, is_json in _masked_columns(type(noun)):
             value = getattr(noun, name)
@@ -234,15 +234,15 @@ class Change:
         return text if clean == value else canonical.dump_any(clean)
 
     def _clean(self, value: Any) -> Any:
-        return mask_json(value, self.desk.outside.secrets)
+        return mask_json(value, self.context.ports.secrets)
 
 
 def frontier_of(head: Head) -> Frontier:
-    """Answer the frontier of a ledger's tree at its head."""
+    """Return the frontier of a ledger's tree at its head."""
     return Frontier.from_bytes(head.frontier) if head.frontier else Frontier()
 
 
 def missing(noun: type[Noun], *key: Cell) -> NotFound:
-    """Answer the error for a row that is not there."""
+    """Return the error for a row that is not there."""
     words = " ".join(str(part) for part in key)
     return NotFound(f"there is no {noun.__name__.lower()} {words!r} in this project")

@@ -20,7 +20,7 @@ NAME_LIMIT: Final = 200
 
 
 def item_named(view: Reading, name: str, scope: str = "") -> Item | None:
-    """Answer the item of an id, or of another name (in one scope only, if it is told), or None."""
+    """Return the item of an id, or of another name (in one scope only, if it is told), or None."""
     found = None if scope else view.find(Item, name)
     if found is not None:
         return found
@@ -30,17 +30,17 @@ def item_named(view: Reading, name: str, scope: str = "") -> Item | None:
 
 
 def names_of(view: Reading, item: str) -> dict[str, str]:
-    """Answer the other names of an item, by scope."""
+    """Return the other names of an item, by scope."""
     return {alias.scope: alias.name for alias in view.select(Alias, item=item)}
 
 
 def attributes_of(view: Reading, item: str) -> dict[str, Json]:
-    """Answer the values that are kept with an item, by name; a redacted one is its mark."""
+    """Return the values that are kept with an item, by name; a redacted one is its mark."""
     return {kept.name: value_of(kept) for kept in view.select(Attribute, item=item)}
 
 
 def value_of(attribute: Attribute) -> Json:
-    """Answer the value of an attribute."""
+    """Return the value of an attribute."""
     return REDACTED if attribute.value == REDACTED else canonical.load(attribute.value)
 
 

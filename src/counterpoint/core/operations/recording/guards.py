@@ -41,7 +41,7 @@ def refuse_unguarded(change: Change, item: Item, status: str, reason: str) -> No
 
 
 def last_transition(view: Reading, item: str, goal: str = "") -> Transition | None:
-    """Answer the last move of an item, or the last one into a state; None if there was none."""
+    """Return the last move of an item, or the last one into a state; None if there was none."""
     only = {"goal": goal} if goal else {}
     found = view.select(Transition, item=item, order="number desc", limit=1, **only)
     return found[0] if found else None
@@ -54,7 +54,7 @@ def trace(change: Change, before: Item, after: Item, reason: str) -> None:
         return
     last = last_transition(change.writing, after.id)
     attempt = last.attempt if last else 1
-    actor = change.desk.caller.actor
+    actor = change.context.caller.actor
     change.put(
         Transition(
             project=after.project,

@@ -23,7 +23,7 @@ from counterpoint.kernel.errors import CyclicDependency
 
 
 def shift(change: Change, item: Item, by: int) -> Item:
-    """Answer the item with so many more (or fewer) things in the way; its children follow."""
+    """Return the item with so many more (or fewer) things in the way; its children follow."""
     if by == 0:
         return item
     after = replace(item, blockers=item.blockers + by)
@@ -39,7 +39,7 @@ def _hold_children(change: Change, parent: Item, held: int) -> None:
 
 
 def next_position(change: Change, parent: str) -> int:
-    """Answer the place behind the last child of an item; 0 at the top, where places mean nothing."""
+    """Return the place behind the last child of an item; 0 at the top, where places mean nothing."""
     if not parent:
         return 0
     last = change.writing.select(Item, parent=parent, order="position desc", limit=1)
@@ -56,7 +56,7 @@ def release(change: Change, needed: Item) -> list[str]:
 
 
 def _open_below(change: Change, item: Item) -> list[str]:
-    """Answer an item and all below it that nothing but their order holds back."""
+    """Return an item and all below it that nothing but their order holds back."""
     if item.is_closed or item.blockers:
         return []
     below = [] if item.is_workable else change.select(Item, parent=item.id, order="position,number")
@@ -132,7 +132,7 @@ def _waits_for(view: Reading, moment: _Moment) -> Iterator[_Moment]:
 
 
 def recount(view: Reading, item: Item) -> int:
-    """Answer what an item's counter must be, from the tables alone."""
+    """Return what an item's counter must be, from the tables alone."""
     open_needs = sum(
         1
         for edge in view.select(Dependency, item=item.id)

@@ -25,7 +25,7 @@ _RELEASED_TOLD = 50
 
 
 def move(change: Change, item: Item, status: str, reason: str = "") -> Item:
-    """Answer the item in another state, with all that follows; IllegalMove.
+    """Return the item in another state, with all that follows; IllegalMove.
 
     status: a state of the item's table, or a verb's word for one. reason: for the account of moves.
     """
@@ -38,7 +38,7 @@ def move(change: Change, item: Item, status: str, reason: str = "") -> Item:
     if after.category == "done" and item.category != "done":
         freed = [*change.facts.get("released", ()), *release(change, after)]
         if freed:
-            change.told(released=list(dict.fromkeys(freed))[:_RELEASED_TOLD])
+            change.add_facts(released=list(dict.fromkeys(freed))[:_RELEASED_TOLD])
     elif item.category == "done" and after.category != "done":
         obstruct(change, after)
         _close_gates(change, after)
@@ -55,7 +55,7 @@ def move(change: Change, item: Item, status: str, reason: str = "") -> Item:
 
 
 def give_back(change: Change, item: Item) -> Item:
-    """Answer an item that nobody holds any more; one that cannot become open again stays as it is."""
+    """Return an item that nobody holds any more; one that cannot become open again stays as it is."""
     if item.states.allows(item.status, "open"):
         return move(change, item, "open")
     _end_claim(change, item)
@@ -63,7 +63,7 @@ def give_back(change: Change, item: Item) -> Item:
 
 
 def touched(change: Change, item: Item) -> Item:
-    """Answer the item with its version one higher and the time of this change."""
+    """Return the item with its version one higher and the time of this change."""
     return replace(item, version=item.version + 1, updated_at=change.now)
 
 
@@ -136,7 +136,7 @@ def close_when_done(change: Change, part: str) -> None:
 
 
 def settle(change: Change, item: str) -> Item:
-    """Answer an item after a gate has opened: it closes if it only waited for that."""
+    """Return an item after a gate has opened: it closes if it only waited for that."""
     found = change.get(Item, item)
     if not found.is_workable:
         close_when_done(change, item)
@@ -148,7 +148,7 @@ def settle(change: Change, item: str) -> Item:
 
 
 def closed_gates(change: Change, item: str) -> list[Gate]:
-    """Answer the gates that still hold back the end of an item."""
+    """Return the gates that still hold back the end of an item."""
     return change.select(Gate, item=item, holds="finish", status="closed", order="name")
 
 

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from counterpoint.core.model.journal import Reply
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Head, Writing
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -29,10 +29,10 @@ class Unit:
     """The transaction of one call: opened by its first write, committed at its end."""
 
     def __init__(
-        self, desk: Desk, held: ExitStack, at_begin: Callable[[Writing], None] | None
+        self, context: Context, held: ExitStack, at_begin: Callable[[Writing], None] | None
     ) -> None:
         """Prepare a unit; `open_unit` is the only caller."""
-        self.desk = desk
+        self.context = context
         self.writing: Writing | None = None
         self.changes: list[Change] = []
         self._at_begin = at_begin
@@ -40,15 +40,15 @@ class Unit:
         self._head: Head | None = None
         self._spoiled: BaseException | None = None
 
-    def begin(self, desk: Desk, action: str) -> Change:
-        """Answer a fresh change in this unit's transaction, made at a desk of the same call."""
+    def begin(self, context: Context, action: str) -> Change:
+        """Return a fresh change in this unit's transaction, made at a context of the same call."""
         if self.writing is None:
-            outside = self.desk.outside
-            self.writing = self._held.enter_context(outside.store.writing(outside.project))
+            ports = self.context.ports
+            self.writing = self._held.enter_context(ports.store.writing(ports.project))
             self._head = self.writing.head()
             if self._at_begin is not None:
                 self._at_begin(self.writing)
-        return Change(desk, self.writing, self._moment(), action)
+        return Change(context, self.writing, self._moment(), action)
 
     def append(self) -> None:
         """Append the entry of each change, in order; a change that failed half-way fails again."""
@@ -68,8 +68,8 @@ class Unit:
             self._spoiled = self._spoiled or fault
 
     def _moment(self) -> Timestamp:
-        """Answer the time of a change: now, but never before the last entry."""
-        now = self.desk.outside.clock.now()
+        """Return the time of a change: now, but never before the last entry."""
+        now = self.context.ports.clock.now()
         head = self._head
         last = self.changes[-1].now if self.changes else Timestamp(head.time if head else "")
         if not last or now >= last:
@@ -82,25 +82,27 @@ class Unit:
 
 
 @contextmanager
-def open_unit(desk: Desk, at_begin: Callable[[Writing], None] | None = None) -> Generator[Unit]:
+def open_unit(
+    context: Context, at_begin: Callable[[Writing], None] | None = None
+) -> Generator[Unit]:
     """Open the transaction of a call: all of it lands when the block ends, or nothing.
 
     at_begin: looks at the transaction before the first write.
     """
     with ExitStack() as held:
-        unit = desk.unit = Unit(desk, held, at_begin)
+        unit = context.unit = Unit(context, held, at_begin)
         try:
             yield unit
             unit.append()
         finally:
-            desk.unit = None
+            context.unit = None
 
 
 @contextmanager
-def recording(desk: Desk, action: str, subject: str = "") -> Generator[Change]:
+def recording(context: Context, action: str, subject: str = "") -> Generator[Change]:
     """Open a change that lands as one entry when the block ends, or leaves nothing behind."""
-    with joined(desk) as unit:
-        change = unit.begin(desk, action)
+    with joined(context) as unit:
+        change = unit.begin(context, action)
         change.subject = subject
         try:
             yield change
@@ -110,9 +112,9 @@ def recording(desk: Desk, action: str, subject: str = "") -> Generator[Change]:
         unit.changes.append(change)
 
 
-def joined(desk: Desk) -> AbstractContextManager[Unit]:
+def joined(context: Context) -> AbstractContextManager[Unit]:
     """Let every `recording` in the block land in one transaction, that of the call if it has one."""
-    return nullcontext(desk.unit) if isinstance(desk.unit, Unit) else open_unit(desk)
+    return nullcontext(context.unit) if isinstance(context.unit, Unit) else open_unit(context)
 
 
 class _AnsweredBefore(Exception):
@@ -122,13 +124,13 @@ class _AnsweredBefore(Exception):
         self.reply = reply
 
 
-def once(desk: Desk, name: str, request: Json, run: Callable[[], Json]) -> Json:
+def once(context: Context, name: str, request: Json, run: Callable[[], Json]) -> Json:
     """Run a call under an idempotency key, or answer what it answered the first time.
 
     request: what makes the call this call (tool and arguments); another one under the same key is
         refused with KeyReused.
     """
-    agent = desk.caller.actor.name
+    agent = context.caller.actor.name
     digest = canonical.text_digest(canonical.dump_any(request))
 
     def look(view: Writing) -> None:
@@ -136,17 +138,17 @@ def once(desk: Desk, name: str, request: Json, run: Callable[[], Json]) -> Json:
         if found is not None:
             raise _AnsweredBefore(found)
 
-    with desk.reading() as view:
+    with context.reading() as view:
         known = view.find(Reply, agent, name)
     if known is not None:
         return _again(known, digest)
     try:
-        with open_unit(desk, at_begin=look) as unit:
+        with open_unit(context, at_begin=look) as unit:
             answer = run()
             if unit.changes:
                 unit.changes[-1].put(
                     Reply(
-                        project=desk.project,
+                        project=context.project,
                         agent=agent,
                         name=name,
                         request=digest,

@@ -23,7 +23,7 @@ from counterpoint.core.model.delivery.runs import (
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change, missing
-from counterpoint.core.operations.recording.desk import Desk
+from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules.runs.events import RunEvent, Totals, totals
@@ -39,9 +39,8 @@ _FAULTS_TOLD: Final = 20
 class Runs:
     """Verbs for runs."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Work at a desk."""
-        self._desk = desk
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def ingest(self, lines: Iterable[str], order: RunOrder) -> Ingested:
         """Take the stream of a run in, behind what is there of it; lines that are no events are told.
@@ -51,7 +50,7 @@ class Runs:
         if len(order.run) > NAME_LIMIT or order.run != order.run.strip():
             raise InvalidInput(f"a run's id has up to {NAME_LIMIT} characters, none of them blank")
         stream = read(lines)
-        name = order.run or self._desk.outside.mint.mint("run")
+        name = order.run or self._context.ports.mint.mint("run")
         result = totals(stream.events)
         kept = 0
         while True:
@@ -71,7 +70,7 @@ class Runs:
         self, order: RunOrder, events: Sequence[RunEvent], result: Totals
     ) -> tuple[Run, int]:
         """Take the next events of a run in; answer the run after them, and how many they were."""
-        with recording(self._desk, "run.ingested", order.run) as change:
+        with recording(self._context, "run.ingested", order.run) as change:
             change.open_session()
             run = self._opened(change, order)
             part = events[run.events : run.events + BATCH]
@@ -84,11 +83,11 @@ class Runs:
                 return run, 0
             after = change.masked(replace(after, updated_at=change.now))
             change.put(after)
-            change.told(events=len(part), first=run.events + 1, status=after.status)
+            change.add_facts(events=len(part), first=run.events + 1, status=after.status)
             return after, len(part)
 
     def _opened(self, change: Change, order: RunOrder) -> Run:
-        """Answer the run as it is, or as it begins; Conflict if it is another item's."""
+        """Return the run as it is, or as it begins; Conflict if it is another item's."""
         found = change.find(Run, order.run)
         if found is not None:
             if order.item and found.item and order.item != found.item:
@@ -99,7 +98,7 @@ class Runs:
         if order.item and change.find(Item, order.item) is None:
             raise missing(Item, order.item)
         return Run(
-            project=self._desk.project,
+            project=self._context.project,
             id=order.run,
             number=change.next_number(Run),
             item=order.item,
@@ -119,20 +118,20 @@ class Runs:
         )
 
     def get(self, run: str) -> Run:
-        """Answer a run; NotFound."""
-        with self._desk.reading() as view:
+        """Return a run; NotFound."""
+        with self._context.reading() as view:
             found = view.find(Run, run)
         if found is None:
             raise missing(Run, run)
         return found
 
     def recent(self, item: str, limit: int = 3) -> list[Run]:
-        """Answer the last runs of an item, the latest first."""
-        with self._desk.reading() as view:
+        """Return the last runs of an item, the latest first."""
+        with self._context.reading() as view:
             return view.select(Run, item=item, order="number desc", limit=limit)
 
     def events(self, sought: EventFilter, limit: int, offset: int = 0) -> EventPage:
-        """Answer events in their order, runs in theirs; InvalidInput unless a run or an item is named."""
+        """Return events in their order, runs in theirs; InvalidInput unless a run or an item is named."""
         if not (sought.run or sought.item):
             raise InvalidInput(
                 "neither a run nor an issue is named", hint="Pass run_id or issue_id (or both)."
@@ -142,7 +141,7 @@ class Runs:
         }
         found: list[StreamEvent] = []
         total = 0
-        with self._desk.reading() as view:
+        with self._context.reading() as view:
             for run in self._runs(view, sought):
                 count = _count(view, run, only)
                 start = max(0, offset - total)
@@ -152,7 +151,7 @@ class Runs:
         return EventPage(events=tuple(found), total=total)
 
     def _runs(self, view: Reading, sought: EventFilter) -> list[Run]:
-        """Answer the runs that are meant; NotFound."""
+        """Return the runs that are meant; NotFound."""
         if not sought.run:
             if view.find(Item, sought.item) is None:
                 raise missing(Item, sought.item)
@@ -172,7 +171,7 @@ def _count(view: Reading, run: Run, only: dict[str, Filter]) -> int:
 def _some(
     view: Reading, run: Run, only: dict[str, Filter], start: int, limit: int
 ) -> list[StreamEvent]:
-    """Answer events of a run from a place on; without filters the place is the number."""
+    """Return events of a run from a place on; without filters the place is the number."""
     beyond = () if only else (start,)
     skipped = start if only else 0
     found = view.select(
@@ -201,19 +200,19 @@ def _event(run: Run, number: int, one: RunEvent) -> StreamEvent:
 
 
 def _with(run: Run, result: Totals) -> Run:
-    """Answer a run with what its stream says it came to."""
+    """Return a run with what its stream says it came to."""
 
-    def told(value: int | None) -> int:
+    def present(value: int | None) -> int:
         return NOT_TOLD if value is None else value
 
     return replace(
         run,
         status=result.status,
         error=Prose(result.error),
-        cost_micros=told(result.cost_micros),
-        duration_ms=told(result.duration_ms),
-        turns=told(result.turns),
-        input_tokens=told(result.input_tokens),
-        cached_tokens=told(result.cached_tokens),
-        output_tokens=told(result.output_tokens),
+        cost_micros=present(result.cost_micros),
+        duration_ms=present(result.duration_ms),
+        turns=present(result.turns),
+        input_tokens=present(result.input_tokens),
+        cached_tokens=present(result.cached_tokens),
+        output_tokens=present(result.output_tokens),
     )

@@ -59,7 +59,7 @@ class _Section:
 def cut(
     path: str, text: str, *, markup: Markup = "plain", size: int = SIZE, overlap: int = OVERLAP
 ) -> list[Chunk]:
-    """Answer the chunks of a document in order; an empty one has none."""
+    """Return the chunks of a document in order; an empty one has none."""
     chunks: list[Chunk] = []
     seen: dict[str, int] = {}
     for section in _sections(text.split("\n"), markup):
@@ -85,7 +85,7 @@ def _chunk(path: str, piece: Sequence[_Line], headings: tuple[str, ...]) -> Chun
 
 
 def _sections(lines: Sequence[str], markup: Markup) -> Iterator[_Section]:
-    """Answer the sections of a document; each begins with its heading."""
+    """Return the sections of a document; each begins with its heading."""
     section = _Section()
     trail: list[tuple[int, str]] = []
     titles = {} if markup == "plain" else _TITLES[markup](lines)
@@ -100,7 +100,7 @@ def _sections(lines: Sequence[str], markup: Markup) -> Iterator[_Section]:
 
 
 def _markdown_titles(lines: Sequence[str]) -> dict[int, tuple[int, str]]:
-    """Answer level and title of each line that is a heading, by its place."""
+    """Return level and title of each line that is a heading, by its place."""
     titles: dict[int, tuple[int, str]] = {}
     fence = ""
     for place, line in enumerate(lines):
@@ -115,7 +115,7 @@ def _markdown_titles(lines: Sequence[str]) -> dict[int, tuple[int, str]]:
 
 
 def _rst_titles(lines: Sequence[str]) -> dict[int, tuple[int, str]]:
-    """Answer level and title of each line above a row of signs; signs rank as they come."""
+    """Return level and title of each line above a row of signs; signs rank as they come."""
     titles: dict[int, tuple[int, str]] = {}
     signs: list[str] = []
     for place, line in enumerate(lines):
@@ -130,7 +130,7 @@ _TITLES = {"markdown": _markdown_titles, "rst": _rst_titles}
 
 
 def _ruler(lines: Sequence[str], place: int) -> str:
-    """Answer the sign of the row below a line that can be a title; empty if there is none."""
+    """Return the sign of the row below a line that can be a title; empty if there is none."""
     line, above = lines[place], lines[place - 1] if place else ""
     below = lines[place + 1] if place + 1 < len(lines) else ""
     is_title = bool(line.strip()) and not line[0].isspace() and not _RULER.fullmatch(line)
@@ -141,7 +141,7 @@ def _ruler(lines: Sequence[str], place: int) -> str:
 
 
 def _parts(line: _Line, most: int) -> Iterator[_Line]:
-    """Answer a line in parts of at most so many characters, cut after blanks where there are any."""
+    """Return a line in parts of at most so many characters, cut after blanks where there are any."""
     rest = line.text
     while len(rest) > most:
         blank = rest.rfind(" ", most // 2, most)
@@ -152,7 +152,7 @@ def _parts(line: _Line, most: int) -> Iterator[_Line]:
 
 
 def _pieces(lines: Sequence[_Line], size: int, overlap: int) -> Iterator[Sequence[_Line]]:
-    """Answer runs of lines that fit into a chunk, each but the first with the end of the last."""
+    """Return runs of lines that fit into a chunk, each but the first with the end of the last."""
     start = 0
     while start < len(lines):
         end = _reach(lines, start, size)
@@ -167,7 +167,7 @@ def _pieces(lines: Sequence[_Line], size: int, overlap: int) -> Iterator[Sequenc
 
 
 def _reach(lines: Sequence[_Line], start: int, size: int) -> int:
-    """Answer up to where lines from `start` fit, at least one."""
+    """Return up to where lines from `start` fit, at least one."""
     end, used = start, -1
     while end < len(lines) and used + 1 + len(lines[end].text) <= size:
         used += 1 + len(lines[end].text)
@@ -176,13 +176,13 @@ def _reach(lines: Sequence[_Line], start: int, size: int) -> int:
 
 
 def _at_paragraph(lines: Sequence[_Line], start: int, end: int) -> int:
-    """Answer the last empty line of the second half, or the end."""
+    """Return the last empty line of the second half, or the end."""
     half = start + (end - start + 1) // 2
     return next((place for place in range(end, half - 1, -1) if not lines[place].text), end)
 
 
 def _back(lines: Sequence[_Line], start: int, end: int, overlap: int) -> int:
-    """Answer where the next chunk begins, so that it repeats at most so many characters."""
+    """Return where the next chunk begins, so that it repeats at most so many characters."""
     place, used = end, 0
     while place - 1 > start and used + len(lines[place - 1].text) + 1 <= overlap:
         place -= 1
@@ -191,6 +191,6 @@ def _back(lines: Sequence[_Line], start: int, end: int, overlap: int) -> int:
 
 
 def _trimmed(lines: Sequence[_Line]) -> Sequence[_Line]:
-    """Answer lines without the empty ones at both ends."""
+    """Return lines without the empty ones at both ends."""
     full = [place for place, line in enumerate(lines) if line.text.strip()]
     return lines[full[0] : full[-1] + 1] if full else ()

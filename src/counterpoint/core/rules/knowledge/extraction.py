@@ -47,7 +47,7 @@ class Extracted:
 
 
 def extract(path: str, content: bytes) -> Extracted:
-    """Answer the text of a file; InvalidInput if it is not text."""
+    """Return the text of a file; InvalidInput if it is not text."""
     suffix = path.rpartition("/")[2].rpartition(".")[2].lower()
     text = _decoded(path, content).replace("\r\n", "\n").replace("\r", "\n")
     if suffix in _PAGES:
@@ -115,7 +115,7 @@ def _plain_page(text: str) -> str:
 
 
 def _plain_table(text: str, mark: str) -> str:
-    """Answer rows in words; a table that cannot be read stays as it is.
+    """Return rows in words; a table that cannot be read stays as it is.
 
     Line breaks inside of a cell become blanks.
     """
@@ -135,7 +135,7 @@ def _plain_table(text: str, mark: str) -> str:
 
 
 def _named(names: list[str], cells: list[str]) -> str:
-    """Answer one row with the names of its columns."""
+    """Return one row with the names of its columns."""
     titles = [*names, *[""] * (len(cells) - len(names))]
     pairs = zip(titles, cells, strict=False)
     return "; ".join(f"{name}: {cell}" if name else cell for name, cell in pairs if cell)

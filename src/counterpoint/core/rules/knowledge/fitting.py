@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from counterpoint.core.rules.learning.ranking import PREFIX_FROM, fold, nearness
+from counterpoint.core.rules.knowledge.ranking import PREFIX_FROM, fold, nearness
 
 CANDIDATES = 100
 """How many of the most relevant passages are looked at."""
@@ -36,7 +36,7 @@ class Excerpt:
 
 
 def telling(words: Sequence[str]) -> list[str]:
-    """Answer the asked words that say something; all of them if none does."""
+    """Return the asked words that say something; all of them if none does."""
     return [word for word in words if word not in _COMMON] or list(words)
 
 
@@ -45,7 +45,7 @@ def scores(
     excerpts: Sequence[Excerpt],
     stems_of: Callable[[Sequence[str]], Sequence[str]],
 ) -> list[float]:
-    """Answer the score of each excerpt, in their order."""
+    """Return the score of each excerpt, in their order."""
     wanted = dict(zip(asked, stems_of(asked), strict=True))
     near = nearness(wanted.values())
     words = [frozenset(near.findall(fold(one.text))) for one in excerpts]

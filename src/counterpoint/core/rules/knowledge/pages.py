@@ -56,7 +56,7 @@ def check(name: str, content: str) -> None:
 def offer(
     pages: Iterable[Page], *, files: int = OFFERED_FILES, characters: int = OFFERED_CHARACTERS
 ) -> Offer:
-    """Answer which files are given to a session within its budget."""
+    """Return which files are given to a session within its budget."""
     given: list[Page] = []
     left: list[Page] = []
     room = characters
@@ -68,6 +68,6 @@ def offer(
 
 
 def newest_first(pages: Iterable[Page]) -> Sequence[Page]:
-    """Answer files by the time they were written last, then by scope and name."""
+    """Return files by the time they were written last, then by scope and name."""
     named = sorted(pages, key=lambda page: (page.scope, page.name))
     return sorted(named, key=lambda page: page.updated_at, reverse=True)

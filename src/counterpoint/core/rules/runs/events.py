@@ -70,13 +70,13 @@ class Totals:
 def event(
     line: int, type_: EventType, subtype: EventSubtype, payload: Mapping[str, Json], time: str = ""
 ) -> RunEvent:
-    """Answer an event with its payload as text that fits."""
+    """Return an event with its payload as text that fits."""
     text, is_cut = fitted(payload)
     return RunEvent(type=type_, subtype=subtype, payload=text, is_cut=is_cut, time=time, line=line)
 
 
 def fitted(payload: Mapping[str, Json]) -> tuple[str, bool]:
-    """Answer a payload as JSON text that fits, and whether something of it was cut."""
+    """Return a payload as JSON text that fits, and whether something of it was cut."""
     whole = _shortened(dict(payload), PAYLOAD_LIMIT, 0)
     text = canonical.dump_any(whole)
     if len(text) <= PAYLOAD_LIMIT:
@@ -94,7 +94,7 @@ def _is_short(value: Json) -> bool:
 
 
 def _shortened(value: Json, most: int, depth: int) -> Json:
-    """Answer a value with its texts, lists and depths within limits; what was cut is said."""
+    """Return a value with its texts, lists and depths within limits; what was cut is said."""
     if isinstance(value, str):
         left = len(value) - most
         return value if left <= 0 else f"{value[:most]}… ({left} more characters)"
@@ -113,7 +113,7 @@ def _shortened(value: Json, most: int, depth: int) -> Json:
 
 
 def time_of(value: Json) -> str:
-    """Answer a time of a stream as a timestamp; empty if it is none or names no zone."""
+    """Return a time of a stream as a timestamp; empty if it is none or names no zone."""
     try:
         found = moment(value)
     except (TypeError, ValueError):
@@ -122,7 +122,7 @@ def time_of(value: Json) -> str:
 
 
 def totals(events: Iterable[RunEvent]) -> Totals:
-    """Answer what a run came to, from the last of its results."""
+    """Return what a run came to, from the last of its results."""
     last: RunEvent | None = None
     for one in events:
         last = one if one.type == "result" else last
@@ -151,14 +151,14 @@ def _first(used: Mapping[str, Json], *names: str) -> int | None:
 
 
 def _count(value: Json, times: int = 1) -> int | None:
-    """Answer a whole number from 0; None for anything else."""
+    """Return a whole number from 0; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
         return None
     return round(value * times) if value * times < _COUNT_LIMIT else None
 
 
 def _error(told: Mapping[str, Json]) -> str:
-    """Answer the words of an error, wherever the stream puts them."""
+    """Return the words of an error, wherever the stream puts them."""
     error, errors = told.get("error"), told.get("errors")
     if isinstance(error, dict):
         error = cast("dict[str, Json]", error).get("message")

@@ -32,30 +32,33 @@ _BLOCKS: dict[str, EventSubtype] = {
 }
 
 
-def events_of(line: int, told: Mapping[str, Json]) -> Iterator[RunEvent]:
-    """Answer the events of one line whose type is one of `TYPES`."""
-    type_ = cast("EventType", told["type"])
-    time = time_of(told.get("timestamp"))
-    blocks = _blocks(told) if type_ in {"assistant", "user"} else []
+def events_of(line: int, message: Mapping[str, Json]) -> Iterator[RunEvent]:
+    """Return the events of one line whose type is one of `TYPES`."""
+    type_ = cast("EventType", message["type"])
+    time = time_of(message.get("timestamp"))
+    blocks = _blocks(message) if type_ in {"assistant", "user"} else []
     if not blocks:
-        is_init = type_ == "system" and told.get("subtype") == "init"
-        yield event(line, type_, "init" if is_init else "", told, time)
+        is_init = type_ == "system" and message.get("subtype") == "init"
+        yield event(line, type_, "init" if is_init else "", message, time)
     for block in blocks:
         yield event(line, type_, _BLOCKS.get(str(block.get("type")), ""), block, time)
 
 
-def _blocks(told: Mapping[str, Json]) -> list[dict[str, Json]]:
-    """Answer the blocks of a message, each with what it belongs to; none if there is no message."""
-    found = told.get("message")
+def _blocks(message: Mapping[str, Json]) -> list[dict[str, Json]]:
+    """Return the blocks of a message, each with what it belongs to; none if there is no message."""
+    found = message.get("message")
     if not isinstance(found, dict):
         return []
-    message = cast("dict[str, Json]", found)
-    content = message.get("content")
+    inner = cast("dict[str, Json]", found)
+    content = inner.get("content")
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
     if not isinstance(content, list):
         return []
-    around = {"message_id": message.get("id"), "parent_tool_use_id": told.get("parent_tool_use_id")}
+    around = {
+        "message_id": inner.get("id"),
+        "parent_tool_use_id": message.get("parent_tool_use_id"),
+    }
     belongs = {name: value for name, value in around.items() if isinstance(value, str)}
     return [
         {**belongs, **cast("dict[str, Json]", block)}

@@ -45,7 +45,7 @@ class Stream:
 
 
 def read(lines: Iterable[str], limit: int = EVENT_LIMIT) -> Stream:
-    """Answer the events of a stream, at most so many."""
+    """Return the events of a stream, at most so many."""
     events: list[RunEvent] = []
     faults: list[StreamFault] = []
     begun: set[str] = set()

@@ -40,7 +40,7 @@ TYPES = frozenset(_LINES) | _ITEMS
 
 
 def events_of(line: int, told: Mapping[str, Json], begun: set[str]) -> Iterator[RunEvent]:
-    """Answer the events of one line whose type is one of `TYPES`.
+    """Return the events of one line whose type is one of `TYPES`.
 
     begun: ids of the tool calls told so far; those of this line are added.
     """
@@ -58,7 +58,7 @@ def events_of(line: int, told: Mapping[str, Json], begun: set[str]) -> Iterator[
 def _steps(
     type_: str, item: Mapping[str, Json], begun: set[str]
 ) -> list[tuple[EventType, EventSubtype]]:
-    """Answer what an item's line tells: a call, an answer, both, or words."""
+    """Return what an item's line tells: a call, an answer, both, or words."""
     kind = str(item.get("type") or item.get("item_type"))
     if type_ == "item.completed" and kind in _WORDS:
         return [("assistant", _WORDS[kind])]

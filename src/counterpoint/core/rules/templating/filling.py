@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.texts.templates import Filled, Sheet, Sketch, Template
+from counterpoint.core.model.texts.templates import Filled, Sketch, Template, TemplateSource
 from counterpoint.core.rules import outline
 from counterpoint.core.rules.templating import listing, markdown, reading, slots
 from counterpoint.core.rules.templating.variables import settled, text_of
@@ -25,8 +25,10 @@ TEMPLATE = "template"
 """The attribute of a plan that says which template made it."""
 
 
-def fill(sheet: Sheet, given: Mapping[str, Json], title: str = "", *, gated: bool = True) -> Filled:
-    """Answer what a template becomes.
+def fill(
+    sheet: TemplateSource, given: Mapping[str, Json], title: str = "", *, gated: bool = True
+) -> Filled:
+    """Return what a template becomes.
 
     title: takes the place of the title it would give. gated: whether commands, reviews and artifacts it
         asks for become gates, or sentences that must be true at the end.
@@ -40,7 +42,7 @@ def fill(sheet: Sheet, given: Mapping[str, Json], title: str = "", *, gated: boo
     return _kept(filled if gated else replace(filled, draft=_ungated(filled.draft)))
 
 
-def _from_yaml(sheet: Sheet, given: Mapping[str, Json], title: str) -> Filled:
+def _from_yaml(sheet: TemplateSource, given: Mapping[str, Json], title: str) -> Filled:
     template = reading.load(sheet)
     values = settled(template.variables, given)
     filler = _Filler(template, values)
@@ -56,7 +58,7 @@ def _from_yaml(sheet: Sheet, given: Mapping[str, Json], title: str) -> Filled:
     )
 
 
-def _from_markdown(sheet: Sheet, given: Mapping[str, Json], title: str) -> Filled:
+def _from_markdown(sheet: TemplateSource, given: Mapping[str, Json], title: str) -> Filled:
     texts = {name: text_of(value) for name, value in given.items()}
     wrong = [name for name, text in texts.items() if text is None]
     if wrong:
@@ -77,7 +79,7 @@ def _from_markdown(sheet: Sheet, given: Mapping[str, Json], title: str) -> Fille
 
 
 def _ungated(draft: Draft) -> Draft:
-    """Answer the draft with a sentence in place of each gate, for where nobody can open gates."""
+    """Return the draft with a sentence in place of each gate, for where nobody can open gates."""
     sentences = [f"`{shlex.join(argv)}` passes" for argv in draft.checks]
     sentences += ["Somebody else has approved it"] if draft.approval or draft.review else []
     sentences += ["What was made is handed in"] if draft.artifact else []
@@ -93,7 +95,7 @@ def _ungated(draft: Draft) -> Draft:
 
 
 def _kept(filled: Filled) -> Filled:
-    """Answer it with its draft saying what must be kept with the plan; InvalidInput if too much."""
+    """Return it with its draft saying what must be kept with the plan; InvalidInput if too much."""
     entry = filled.template
     origin: dict[str, Json] = {
         "slug": entry.slug,
@@ -137,11 +139,11 @@ class _Filler:
         return slots.fill(text, self.values)
 
     def texts(self, texts: Iterable[str]) -> tuple[str, ...]:
-        """Answer texts filled; those that are empty then are left out."""
+        """Return texts filled; those that are empty then are left out."""
         return tuple(filled for text in texts if (filled := self.text(text).strip()))
 
     def words(self, texts: Iterable[str]) -> tuple[str, ...]:
-        """Answer short words: what stands between commas."""
+        """Return short words: what stands between commas."""
         parts = (part.strip() for text in self.texts(texts) for part in text.split(","))
         return tuple(part for part in parts if part)
 
@@ -154,7 +156,7 @@ class _Filler:
         return [self.json(part) for part in cast("list[Json]", value)]
 
     def draft(self, title: str) -> Draft:
-        """Answer the draft of the plan; what it is for stands in its text."""
+        """Return the draft of the plan; what it is for stands in its text."""
         template = self.template
         guidelines = "\n".join(f"- {line}" for line in self.texts(template.guidelines))
         parts = [*self.texts([template.description, template.context])]
@@ -190,7 +192,7 @@ class _Filler:
         )
 
     def command(self, words: Sequence[str]) -> tuple[str, ...]:
-        """Answer a command; a value that is all of it is split, any other stays one word of it."""
+        """Return a command; a value that is all of it is split, any other stays one word of it."""
         filled = [self.text(word) for word in words]
         if len(words) > 1 or not _is_slot(words[0]):
             return tuple(
@@ -210,7 +212,7 @@ def _is_slot(word: str) -> bool:
 
 
 def _named(plan: Draft) -> Draft:
-    """Answer the plan with names that no title equals, so that no value can be taken for one."""
+    """Return the plan with names that no title equals, so that no value can be taken for one."""
     titles = [part.title for part in plan.walk()]
     mark = "@"
     while any(title.startswith(mark) for title in titles):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from counterpoint.core.model.texts.templates import (
     GENERAL,
-    Sheet,
     Sketch,
     Template,
     TemplateEntry,
+    TemplateSource,
     Variable,
 )
 from counterpoint.core.rules import outline
@@ -16,8 +16,8 @@ from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import InvalidInput
 
 
-def entry(sheet: Sheet) -> TemplateEntry:
-    """Answer the entry of a sheet; a fault in it becomes the entry's `problem`."""
+def entry(sheet: TemplateSource) -> TemplateEntry:
+    """Return the entry of a sheet; a fault in it becomes the entry's `problem`."""
     try:
         if sheet.form == "markdown":
             return entry_of(sheet, _markdown(sheet))
@@ -27,13 +27,13 @@ def entry(sheet: Sheet) -> TemplateEntry:
 
 
 def unread(slug: str, problem: str) -> TemplateEntry:
-    """Answer the entry of a template whose file could not be read."""
-    sheet = Sheet(slug=slug, text="", form="yaml", source="project")
+    """Return the entry of a template whose file could not be read."""
+    sheet = TemplateSource(slug=slug, text="", form="yaml", source="project")
     return entry_of(sheet, _bare(sheet, ""), problem)
 
 
-def entry_of(sheet: Sheet, template: Template, problem: str = "") -> TemplateEntry:
-    """Answer the entry of a template that was read from a sheet."""
+def entry_of(sheet: TemplateSource, template: Template, problem: str = "") -> TemplateEntry:
+    """Return the entry of a template that was read from a sheet."""
     return TemplateEntry(
         slug=sheet.slug,
         name=template.name,
@@ -50,12 +50,12 @@ def entry_of(sheet: Sheet, template: Template, problem: str = "") -> TemplateEnt
     )
 
 
-def _bare(sheet: Sheet, version: str) -> Template:
+def _bare(sheet: TemplateSource, version: str) -> Template:
     return Template(slug=sheet.slug, name=sheet.slug, title=sheet.slug, version=version)
 
 
-def _markdown(sheet: Sheet) -> Template:
-    """Answer what a Markdown template says of itself, with names where values must be given."""
+def _markdown(sheet: TemplateSource) -> Template:
+    """Return what a Markdown template says of itself, with names where values must be given."""
     known = markdown.variables(sheet.text)
     needed = {name: name for name, default in known.items() if default is None}
     draft = outline.load(markdown.fill(sheet.text, needed))

@@ -13,7 +13,7 @@ VALUE_LIMIT = 500
 
 
 def variables(text: str) -> dict[str, str | None]:
-    """Answer every variable of a template with its default; None if it must be given."""
+    """Return every variable of a template with its default; None if it must be given."""
     found: dict[str, str | None] = {}
     for slot in _SLOT.finditer(text):
         if found.get(slot[1]) is None:
@@ -22,7 +22,7 @@ def variables(text: str) -> dict[str, str | None]:
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """Answer the text with every slot filled; InvalidInput names all that is wrong.
+    """Return the text with every slot filled; InvalidInput names all that is wrong.
 
     A value is one line, and one that begins a line is marked as text: it never adds structure.
     """

@@ -10,7 +10,7 @@ from counterpoint.core.rules.templating import slots
 from counterpoint.core.rules.templating.variables import control_fault, nearest
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import MalformedDocument
-from counterpoint.kernel.yamltext import Way, YamlText, heard_bool, heard_int
+from counterpoint.kernel.yamltext import Way, YamlText, parse_bool, parse_int
 
 LIST_LIMIT = 200
 """Entries that a list of texts may have."""
@@ -34,7 +34,7 @@ class Parts:
         self.faults.append((self.yaml.line(*way), problem))
 
     def mapping(self, way: Way, value: Json, keys: Sequence[str], what: str) -> dict[str, Json]:
-        """Answer a mapping with known keys; anything else is a fault and an empty one."""
+        """Return a mapping with known keys; anything else is a fault and an empty one."""
         if not isinstance(value, dict):
             self.fault(way, f"{what} is made of keys and values")
             return {}
@@ -56,7 +56,7 @@ class Parts:
             self.letters((*way, key), part)
 
     def text(self, way: Way, at: Mapping[str, Json], key: str, *, has_slots: bool = True) -> str:
-        """Answer one text; anything else is a fault and an empty one."""
+        """Return one text; anything else is a fault and an empty one."""
         value = at.get(key, "")
         if not isinstance(value, str):
             self.fault((*way, key), f"{key!r} is one text")
@@ -66,7 +66,7 @@ class Parts:
     def texts(
         self, way: Way, at: Mapping[str, Json], key: str, *, has_slots: bool = True
     ) -> tuple[str, ...]:
-        """Answer a list of texts; one text stands for a list of it."""
+        """Return a list of texts; one text stands for a list of it."""
         value = at.get(key, "")
         listed = ([value] if value else []) if isinstance(value, str) else value
         if not isinstance(listed, list):
@@ -83,7 +83,7 @@ class Parts:
         return tuple(found)
 
     def slotted(self, way: Way, text: str) -> str:
-        """Answer a text whose slots all name declared variables, else note the fault."""
+        """Return a text whose slots all name declared variables, else note the fault."""
         for name in slots.names(text):
             if name in self.declared:
                 self.used.add(name)
@@ -95,7 +95,7 @@ class Parts:
         return text
 
     def named(self, way: Way, at: Mapping[str, Json], key: str) -> dict[str, Json]:
-        """Answer what is made of keys and values; anything else is a fault and nothing."""
+        """Return what is made of keys and values; anything else is a fault and nothing."""
         value = at.get(key, "")
         if isinstance(value, dict):
             return cast("dict[str, Json]", value)
@@ -104,7 +104,7 @@ class Parts:
         return {}
 
     def listed(self, way: Way, at: Mapping[str, Json], key: str) -> list[Json]:
-        """Answer a list of anything; what is none is a fault and nothing."""
+        """Return a list of anything; what is none is a fault and nothing."""
         value = at.get(key, "")
         if isinstance(value, list):
             return cast("list[Json]", value)
@@ -113,7 +113,7 @@ class Parts:
         return []
 
     def metadata(self, way: Way, at: Mapping[str, Json]) -> Mapping[str, Json]:
-        """Answer keys and values of any shape, with slots in their texts."""
+        """Return keys and values of any shape, with slots in their texts."""
         found = self.named(way, at, "metadata")
         self._slotted_json((*way, "metadata"), found)
         return found
@@ -126,28 +126,28 @@ class Parts:
             self._slotted_json((*way, key), part)
 
     def flag(self, way: Way, at: Mapping[str, Json], key: str, usual: bool) -> bool:
-        """Answer true or false; anything else is a fault and the usual one."""
+        """Return true or false; anything else is a fault and the usual one."""
         if at.get(key, "") == "":
             return usual
         try:
-            return heard_bool(key, at[key])
+            return parse_bool(key, at[key])
         except MalformedDocument as fault:
             self.fault((*way, key), fault.message)
             return usual
 
     def priority(self, way: Way, at: Mapping[str, Json]) -> int:
-        """Answer the priority of a piece of work."""
+        """Return the priority of a piece of work."""
         if at.get("priority", "") == "":
             return DEFAULT_PRIORITY
         try:
-            return heard_int("priority", at["priority"], least=PRIORITIES[0], most=PRIORITIES[-1])
+            return parse_int("priority", at["priority"], least=PRIORITIES[0], most=PRIORITIES[-1])
         except MalformedDocument as fault:
             self.fault((*way, "priority"), fault.message)
             return DEFAULT_PRIORITY
 
 
 def _parts(value: Json) -> Iterable[tuple[str | int, Json]]:
-    """Answer the parts of a mapping or a list, each with its key or its place."""
+    """Return the parts of a mapping or a list, each with its key or its place."""
     if isinstance(value, dict):
         return cast("dict[str, Json]", value).items()
     return enumerate(cast("list[Json]", value))

@@ -78,7 +78,7 @@ class Pattern:
         return len(self._steps) - 1 in at
 
     def _reached(self, start: set[int], *, begin: bool, end: bool) -> set[int]:
-        """Answer every step that can be come to without taking a letter."""
+        """Return every step that can be come to without taking a letter."""
         seen = set(start)
         waiting = list(start)
         while waiting:
@@ -149,7 +149,7 @@ class _Reader:
         return steps
 
     def _set(self) -> str:
-        """Answer a set as `re` reads it, every letter in it made plain."""
+        """Return a set as `re` reads it, every letter in it made plain."""
         parts = ["^"] if self._skips("^") else []
         begin = self.at
         while not self.text.startswith("]", self.at) or self.at == begin:
@@ -237,7 +237,7 @@ class _Reader:
 
 @lru_cache(maxsize=256)
 def compiled(text: str) -> Pattern:
-    """Answer the pattern of a text; InvalidInput says what is wrong with it."""
+    """Return the pattern of a text; InvalidInput says what is wrong with it."""
     if len(text) > _LENGTH_LIMIT:
         raise InvalidInput(f"the pattern is longer than {_LENGTH_LIMIT} characters")
     return Pattern(_Reader(text).read())

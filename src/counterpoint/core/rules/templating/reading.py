@@ -40,7 +40,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, cast
 
-from counterpoint.core.model.texts.templates import GENERAL, Sheet, Sketch, Template, Variable
+from counterpoint.core.model.texts.templates import (
+    GENERAL,
+    Sketch,
+    Template,
+    TemplateSource,
+    Variable,
+)
 from counterpoint.core.rules import outline
 from counterpoint.core.rules.templating import patterns, slots
 from counterpoint.core.rules.templating.parts import LIST_LIMIT, Parts
@@ -199,7 +205,7 @@ class _Reader(Parts):
         )
 
     def checks(self, way: Way, at: Mapping[str, Json]) -> tuple[tuple[str, ...], ...]:
-        """Answer commands as lists of words: a value never becomes several words of one."""
+        """Return commands as lists of words: a value never becomes several words of one."""
         found: list[tuple[str, ...]] = []
         for place, text in enumerate(self.texts(way, at, "verify")):
             argv, problem = outline.command_of(slots.tightened(text))
@@ -209,7 +215,7 @@ class _Reader(Parts):
         return tuple(found)
 
     def _linked(self, phases: Sequence[Sketch], said: Sequence[Json]) -> tuple[Sketch, ...]:
-        """Answer the phases with every dependency as the place that it means."""
+        """Return the phases with every dependency as the place that it means."""
         by_name = _places(phases)
         tasks = _places(task for phase in phases for task in phase.tasks)
         linked: list[Sketch] = []
@@ -235,7 +241,7 @@ class _Reader(Parts):
         by_name: Mapping[str, list[str]],
         siblings: Sequence[Sketch],
     ) -> tuple[str, ...] | None:
-        """Answer the places that must be done first: a name is looked for before an order."""
+        """Return the places that must be done first: a name is looked for before an order."""
         if not isinstance(said, dict) or "dependencies" not in said:
             return None
         at = cast("dict[str, Json]", said)
@@ -276,8 +282,8 @@ def _tasks_of(said: Json) -> list[Json]:
     return cast("list[Json]", tasks) if isinstance(tasks, list) else []
 
 
-def load(sheet: Sheet) -> Template:
-    """Answer what a YAML template says; MalformedDocument names every line at fault."""
+def load(sheet: TemplateSource) -> Template:
+    """Return what a YAML template says; MalformedDocument names every line at fault."""
     reader = _Reader(read_yaml(sheet.text))
     template = reader.read(sheet.slug)
     if not reader.faults:

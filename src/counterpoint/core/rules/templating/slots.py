@@ -17,17 +17,17 @@ _PLAIN = "\\{{"
 
 
 def names(text: str) -> list[str]:
-    """Answer the names in the slots of a text, in order; empty for one that is not closed."""
+    """Return the names in the slots of a text, in order; empty for one that is not closed."""
     return [(slot[1] or "").strip() for slot in _SLOT.finditer(text) if slot[0] != _PLAIN]
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """Answer a text with its slots filled; every name has a value."""
+    """Return a text with its slots filled; every name has a value."""
     return _SLOT.sub(lambda slot: "{{" if slot[0] == _PLAIN else values[slot[1].strip()], text)
 
 
 def tightened(text: str) -> str:
-    """Answer a text without the blanks inside of slots, so that none is split at blanks."""
+    """Return a text without the blanks inside of slots, so that none is split at blanks."""
     return _SLOT.sub(
         lambda slot: slot[0] if slot[1] is None else f"{{{{{slot[1].strip()}}}}}", text
     )

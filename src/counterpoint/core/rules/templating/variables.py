@@ -33,7 +33,7 @@ CHARSETS = tuple(_SETS)
 
 
 def text_of(value: Json) -> str | None:
-    """Answer a value as text: texts, numbers, true and false; None for anything else."""
+    """Return a value as text: texts, numbers, true and false; None for anything else."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -43,7 +43,7 @@ def text_of(value: Json) -> str | None:
 
 
 def control_fault(text: str) -> str:
-    """Answer what is wrong with the characters of a text, or nothing."""
+    """Return what is wrong with the characters of a text, or nothing."""
     for letter in text:
         if unicodedata.category(letter) in _UNFIT and letter not in _ALLOWED_CONTROLS:
             return f"the character U+{ord(letter):04X} has no place in a text"
@@ -51,7 +51,7 @@ def control_fault(text: str) -> str:
 
 
 def value_faults(variable: Variable, text: str) -> list[str]:
-    """Answer all that is wrong with a value of a variable."""
+    """Return all that is wrong with a value of a variable."""
     if len(text) > VALUE_LIMIT:
         return [f"it is longer than {VALUE_LIMIT} characters"]
     faults = [fault for fault in (control_fault(text),) if fault]
@@ -71,7 +71,7 @@ def value_faults(variable: Variable, text: str) -> list[str]:
 
 
 def settled(variables: Sequence[Variable], given: Mapping[str, Json]) -> dict[str, str]:
-    """Answer the value of every variable, given or by default.
+    """Return the value of every variable, given or by default.
 
     Raises InvalidInput with all that is wrong; its facts list the names `missing` and `unknown`.
     """
@@ -101,7 +101,7 @@ def settled(variables: Sequence[Variable], given: Mapping[str, Json]) -> dict[st
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
-    """Answer a question for the known name that is nearest; empty if there is none."""
+    """Return a question for the known name that is nearest; empty if there is none."""
     near = get_close_matches(name[:100], known, n=1, cutoff=0.0)
     return f"; did you mean {near[0]!r}?" if near else ""
 
@@ -111,7 +111,7 @@ def _unknown(name: str, known: Sequence[str]) -> str:
 
 
 def _wanted(variable: Variable) -> str:
-    """Answer in words what a value of a variable is for."""
+    """Return in words what a value of a variable is for."""
     parts = [variable.description.strip() or "it has no description"]
     if variable.format:
         parts.append(f"format: {variable.format}")

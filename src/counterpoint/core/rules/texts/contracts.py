@@ -30,9 +30,9 @@ from counterpoint.core.model.texts.contracts import (
 )
 from counterpoint.core.model.texts.faults import TextFault
 from counterpoint.core.rules import areas
-from counterpoint.core.rules.texts.frontmatter import Hearing, Keys
+from counterpoint.core.rules.texts.frontmatter import FieldParser, Keys
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.yamltext import heard_int, heard_words
+from counterpoint.kernel.yamltext import parse_int, parse_words
 
 KEYS = (
     "version",
@@ -62,14 +62,14 @@ _TOP = 2
 
 
 def is_phase(name: str) -> bool:
-    """Answer whether a text can be the name of a phase."""
+    """Return whether a text can be the name of a phase."""
     return _NAME.fullmatch(name) is not None
 
 
 def load_contract(
     text: str, *, phase: str, source: str, digest: str
 ) -> Contract | tuple[TextFault, ...]:
-    """Answer the contract that a phase's file describes, or all that is wrong with it by line."""
+    """Return the contract that a phase's file describes, or all that is wrong with it by line."""
     keys = Keys(text)
     keys.only(KEYS)
     keys.require("version")
@@ -84,12 +84,12 @@ def load_contract(
         source=source,
         digest=digest,
         artifact=_artifact(keys, is_required=validation != "none"),
-        sections=keys.hear("required_sections", heard_words, ()),
+        sections=keys.hear("required_sections", parse_words, ()),
         least_characters=keys.hear("min_chars", _whole(0, MOST_CHARACTERS), LEAST_CHARACTERS),
         validation=validation,
-        judge_labels=keys.hear("judge_labels", heard_words, ()),
+        judge_labels=keys.hear("judge_labels", parse_words, ()),
         next_phase=_next_phase(keys, phase),
-        write_areas=keys.hear("allowed_write_globs", heard_words, ()),
+        write_areas=keys.hear("allowed_write_globs", parse_words, ()),
         most_revisions=keys.hear("max_revisions", _whole(0, REVISIONS_LIMIT), MOST_REVISIONS),
     )
     if keys.is_read and not contract.instructions:
@@ -98,19 +98,19 @@ def load_contract(
 
 
 def artifact_place(contract: Contract, identifier: str) -> str:
-    """Answer the path of the artifact of an item; empty if commits are handed over."""
+    """Return the path of the artifact of an item; empty if commits are handed over."""
     return contract.artifact.replace(IDENTIFIER, identifier)
 
 
 def stray_writes(contract: Contract, identifier: str, paths: Iterable[str]) -> list[str]:
-    """Answer the paths that work in the phase may not write: not the artifact, nor in an area."""
+    """Return the paths that work in the phase may not write: not the artifact, nor in an area."""
     mine = [area.replace(IDENTIFIER, identifier) for area in contract.write_areas]
     place = artifact_place(contract, identifier)
     return [path for path in areas.outside(mine, paths) if path != place]
 
 
 def artifact_faults(contract: Contract, text: str) -> list[str]:
-    """Answer what the form of an artifact lacks; a contract that asks for no form finds nothing."""
+    """Return what the form of an artifact lacks; a contract that asks for no form finds nothing."""
     if contract.validation == "none":
         return []
     faults: list[str] = []
@@ -129,13 +129,13 @@ def artifact_faults(contract: Contract, text: str) -> list[str]:
 
 
 def missing_sections(wanted: Sequence[str], found: Iterable[tuple[int, str]]) -> list[str]:
-    """Answer the sections that have no heading of the second level."""
+    """Return the sections that have no heading of the second level."""
     there = {_plain(title) for level, title in found if level == _TOP}
     return [section for section in wanted if _plain(section) not in there]
 
 
 def headings(text: str) -> Iterator[tuple[int, str]]:
-    """Answer level and title of each heading, outside of fenced code and comments."""
+    """Return level and title of each heading, outside of fenced code and comments."""
     fence, in_comment = "", False
     for line in text.splitlines():
         edge = _FENCE.fullmatch(line)
@@ -151,7 +151,7 @@ def headings(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _title(rest: str) -> str:
-    """Answer the title of a heading, without the signs that may close it."""
+    """Return the title of a heading, without the signs that may close it."""
     title = rest.strip()
     before = title.rstrip("#")
     return title if before and before[-1] not in " \t" else before.rstrip()
@@ -161,9 +161,9 @@ def _plain(title: str) -> str:
     return re.sub(r"[\s_-]+", "", title).casefold()
 
 
-def _whole(least: int, most: int) -> Hearing[int]:
+def _whole(least: int, most: int) -> FieldParser[int]:
     def hear(key: str, value: Json, *, line: int) -> int:
-        return heard_int(key, value, line=line, least=least, most=most)
+        return parse_int(key, value, line=line, least=least, most=most)
 
     return hear
 

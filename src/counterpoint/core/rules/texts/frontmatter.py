@@ -9,14 +9,14 @@ from typing import Protocol, TypeVar, cast
 from counterpoint.core.model.texts.faults import TextFault
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import MalformedDocument
-from counterpoint.kernel.yamltext import FrontMatter, YamlText, heard_text, read_front_matter
+from counterpoint.kernel.yamltext import FrontMatter, YamlText, parse_text, read_front_matter
 
 _FRONT_MATTER = "begin the file with a line `---`, lines `key: value` and a line `---`"
 
 Heard_co = TypeVar("Heard_co", covariant=True)
 
 
-class Hearing(Protocol[Heard_co]):
+class FieldParser(Protocol[Heard_co]):
     """Answers what a value means, or raises MalformedDocument."""
 
     def __call__(self, key: str, value: Json, *, line: int) -> Heard_co:
@@ -56,8 +56,8 @@ class Keys:
         """The text below."""
         return self._read.body
 
-    def hear(self, key: str, hearing: Hearing[Heard_co], default: Heard_co) -> Heard_co:
-        """Answer what a key says, or the default if it is not there or cannot be understood."""
+    def hear(self, key: str, hearing: FieldParser[Heard_co], default: Heard_co) -> Heard_co:
+        """Return what a key says, or the default if it is not there or cannot be understood."""
         if key not in self.values:
             return default
         try:
@@ -67,20 +67,20 @@ class Keys:
             return default
 
     def text(self, key: str, *, longest: int, is_required: bool = False) -> str:
-        """Answer the text of a key, without the blanks around it, within its length."""
+        """Return the text of a key, without the blanks around it, within its length."""
         if is_required:
             self.require(key)
         if key not in self.values:
             return ""
         known = len(self.faults)
-        text = self.hear(key, heard_text, "").strip()
+        text = self.hear(key, parse_text, "").strip()
         least = 1 if is_required else 0
         if len(self.faults) == known and not least <= len(text) <= longest:
             self.fault(key, f"has {len(text)} characters, not {least} to {longest}")
         return text
 
     def mapping(self, key: str) -> Mapping[str, str]:
-        """Answer a mapping of texts to texts."""
+        """Return a mapping of texts to texts."""
         value = self.values.get(key, {})
         pairs = cast("dict[str, Json]", value) if isinstance(value, dict) else {}
         if pairs is not value or not all(isinstance(text, str) for text in pairs.values()):
@@ -110,7 +110,7 @@ class Keys:
                 self.fault(key, f"is not a key{f'; did you mean {near[0]!r}?' if near else ''}")
 
     def all_faults(self) -> tuple[TextFault, ...]:
-        """Answer all faults by line."""
+        """Return all faults by line."""
         return tuple(sorted(self.faults, key=lambda fault: fault.line))
 
 

@@ -18,7 +18,7 @@ from counterpoint.core.model.texts.skills import CAPABILITIES, LETTERS, Skill
 from counterpoint.core.rules.texts.frontmatter import Keys
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
-from counterpoint.kernel.yamltext import heard_words
+from counterpoint.kernel.yamltext import parse_words
 
 NAME_LENGTH = 64
 DESCRIPTION_LENGTH = 1024
@@ -31,7 +31,7 @@ _TOOL = re.compile(r"[^\s,(]+(?:\([^)]*\))?")
 def load_skill(
     text: str, *, folder: str, source: str, digest: str, loaded_at: Timestamp
 ) -> Skill | tuple[TextFault, ...]:
-    """Answer the skill that a file in a folder describes, or all that is wrong with it by line."""
+    """Return the skill that a file in a folder describes, or all that is wrong with it by line."""
     keys = Keys(text)
     skill = Skill(
         name=_name(keys, folder),
@@ -67,12 +67,12 @@ def _tools(key: str, value: Json, *, line: int) -> tuple[str, ...]:
     return (
         tuple(_TOOL.findall(value))
         if isinstance(value, str)
-        else heard_words(key, value, line=line)
+        else parse_words(key, value, line=line)
     )
 
 
 def _capabilities(keys: Keys) -> tuple[str, ...]:
-    words = tuple(dict.fromkeys(keys.hear("capabilities", heard_words, ())))
+    words = tuple(dict.fromkeys(keys.hear("capabilities", parse_words, ())))
     strange = [word for word in words if word not in CAPABILITIES]
     if strange:
         keys.fault(

@@ -1,0 +1,235 @@
+"""Backups of the ledger, and the way back to one.
+
+A file is restored if and only if (1) it is a database of this program that SQLite finds sound,
+(2) the ledger of each project in it verifies, (3) every table is what its ledger says, and (4) no
+process has the present database open. All of (1)-(3) is found out on a copy, in a folder of its own
+beside the database, before anything is touched. The database that was replaced, and the checkpoints
+that vouched for it, stay beside it under names that end in `replaced-<time>`.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import click
+
+from counterpoint.app import DATABASE, App
+from counterpoint.cli.context import open_here, places, seated
+from counterpoint.cli.output import output_for
+from counterpoint.core.coordinator import Core
+from counterpoint.core.ledger.checkpoint import open_checkpoint
+from counterpoint.core.model.actors import Actor
+from counterpoint.core.model.work import Project
+from counterpoint.core.operations.recording.context import Caller
+from counterpoint.core.ports.store import Store
+from counterpoint.evidence.directories import FileAnchors
+from counterpoint.evidence.places import open_folder
+from counterpoint.kernel.errors import (
+    Conflict,
+    InvalidInput,
+    LedgerBroken,
+    MalformedDocument,
+    StoreCorrupt,
+    StoreNewer,
+)
+from counterpoint.settings import Settings
+from counterpoint.storage.replacement import replace_database
+
+_BACKUPS: Final = "backups"
+_CHECKPOINTS: Final = "checkpoints"
+_OTHER: Final = "Nothing was replaced. Try an older backup."
+_RESTORER: Final = Actor(kind="system", name="counterpoint")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifiedProject:
+    """One project of a backup that verified. known: entries that the present checkpoint vouches for."""
+
+    project: str
+    size: int
+    known: int
+    same_key: bool
+
+
+@click.command("backup")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
+@click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+@places
+def backup_command(file: Path | None, as_json: bool, db: str | None, project: str | None) -> None:
+    """Write a whole copy of the database while others go on writing.
+
+    Without FILE it goes to .counterpoint/backups/, named after the time. The key is not in it.
+    """
+    with seated(as_json=as_json, db=db, project=project) as seat:
+        target = file or _default(seat.app)
+        if target.exists():
+            raise Conflict(f"{target} is there already", hint="Choose another name.")
+        seat.app.store.backup(target.absolute())
+        size = target.stat().st_size
+        if seat.out.json:
+            seat.out.answer({"file": str(target), "bytes": size})
+            return
+        seat.out.line(f"Wrote {target} ({size:,} bytes).")
+        seat.out.aside(f"It holds no key: keep {seat.app.folder / 'keys'} safe by other means.")
+
+
+def _default(app: App) -> Path:
+    folder = app.folder / _BACKUPS
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder / f"ledger-{_time(app)}.db"
+
+
+def _time(app: App) -> str:
+    return re.sub(r"[-:.]", "", app.clock.now())
+
+
+@click.command("restore")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--yes", is_flag=True, help="Replace the present ledger without asking.")
+@click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+@click.option("--db", metavar="PATH", help="The database to replace.")
+def restore_command(file: Path, yes: bool, as_json: bool, db: str | None) -> int:
+    """Put a backup in the place of the ledger, once it has verified in full.
+
+    Close every agent and server first: it is refused while one has the ledger open. The replaced
+    file is kept beside it.
+    """
+    app, out = open_here(db=db), output_for(json=as_json)
+    if app.is_remote:
+        raise InvalidInput(
+            "a database on a server is not replaced by a file",
+            hint=f"Use `counterpoint storage move {file} postgresql://…` with an empty database.",
+        )
+    if not app.settings.db:
+        open_folder(app.folder)
+    app.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _copied(app, file) as copy:
+        kept = _verified(app, copy)
+        if app.exists and not yes:
+            _ask(kept)
+        time = _time(app)
+        aside = replace_database(app.database, copy, f"replaced-{time}")
+    _anchor(app, kept, time)
+    if out.json:
+        shapes = [{"project": one.project, "size": one.size, "known": one.known} for one in kept]
+        out.answer(
+            {"restored": str(app.database), "replaced": str(aside or ""), "projects": shapes}
+        )
+        return 0
+    for one in kept:
+        out.line(f"Restored {one.project}: {one.size:,} entries, verified.")
+        if not one.same_key:
+            out.aside(
+                f"The key in {app.folder / 'keys'} is not the one that {one.project} began with."
+            )
+    if aside is not None:
+        out.line(f"The replaced database is {aside}.")
+    return 0
+
+
+@contextmanager
+def _copied(app: App, file: Path) -> Generator[Path]:
+    """Return a copy on the same disk, in a folder that passes away."""
+    with tempfile.TemporaryDirectory(prefix=".restore-", dir=app.folder) as folder:
+        copy = Path(folder) / DATABASE
+        shutil.copyfile(file, copy)
+        copy.chmod(0o600)
+        yield copy
+
+
+def _verified(app: App, copy: Path) -> list[VerifiedProject]:
+    """Return the projects of a copy; StoreCorrupt, StoreNewer, LedgerBroken if it is not sound."""
+    there = _beside(app, copy, "")
+    try:
+        wrong = _opened(there).faults()
+        if wrong:
+            raise StoreCorrupt("the backup is damaged: " + "; ".join(wrong[:5]), hint=_OTHER)
+        projects = there.store.projects()
+    finally:
+        there.close()
+    if not projects:
+        raise StoreCorrupt("the backup holds no ledger", hint=_OTHER)
+    return [_verified_project(app, copy, project) for project in projects]
+
+
+def _opened(there: App) -> Store:
+    """Return the store of a copy; its faults are told as those of the backup."""
+    try:
+        return there.store
+    except (StoreCorrupt, StoreNewer) as fault:
+        told = fault.message.replace(str(there.database), "the backup")
+        hint = _OTHER if isinstance(fault, StoreCorrupt) else fault.hint
+        raise type(fault)(told, hint=hint) from fault
+
+
+def _verified_project(app: App, copy: Path, project: Project) -> VerifiedProject:
+    name = project.project
+    there = _beside(app, copy, name)
+    try:
+        same_key = _has_key(app) and app.signer.public_key.hex() == project.public_key
+        note, known = _anchored(app, name)
+        ports = replace(there.ports, signer=app.signer) if same_key else there.ports
+        verbs = Core(ports, Caller(actor=_RESTORER, root=app.places.tree)).audit
+        size = verbs.verify().size
+        audit = verbs.verify((note,) if same_key and 0 < known <= size else ())
+        wrong = [*audit.faults, *verbs.rebuild().differences]
+        if wrong:
+            told = "; ".join(fault.message for fault in wrong[:5])
+            raise LedgerBroken(f"the backup does not verify: {told}", hint=_OTHER)
+    finally:
+        there.close()
+    return VerifiedProject(project=name, size=size, known=known, same_key=same_key)
+
+
+def _beside(app: App, copy: Path, project: str) -> App:
+    """Return an app of a copy: its checkpoints and keys are those of the copy's own folder."""
+    settings = Settings(db=str(copy), project=project)
+    return App(settings=settings, places=app.places, environ=app.environ, clock=app.clock)
+
+
+def _has_key(app: App) -> bool:
+    return (app.folder / "keys" / "ed25519").exists()
+
+
+def _anchored(app: App, project: str) -> tuple[str, int]:
+    """Return the present checkpoint of a project and how many entries it vouches for."""
+    note = FileAnchors(folder=app.folder / _CHECKPOINTS).last(project)
+    try:
+        return note, open_checkpoint(note).size
+    except MalformedDocument:
+        return "", 0
+
+
+def _ask(kept: list[VerifiedProject]) -> None:
+    """Ask whether to go on, on a terminal; InvalidInput elsewhere."""
+    for one in kept:
+        lost = one.known - one.size
+        if lost > 0:
+            click.echo(f"{one.project}: the last {lost:,} entries or more are not in it.", err=True)
+    if not sys.stdin.isatty():
+        raise InvalidInput(
+            "there is a ledger already, which would be replaced", hint="Repeat it with `--yes`."
+        )
+    click.confirm("It is sound. Replace the present ledger by it?", abort=True, err=True)
+
+
+def _anchor(app: App, kept: list[VerifiedProject], time: str) -> None:
+    """Put checkpoints that vouch for more than there is now aside, and seal the ledgers anew."""
+    for one in kept:
+        note = app.folder / _CHECKPOINTS / f"{one.project}.note"
+        if one.known > one.size:
+            note.rename(note.with_name(f"{note.name}.replaced-{time}"))
+        settings = replace(app.settings, project=one.project)
+        there = App(settings=settings, places=app.places, environ=app.environ, clock=app.clock)
+        try:
+            there.person().audit.checkpoint()
+        finally:
+            there.close()

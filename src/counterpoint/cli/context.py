@@ -1,0 +1,101 @@
+"""Where a command sits: the app, the core as a person may use it, and the output.
+
+A reading command makes nothing: without a ledger, or with a project that the ledger does not have,
+it is refused before anything is opened that could be made by opening it.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Concatenate, TypeVar
+
+import click
+
+from counterpoint.app import App, open_app
+from counterpoint.cli.output import Output, output_for
+from counterpoint.core.coordinator import Core
+from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandContext:
+    """What a command works with."""
+
+    app: App
+    out: Output
+
+    @property
+    def core(self) -> Core:
+        """The core, for whoever sits at the command line."""
+        return self.app.person()
+
+
+def open_here(**flags: str | None) -> App:
+    """Return the app of the folder the command was started in; InvalidInput for another server."""
+    app = open_app(Path.cwd(), os.environ, **flags)
+    if "://" in app.settings.db and not app.is_remote:
+        raise InvalidInput(
+            "a ledger is kept in a file or on a PostgreSQL server, nowhere else",
+            hint="Give `--db` (or COUNTERPOINT_DB) a path or `postgresql://user@host/database`.",
+        )
+    return app
+
+
+def require(app: App) -> None:
+    """Refuse an app without a ledger, or without the project, before anything is made; Unavailable."""
+    try:
+        app.require()
+    except NotFound as missing:
+        raise Unavailable(missing.message, hint=missing.hint) from None
+    known = [project.project for project in app.store.projects()]
+    if known and app.project not in known:
+        raise Unavailable(
+            f"the ledger in {app.place if app.is_remote else app.folder} has no project"
+            f" {app.project!r}",
+            hint=f"Name one that it has with `--project`: {', '.join(sorted(known))}.",
+        )
+
+
+@contextmanager
+def seated(*, as_json: bool, db: str | None, project: str | None) -> Generator[CommandContext]:
+    """Open a seat for a command that only looks, and leave it; Unavailable without a ledger."""
+    app = open_here(db=db, project=project)
+    try:
+        require(app)
+        yield CommandContext(app=app, out=output_for(json=as_json))
+    finally:
+        app.close()
+
+
+def places(command: F) -> F:
+    """Give a command the options that say which ledger it is about."""
+    command = click.option("--project", metavar="NAME", help="This project of the database.")(
+        command
+    )
+    return click.option("--db", metavar="PATH", help="This database: a path or postgresql://….")(
+        command
+    )
+
+
+def reads(
+    command: Callable[Concatenate[CommandContext, ...], int | None],
+) -> Callable[..., int | None]:
+    """Give a command `--json`, `--db` and `--project`, and an opened seat in place of them."""
+
+    @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+    @places
+    @functools.wraps(command)
+    def opened(
+        *args: Any, as_json: bool, db: str | None, project: str | None, **named: Any
+    ) -> int | None:
+        with seated(as_json=as_json, db=db, project=project) as seat:
+            return command(seat, *args, **named)
+
+    return opened

@@ -1,1 +1,0 @@
-"""Nouns of a board: issues, what was learned on them, what a project asks of work."""

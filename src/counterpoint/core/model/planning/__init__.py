@@ -1,1 +1,0 @@
-"""Plans and sittings as they are asked for and answered."""

@@ -1,1 +1,0 @@
-"""Verbs that account for calls, for audited sittings, and for strict moves."""

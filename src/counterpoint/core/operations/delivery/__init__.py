@@ -1,1 +1,0 @@
-"""Verbs for handing over and judging: phases, changes, and their trees."""

@@ -1,1 +1,0 @@
-"""Verbs for learnings, for what was looked through, and for how the tests stand."""

@@ -1,1 +1,0 @@
-"""Plans that survive sessions: their phases, their tasks, and their end."""

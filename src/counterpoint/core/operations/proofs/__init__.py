@@ -1,1 +1,0 @@
-"""Thoughts in chains, and sessions that are sealed."""

@@ -1,0 +1,93 @@
+"""The context a call works at: the caller, and everything it may ask outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from counterpoint.core.model.actors import Actor
+from counterpoint.core.model.sessions import DEFAULT_LEASE_SECONDS
+from counterpoint.core.ports.evidence import Evidence, Signer
+from counterpoint.core.ports.host import Host, OnlyHost
+from counterpoint.core.ports.store import Anchors, Library, Reading, Store, Writing
+from counterpoint.core.ports.texts import Contracts, Skills
+from counterpoint.core.rules.precedence import Requirement, Table
+from counterpoint.kernel.clock import Clock
+from counterpoint.kernel.ids import Mint
+
+
+class OpenUnit(Protocol):
+    """The transaction a call may have open; `recording` makes and ends it."""
+
+    writing: Writing | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who is calling: bound when an agent's connection starts.
+
+    actor: with the session every write belongs to; without one for people at the command line.
+    item: the item the connection was started for, if any.
+    root: the working tree evidence is measured in; may be a linked worktree.
+    home: the folder that working trees are named from, the same for every caller; None: the root.
+    """
+
+    actor: Actor
+    root: Path
+    home: Path | None = None
+    client: str = ""
+    item: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """What the core was given at start: one of each port, for one project.
+
+    scratch: makes an empty store that passes away, for replaying the ledger into.
+    secrets: values that are masked wherever they turn up.
+    lease_seconds: how long a claim holds when the caller does not say.
+    host: the process that runs the calls.
+    precedence: which tools need something else first, for the surfaces that ask.
+    """
+
+    store: Store
+    evidence: Evidence
+    signer: Signer
+    library: Library
+    anchors: Anchors
+    skills: Skills
+    contracts: Contracts
+    scratch: Callable[[], Store]
+    clock: Clock
+    mint: Mint
+    project: str
+    secrets: frozenset[str] = frozenset()
+    lease_seconds: int = DEFAULT_LEASE_SECONDS
+    host: Host = field(default_factory=OnlyHost)
+    precedence: Table = field(default_factory=dict[str, tuple[Requirement, ...]])
+
+
+@dataclass(slots=True, kw_only=True)
+class Context:
+    """One call's place: made for the call, used by one thread, then thrown away."""
+
+    ports: Ports
+    caller: Caller
+    unit: OpenUnit | None = field(default=None)
+
+    @property
+    def project(self) -> str:
+        """The project everything here is of."""
+        return self.ports.project
+
+    @contextmanager
+    def reading(self) -> Generator[Reading]:
+        """Open a view: of the open transaction if this call has one, else of the store."""
+        if self.unit is not None and self.unit.writing is not None:
+            yield self.unit.writing
+        else:
+            with self.ports.store.reading(self.project) as view:
+                yield view

@@ -1,1 +1,0 @@
-"""Stints: sessions that are opened, handed over, followed and told again."""

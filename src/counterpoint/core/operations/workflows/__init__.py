@@ -1,1 +1,0 @@
-"""Work whose phases and tasks are declared as they begin and end."""

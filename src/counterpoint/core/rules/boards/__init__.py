@@ -1,1 +1,0 @@
-"""Judging issues: what their labels mean."""

@@ -1,1 +1,0 @@
-"""Judging a change of files: what a diff says, and how risky it is."""

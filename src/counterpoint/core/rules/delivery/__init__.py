@@ -1,1 +1,0 @@
-"""Judging what is handed over: who looks at it, where it may lie."""

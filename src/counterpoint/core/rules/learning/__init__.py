@@ -1,1 +1,0 @@
-"""Judging learnings: what is worth keeping, and in which order they are shown."""

@@ -1,0 +1,1 @@
+"""What only agentic asks and answers."""

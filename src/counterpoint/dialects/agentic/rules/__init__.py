@@ -1,0 +1,1 @@
+"""What only agentic decides, without input or output."""

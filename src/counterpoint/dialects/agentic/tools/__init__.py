@@ -1,0 +1,1 @@
+"""The tools of agentic, one file for each noun."""

@@ -1,0 +1,152 @@
+"""The tools `phase_get`, `phase_update_status` and `phase_add_checkpoint`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, cast
+
+from pydantic import Field
+
+from counterpoint.core.model.journal import Record
+from counterpoint.dialects.agentic.envelope import present
+from counterpoint.dialects.agentic.nouns.plans import PhaseView
+from counterpoint.dialects.agentic.rules.replay import details_of
+from counterpoint.dialects.agentic.verbs.plans import Planning
+from counterpoint.dialects.agentic.verbs.steps import Steps
+from counterpoint.dialects.agentic.words import (
+    Criteria,
+    Cursor,
+    Object,
+    Order,
+    Said,
+    Slug,
+    Status,
+    Text,
+    clipped,
+    parse_status,
+    present_phase,
+    present_plan_status,
+    present_progress,
+    present_status,
+    present_task,
+    seat,
+    sized,
+)
+from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.paging import (
+    PAGE,
+    RESERVE,
+    Part,
+    clip,
+    part_of_rows,
+    seal,
+    shared,
+    size_of,
+    sparse,
+    unseal,
+)
+from counterpoint.kernel.canonical import Json
+from counterpoint.protocol.tools import tool
+
+_LISTED: Final = 100
+_NAMED: Final = 20
+_ALIASES: Final = {"phase": "phase_order", "slug": "plan_slug"}
+
+
+@tool(reads=True, aliases=_ALIASES)
+def phase_get(
+    call: Call,
+    plan_slug: Annotated[Slug, Field(description="Plan slug")],
+    phase_order: Annotated[Order, Field(description="From 1, or its name")],
+    cursor: Cursor = "",
+) -> Json:
+    """Show a phase with its tasks, checkpoints and dependencies."""
+    line = call.core.use(Steps).phase(plan_slug, phase_order)
+    asked: dict[str, Json] = {"tool": "phase_get", "plan": plan_slug, "phase": phase_order}
+    at = cast("dict[str, Any]", unseal(call, asked, cursor, {"tasks": -1, "checkpoints": 0}))
+    header = present_phase(line, 2_000, _NAMED) if not cursor else _briefly(line)
+    opened: dict[str, Part] = {}
+    if "tasks" in at:
+        tasks = call.core.use(Steps).tasks(line.item.id, at["tasks"], _LISTED + 1)
+        opened["tasks"] = part_of_rows(
+            tasks,
+            _LISTED,
+            lambda task: present_task(task, 800),
+            lambda task: task.index,
+            at["tasks"],
+        )
+    if "checkpoints" in at:
+        written = call.core.use(Steps).checkpoints(line.item.id, at["checkpoints"], _LISTED + 1)
+        opened["checkpoints"] = part_of_rows(
+            written, _LISTED, present_checkpoint, lambda one: one.number, at["checkpoints"]
+        )
+    parts, rest = shared(opened, PAGE - RESERVE - size_of(header))
+    lists: dict[str, Json] = {"tasks": [], "checkpoints": [], **parts} if not cursor else parts
+    return present(
+        phase={**header, **lists, "dependencies": list(line.needs[:100])},
+        **sparse(next_cursor=seal(call, asked, rest) if rest else ""),
+        note=DATA,
+    )
+
+
+def _briefly(line: PhaseView) -> dict[str, Json]:
+    """Return what tells a phase from others, for the pages behind the first."""
+    shown = present_phase(line)
+    return {name: shown[name] for name in ("order", "name", "status")}
+
+
+def present_checkpoint(record: Record) -> dict[str, Json]:
+    """Return a checkpoint."""
+    content = details_of(record.details).get("data")
+    return {
+        "id": record.id,
+        "note": clip(record.body, 1_500),
+        "timestamp": record.created_at,
+        **sparse(context=clipped(content, 1_500), session_id=record.session),
+    }
+
+
+@tool(reads=False, aliases={**_ALIASES, "notes": "reason"})
+def phase_update_status(
+    call: Call,
+    plan_slug: Annotated[Slug, Field(description="Plan slug")],
+    phase_order: Annotated[Order, Field(description="From 1, or its name")],
+    status: Annotated[Status, Field(description="New status")],
+    reason: Annotated[Text, Field(description="For blocked, skipped")] = "",
+    criteria_met: Annotated[Criteria | None, Field(description="Texts, or indexes from 0")] = None,
+) -> Json:
+    """Move a phase; completing it skips open tasks, completing the last one completes the plan."""
+    core = seat(call)
+    moved = core.use(Steps).move_phase(
+        plan_slug, phase_order, parse_status(status), reason, met=criteria_met or ()
+    )
+    line = core.use(Planning).get(plan_slug).line
+    unmet = [
+        text for text, met in core.use(Steps).phase(plan_slug, moved.item.id).criteria if not met
+    ]
+    return present(
+        phase={
+            "order": moved.item.position + 1,
+            "name": moved.item.title,
+            "status": present_status(moved.standing),
+        },
+        plan={"slug": line.slug, "status": present_plan_status(line)},
+        plan_progress=present_progress(line.progress),
+        **sparse(
+            skipped=list(moved.skipped[:_NAMED]),
+            unmet_criteria=[clip(text, 200) for text in unmet[:_NAMED]],
+        ),
+    )
+
+
+@tool(reads=False, idempotent=False, aliases=_ALIASES)
+def phase_add_checkpoint(
+    call: Call,
+    plan_slug: Annotated[Slug, Field(description="Plan slug")],
+    phase_order: Annotated[Order, Field(description="From 1, or its name")],
+    note: Annotated[Said, Field(description="Where things stand")],
+    context: Annotated[Object | None, Field(description="More")] = None,
+) -> Json:
+    """Add a checkpoint note to a phase."""
+    content = sized("context", context) or None
+    made = seat(call).use(Steps).add_checkpoint(plan_slug, phase_order, note, content)
+    return present(checkpoint=present_checkpoint(made))

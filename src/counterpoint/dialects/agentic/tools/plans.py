@@ -1,0 +1,210 @@
+"""The tools for plans: create, get, list, update the status, archive."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, cast
+
+from pydantic import Field
+
+from counterpoint.dialects.agentic.envelope import present
+from counterpoint.dialects.agentic.nouns.plans import PlanDetails, PlanFilter
+from counterpoint.dialects.agentic.rules.drafting import PlanSketch, draft_of
+from counterpoint.dialects.agentic.verbs.plans import Planning
+from counterpoint.dialects.agentic.verbs.steps import Steps
+from counterpoint.dialects.agentic.words import (
+    Cursor,
+    GivenSlug,
+    Limit,
+    Object,
+    Phases,
+    PlanStatusShown,
+    Slug,
+    Text,
+    Title,
+    clipped,
+    object_in,
+    parse_phase,
+    parse_plan_status,
+    present_phase,
+    present_plan,
+    present_plan_status,
+    present_task,
+    seat,
+    sized,
+)
+from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.paging import PAGE, RESERVE, clip, paged, seal, size_of, sparse, unseal
+from counterpoint.kernel.canonical import Json
+from counterpoint.protocol.tools import tool
+
+_PHASES_READ: Final = 8
+_TASKS_READ: Final = 200
+_TEXTS_SHOWN: Final = 2_000
+_NAMED: Final = 20
+
+
+@tool(reads=False, idempotent=False)
+def plan_create(
+    call: Call,
+    title: Annotated[Title, Field(description="Title")],
+    slug: Annotated[GivenSlug | None, Field(description="Made from the title without one")] = None,
+    description: Annotated[Text, Field(description="What it is for")] = "",
+    context: Annotated[Object | None, Field(description="Values to work by")] = None,
+    phases: Annotated[Phases | None, Field(description="In order")] = None,
+) -> Json:
+    """Create a draft plan with phases and tasks; answers its slug."""
+    sketch = PlanSketch(
+        title=title,
+        description=description,
+        context=sized("context", context),
+        phases=tuple(parse_phase(phase) for phase in phases or ()),
+    )
+    made = seat(call).use(Planning).open(draft_of(sketch), slug or "")
+    return present(
+        plan={
+            "slug": made.slug,
+            "title": made.item.title,
+            "status": present_plan_status(made),
+            "phases": made.progress.total,
+        }
+    )
+
+
+@tool(reads=True, aliases={"plan_slug": "slug"})
+def plan_get(
+    call: Call,
+    slug: Annotated[Slug, Field(description="Plan slug")],
+    cursor: Cursor = "",
+) -> Json:
+    """Show a plan with progress, phases and tasks."""
+    head = call.core.use(Planning).get(slug)
+    asked = {"tool": "plan_get", "slug": slug}
+    after, task = unseal(call, asked, cursor, [-1, -1])
+    plan = _head(head, whole=not cursor)
+    phases, rest = _phases(call, head, (after, task), PAGE - RESERVE - size_of(plan))
+    more = {} if rest is None else {"next_cursor": seal(call, asked, list(rest))}
+    return present(plan={**plan, "phases": phases}, **more, note=DATA)
+
+
+def _head(head: PlanDetails, *, whole: bool) -> dict[str, Json]:
+    plan = present_plan(head.line)
+    if not whole:
+        return plan
+    item, kept = head.line.item, head.kept
+    return {
+        **plan,
+        **sparse(
+            description=clip(item.body, _TEXTS_SHOWN),
+            current_phase=head.current,
+            context=clipped(kept.get("context"), _TEXTS_SHOWN),
+            metadata=clipped(kept.get("metadata"), _TEXTS_SHOWN // 2),
+            template=clipped(kept.get("template"), _TEXTS_SHOWN // 2),
+            archived=clipped(object_in(kept, "archived"), _TEXTS_SHOWN // 4)
+            if "archived" in kept
+            else "",
+        ),
+        "created_at": item.created_at,
+    }
+
+
+def _phases(
+    call: Call, head: PlanDetails, at: tuple[int, int], room: int
+) -> tuple[list[Json], tuple[int, int] | None]:
+    """Return as many phases with their tasks as fit, and where to go on: phase passed, task passed."""
+    shown: list[Json] = []
+    after, task = at
+    while found := call.core.use(Planning).phases(head.line.item.id, after, _PHASES_READ):
+        for line in found:
+            entry = present_phase(line)
+            left = room - size_of(entry) - len(',"tasks":[]')
+            if shown and left < 0:
+                return shown, (after, -1)
+            tasks, last = _tasks(call, line.item.id, task, left)
+            if last is not None and not tasks and shown:
+                return shown, (after, -1)
+            shown.append({**entry, "tasks": tasks})
+            if last is not None:
+                return shown, (after, last)
+            room -= size_of(shown[-1]) + 1
+            after, task = line.item.position, -1
+        if len(found) < _PHASES_READ:
+            break
+    return shown, None
+
+
+def _tasks(call: Call, phase: str, after: int, room: int) -> tuple[list[Json], int | None]:
+    """Return as many tasks as fit, and the index of the last of them if there are more."""
+    shown: list[Json] = []
+    while found := call.core.use(Steps).tasks(phase, after, _TASKS_READ):
+        for line in found:
+            entry = present_task(line, 300)
+            room -= size_of(entry) + 1
+            if room < 0:
+                return shown, after
+            shown.append(entry)
+            after = line.index
+        if len(found) < _TASKS_READ:
+            break
+    return shown, None
+
+
+@tool(reads=True, hidden=("include_archived",))
+def plan_list(
+    call: Call,
+    status: Annotated[PlanStatusShown | None, Field(description="Only these")] = None,
+    limit: Annotated[Limit, Field(description="Most")] = 20,
+    cursor: Cursor = "",
+    *,
+    include_archived: Annotated[bool, Field(description="Archived ones too")] = False,
+) -> Json:
+    """List plans, the last changed first."""
+    asked: dict[str, Json] = {"tool": "plan_list", "status": status, "all": include_archived}
+    at = cast("list[Any] | None", unseal(call, asked, cursor, None))
+    sought = PlanFilter(
+        standing=parse_plan_status(status) if status else "", with_archived=include_archived
+    )
+    found = call.core.use(Planning).list(sought, (at[0], at[1]) if at else None, limit + 1)
+    plans, rest = paged(
+        call,
+        asked,
+        found,
+        limit=limit,
+        room=PAGE,
+        shown=present_plan,
+        place=lambda line: [line.item.updated_at, line.item.number],
+    )
+    return present(plans=plans, count=len(plans), **sparse(next_cursor=rest))
+
+
+@tool(reads=False, aliases={"plan_slug": "slug"})
+def plan_update_status(
+    call: Call,
+    slug: Annotated[Slug, Field(description="Plan slug")],
+    status: Annotated[PlanStatusShown, Field(description="New status")],
+) -> Json:
+    """Move a plan; completing one skips what is open in it."""
+    line, skipped = seat(call).use(Planning).move(slug, parse_plan_status(status))
+    return present(
+        plan={"slug": line.slug, "status": present_plan_status(line)},
+        **sparse(skipped=list(skipped[:_NAMED])),
+    )
+
+
+@tool(reads=False, aliases={"plan_slug": "slug"})
+def plan_archive(
+    call: Call,
+    slug: Annotated[Slug, Field(description="Plan slug")],
+    reason: Annotated[Text, Field(description="Why")] = "",
+) -> Json:
+    """Put a plan away; `plan_update_status` brings it back."""
+    core = seat(call)
+    line, _ = core.use(Planning).move(slug, "archived", reason)
+    put_away = core.use(Planning).put_away(slug)
+    return present(
+        plan={
+            "slug": line.slug,
+            "status": present_plan_status(line),
+            "archived_at": put_away.get("at"),
+            **sparse(reason=clip(str(put_away.get("reason", "")), _TEXTS_SHOWN)),
+        }
+    )

@@ -1,0 +1,313 @@
+"""The nine session tools: from start to replay, handoff and list."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, cast
+
+from pydantic import Field
+
+from counterpoint.core.model.filters import Handover, Note
+from counterpoint.core.model.journal import RecordKind
+from counterpoint.dialects.agentic.envelope import present
+from counterpoint.dialects.agentic.nouns.sessions import Opening, Replay, SessionFilter, TakenUp
+from counterpoint.dialects.agentic.rules.replay import present_handoff
+from counterpoint.dialects.agentic.verbs.plans import Planning
+from counterpoint.dialects.agentic.verbs.sessions import PlanSessions
+from counterpoint.dialects.agentic.words import (
+    AgentType,
+    ArtifactAction,
+    Count,
+    Cursor,
+    EndStatus,
+    Limit,
+    Lines,
+    LogType,
+    Object,
+    Said,
+    SessionId,
+    SessionStatus,
+    Slug,
+    Text,
+    Word,
+    clipped,
+    present_deed,
+    present_duration,
+    present_session,
+    sized,
+)
+from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.paging import (
+    PAGE,
+    RESERVE,
+    clip,
+    paged,
+    part_of_list,
+    seal,
+    shared,
+    size_of,
+    sparse,
+    unseal,
+)
+from counterpoint.kernel.canonical import Json, dump_any
+from counterpoint.kernel.clock import Timestamp
+from counterpoint.protocol.tools import tool
+
+_RECENT: Final = 20
+_SHOWN: Final = 3_000
+_KINDS: Final[dict[LogType, RecordKind]] = {"decision": "decision", "checkpoint": "checkpoint"}
+"""The kinds of records that lines of a log become; all others are `log`."""
+
+
+@tool(reads=False, idempotent=False)
+def session_start(
+    call: Call,
+    agent_type: Annotated[AgentType, Field(description="opus, sonnet, haiku or another")],
+    plan_slug: Annotated[Slug | None, Field(description="Plan to work on")] = None,
+    context: Annotated[Object | None, Field(description="What it knows")] = None,
+) -> Json:
+    """Start a session; answers its id."""
+    plan = call.core.use(Planning).get(plan_slug).line.item.id if plan_slug else ""
+    call.core.use(PlanSessions).sweep()
+    wish = Opening(agent_type=agent_type, item=plan, context=sized("context", context))
+    opened = call.core.use(PlanSessions).open(wish)
+    return present(session=present_session(call, call.core.use(PlanSessions).get(opened.id)))
+
+
+@tool(reads=False)
+def session_end(
+    call: Call,
+    status: Annotated[EndStatus, Field(description="How it ended")],
+    session_id: Annotated[SessionId, Field(description="Session")] = "",
+    summary: Annotated[Text, Field(description="What came of it")] = "",
+) -> Json:
+    """End a session with a status and a summary."""
+    plan_sessions = call.core.use(PlanSessions)
+    name = plan_sessions.named(session_id)
+    if status == "paused":
+        plan_sessions.pause(name, Handover(action="pause", summary=summary))
+    else:
+        plan_sessions.end(name, status, summary)
+    return present(session=present_session(call, plan_sessions.get(name)))
+
+
+@tool(reads=False, idempotent=False)
+def session_log(
+    call: Call,
+    message: Annotated[Said, Field(description="What happened")],
+    session_id: Annotated[SessionId, Field(description="Session")] = "",
+    type: Annotated[LogType, Field(description="Sort")] = "info",  # noqa: A002 -- the contract's name
+    data: Annotated[Object | None, Field(description="More")] = None,
+) -> Json:
+    """Add an entry to the work log of an active session."""
+    details: dict[str, Json] = {"type": type, **sparse(data=sized("data", data))}
+    note = Note(kind=_KINDS.get(type, "log"), body=message, details=details)
+    made = call.core.use(PlanSessions).log(call.core.use(PlanSessions).named(session_id), note)
+    return present(
+        logged=clip(message, _SHOWN),
+        entry={"id": made.id, "type": type, "timestamp": made.created_at},
+    )
+
+
+@tool(reads=False, idempotent=False, hidden=("description",))
+def session_artifact(
+    call: Call,
+    path: Annotated[Word, Field(min_length=1, description="File below the project")],
+    action: Annotated[ArtifactAction, Field(description="What was done")],
+    session_id: Annotated[SessionId, Field(description="Session")] = "",
+    metadata: Annotated[Object | None, Field(description="More")] = None,
+    description: Annotated[Text, Field(description="In words")] = "",
+) -> Json:
+    """Add a file to the artifacts of a session."""
+    data = {**sized("metadata", metadata), **sparse(description=description)}
+    note = Note(
+        kind="artifact",
+        body=action,
+        title=f"{action} {path}",
+        files=(path,),
+        details={"type": "artifact", **sparse(data=data)},
+    )
+    made = call.core.use(PlanSessions).log(call.core.use(PlanSessions).named(session_id), note)
+    return present(
+        artifact={"id": made.id, "path": made.files[0], "action": action, **sparse(metadata=data)}
+    )
+
+
+@tool(reads=False, idempotent=False)
+def session_handoff(
+    call: Call,
+    summary: Annotated[Said, Field(description="Where things stand")],
+    session_id: Annotated[SessionId, Field(description="Session")] = "",
+    next_steps: Annotated[Lines | None, Field(description="To do next")] = None,
+    blockers: Annotated[Lines | None, Field(description="Obstacles")] = None,
+    context_for_next: Annotated[Object | None, Field(description="For whoever resumes")] = None,
+) -> Json:
+    """Pause a session with notes for the agent that resumes it."""
+    given = sized("context_for_next", context_for_next)
+    asked = Handover(
+        action="pause",
+        summary=summary,
+        next_steps=tuple(next_steps or ()),
+        blockers=tuple(blockers or ()),
+        context=dump_any(given) if given else "",
+    )
+    done = call.core.use(PlanSessions).pause(call.core.use(PlanSessions).named(session_id), asked)
+    return _taken(call, done)
+
+
+@tool(reads=False)
+def session_resume(
+    call: Call, session_id: Annotated[SessionId, Field(min_length=1, description="Session")]
+) -> Json:
+    """Take up a paused session; the first who asks has it."""
+    done = call.core.use(PlanSessions).resume(session_id)
+    found = call.core.use(PlanSessions).replay(session_id)
+    recent: list[Json] = [present_deed(one) for one in found.deeds[: -_RECENT - 1 : -1]]
+    return _taken(call, done, recent_actions=part_of_list(recent).cut(_SHOWN)[0])
+
+
+@tool(reads=False, idempotent=False, aliases={"previous_session_id": "session_id"})
+def session_continue(
+    call: Call,
+    session_id: Annotated[SessionId, Field(min_length=1, description="Session to go on from")],
+    agent_type: Annotated[AgentType | None, Field(description="As before without one")] = None,
+) -> Json:
+    """Start a session that goes on from another one, with its context."""
+    call.core.use(PlanSessions).sweep()
+    done = call.core.use(PlanSessions).follow(session_id, agent_type or "")
+    context = done.context
+    return _taken(
+        call,
+        done,
+        continued_from=context["continued_from"],
+        previous_agent=context["previous_agent"],
+        inherited_context=clipped(context["inherited_context"], _SHOWN // 2),
+    )
+
+
+def _taken(call: Call, done: TakenUp, **more: Json) -> Json:
+    """Return a session with what the one before left for it."""
+    session = present_session(call, call.core.use(PlanSessions).get(done.session.id))
+    left = present_handoff(done.handoff) if done.handoff else None
+    if left is not None and size_of(left) > PAGE // 2:
+        left = {name: clipped(part, _SHOWN // 3) for name, part in left.items()}
+    return present(session=session, handoff_context=left, **more, note=DATA)
+
+
+@tool(reads=True, hidden=("context_only",))
+def session_replay(
+    call: Call,
+    session_id: Annotated[SessionId, Field(min_length=1, description="Session")],
+    at: Annotated[Count | None, Field(description="Ledger entry up to which")] = None,
+    cursor: Cursor = "",
+    *,
+    context_only: Annotated[bool, Field(description="No meaning here")] = True,
+) -> Json:
+    """Show what happened in a session: progress, checkpoints, decisions, errors, artifacts."""
+    del context_only
+    found = call.core.use(PlanSessions).replay(session_id, at)
+    asked: dict[str, Json] = {"tool": "session_replay", "session": session_id, "at": at}
+    lists = _lists(found)
+    starts = cast("dict[str, Any]", unseal(call, asked, cursor, dict.fromkeys(lists, 0)))
+    parts = {name: part_of_list(lists[name], place) for name, place in starts.items()}
+    header = _replayed(call, found) if not cursor else {"session_id": session_id}
+    shown, rest = shared(parts, PAGE - RESERVE - size_of(header) - 400)
+    context: dict[str, Json] = {**header, **{name: [] for name in starts}, **shown}
+    if "artifacts" in starts:
+        context["artifacts_by_action"] = _by_action(cast("list[Any]", context["artifacts"]))
+    more = sparse(next_cursor=seal(call, asked, rest) if rest else "")
+    return present(replay_context=context, **more, note=DATA)
+
+
+def _lists(found: Replay) -> dict[str, list[Json]]:
+    return {
+        "checkpoints": [present_deed(one) for one in found.of("checkpoint")],
+        "decisions": [present_deed(one) for one in found.of("decision")],
+        "errors": [present_deed(one) for one in found.of("error")],
+        "artifacts": [
+            {
+                "path": one.path,
+                "action": one.message,
+                "timestamp": one.at,
+                **sparse(metadata=clipped(one.content)),
+            }
+            for one in found.of("artifact")
+        ],
+        "recent_actions": [present_deed(one) for one in found.deeds[: -_RECENT - 1 : -1]],
+    }
+
+
+def _by_action(artifacts: list[dict[str, Any]]) -> dict[str, Json]:
+    sorts: dict[str, list[Json]] = {"created": [], "modified": [], "deleted": []}
+    for one in artifacts:
+        sorts.setdefault(one["action"], []).append(one["path"])
+    return cast("dict[str, Json]", sorts)
+
+
+def _replayed(call: Call, found: Replay) -> dict[str, Json]:
+    row, log = found.session, found.log
+    checkpoints, errors = found.of("checkpoint"), found.of("error")
+    item = str(row.get("item", ""))
+    plan = call.core.use(Planning).line(item) if item else None
+    last = log[-1] if log else None
+    started = Timestamp(str(row.get("started_at", "")))
+    ended = str(row.get("ended_at", "")) or (found.deeds[-1].at if found.deeds else started)
+    said = f"{len(log)} logged, {len(checkpoints)} checkpoints, {len(errors)} errors"
+    handoff = {
+        name: clipped(found.handoff.get(name), _SHOWN // 3)
+        for name in ("summary", "next_steps", "blockers", "context")
+        if found.handoff.get(name)
+    }
+    return {
+        "session_id": found.session_id,
+        "agent_type": found.agent_type,
+        "status": row.get("status"),
+        "plan": {"slug": plan.slug, "title": plan.item.title} if plan else None,
+        "at": found.sequence,
+        "started_at": started,
+        "duration": present_duration(started, Timestamp(ended)),
+        "context_summary": clipped(dict(found.context), _SHOWN // 2),
+        "progress_summary": {
+            "completed_steps": len(log),
+            "checkpoint_count": len(checkpoints),
+            "error_count": len(errors),
+            "last_action": clip(last.message, 300) if last else None,
+            "last_action_at": last.at if last else None,
+            "summary": said if log else "No work recorded",
+        },
+        "last_checkpoint": present_deed(checkpoints[-1]) if checkpoints else None,
+        "total_actions": len(found.deeds),
+        "handoff_notes": handoff or None,
+        "final_summary": clip(found.final, _SHOWN // 3) or None,
+    }
+
+
+@tool(reads=True)
+def session_list(
+    call: Call,
+    plan_slug: Annotated[Slug | None, Field(description="Only of this plan")] = None,
+    status: Annotated[SessionStatus | None, Field(description="Only these")] = None,
+    agent_type: Annotated[AgentType | None, Field(description="Only these")] = None,
+    limit: Annotated[Limit, Field(description="Most")] = 20,
+    cursor: Cursor = "",
+) -> Json:
+    """List sessions, the latest first."""
+    plan = call.core.use(Planning).get(plan_slug).line.item.id if plan_slug else ""
+    asked: dict[str, Json] = {
+        "tool": "session_list",
+        "plan": plan,
+        "status": status,
+        "agent": agent_type,
+    }
+    at = cast("list[Any] | None", unseal(call, asked, cursor, None))
+    sought = SessionFilter(item=plan, status=status or "", agent_type=agent_type or "")
+    found = call.core.use(PlanSessions).list(sought, (at[0], at[1]) if at else None, limit + 1)
+    sessions, rest = paged(
+        call,
+        asked,
+        found,
+        limit=limit,
+        room=PAGE,
+        shown=lambda line: present_session(call, line),
+        place=lambda line: [line.session.started_at, line.session.id],
+    )
+    return present(sessions=sessions, count=len(sessions), **sparse(next_cursor=rest))

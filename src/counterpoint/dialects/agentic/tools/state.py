@@ -1,0 +1,172 @@
+"""The tools `state_set`, `state_get` and `state_list`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Final
+
+from pydantic import Field, WithJsonSchema
+
+from counterpoint.core.model.journal import StateEntry
+from counterpoint.core.model.values import Earlier
+from counterpoint.dialects.agentic.envelope import present
+from counterpoint.dialects.agentic.verbs.plans import Planning
+from counterpoint.dialects.agentic.words import (
+    Count,
+    Cursor,
+    Key,
+    Limit,
+    Slug,
+    Text,
+    Word,
+    seat,
+)
+from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.paging import (
+    PAGE,
+    RESERVE,
+    clip,
+    fitting,
+    paged,
+    seal,
+    size_of,
+    sparse,
+    unseal,
+)
+from counterpoint.kernel import canonical
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import NotFound
+from counterpoint.protocol.tools import tool
+
+GENERAL: Final = "general"
+"""The category of a value that was put into none."""
+_LISTED: Final = 50
+_SMALL: Final = 1_000
+_HISTORY: Final = 2_000
+
+
+@tool(reads=False, destructive=True)
+def state_set(
+    call: Call,
+    plan_slug: Annotated[Slug, Field(description="Plan slug")],
+    key: Annotated[Key, Field(description="Name")],
+    value: Annotated[Any, WithJsonSchema({}), Field(description="Any JSON")],
+    category: Annotated[Word, Field(description="Sort")] = GENERAL,
+    description: Annotated[Text, Field(description="What it is")] = "",
+    expected_version: Annotated[Count | None, Field(description="0: not there yet")] = None,
+) -> Json:
+    """Set a value of a plan; `expected_version` guards against lost updates."""
+    core = seat(call)
+    plan = core.use(Planning).get(plan_slug).line.item.id
+    entry = core.memory.put(
+        plan, key, value, expected_version, category=category, description=description
+    )
+    small = {"value": canonical.load(entry.value)} if size_of(value) <= _SMALL else {}
+    return present(**_header(entry), **small)
+
+
+@tool(reads=True)
+def state_get(
+    call: Call,
+    plan_slug: Annotated[Slug, Field(description="Plan slug")],
+    key: Annotated[Key, Field(description="Name")],
+    history: Annotated[
+        Annotated[int, Field(ge=0, le=50)], Field(description="How many earlier values too")
+    ] = 0,
+    cursor: Cursor = "",
+) -> Json:
+    """Get a value of a plan; a large one comes as pieces of its JSON text."""
+    plan = call.core.use(Planning).get(plan_slug).line.item.id
+    entry = _kept(call, plan, key)
+    asked: dict[str, Json] = {
+        "tool": "state_get",
+        "plan": plan,
+        "key": key,
+        "version": entry.version,
+    }
+    at = unseal(call, asked, cursor, 0)
+    header = _header(entry)
+    if history and not at:
+        header["history"] = _history(call.core.memory.history(plan, key, history + 1)[1:])
+    room = PAGE - RESERVE - size_of(header)
+    if at == 0 and size_of(entry.value) <= room:
+        return present(**header, value=canonical.load(entry.value), note=DATA)
+    rest = entry.value[at:]
+    piece = rest[: fitting(rest, room)]
+    end = at + len(piece)
+    further = seal(call, asked, end) if end < len(entry.value) else ""
+    return present(**header, json_text=piece, **sparse(next_cursor=further), note=DATA)
+
+
+def _kept(call: Call, plan: str, key: str) -> StateEntry:
+    try:
+        return call.core.memory.get(plan, key)
+    except NotFound:
+        raise NotFound(
+            f"the plan has no value {key!r}", hint="`state_list` shows what there is."
+        ) from None
+
+
+@tool(reads=True)
+def state_list(
+    call: Call,
+    plan_slug: Annotated[Slug, Field(description="Plan slug")],
+    category: Annotated[Word, Field(description="Only of this sort")] = "",
+    limit: Annotated[Limit, Field(description="Most")] = _LISTED,
+    cursor: Cursor = "",
+) -> Json:
+    """List the values of a plan by name; large ones by their size."""
+    plan = call.core.use(Planning).get(plan_slug).line.item.id
+    asked: dict[str, Json] = {"tool": "state_list", "plan": plan, "category": category}
+    after = unseal(call, asked, cursor, "")
+    states, rest = paged(
+        call,
+        asked,
+        call.core.memory.list(plan, after, limit + 1, category),
+        limit=limit,
+        room=PAGE,
+        shown=_listed,
+        place=lambda entry: entry.name,
+    )
+    return present(states=states, total=len(states), **sparse(next_cursor=rest), note=DATA)
+
+
+def _header(entry: StateEntry) -> dict[str, Json]:
+    return {
+        "key": entry.name,
+        "category": entry.category or GENERAL,
+        **sparse(description=clip(entry.description, _HISTORY)),
+        "version": entry.version,
+        "updated_at": entry.updated_at,
+        "updated_by": entry.agent,
+    }
+
+
+def _listed(entry: StateEntry) -> Json:
+    if size_of(entry.value) <= _SMALL:
+        return {**_header(entry), "value": canonical.load(entry.value)}
+    return {**_header(entry), "value_bytes": len(entry.value.encode())}
+
+
+def _history(earlier: Sequence[Earlier]) -> list[Json]:
+    """Return earlier values, the last first, as many as have a fair place beside the present one."""
+    shown: list[Json] = []
+    room = PAGE // 3
+    for one in earlier:
+        present_one: dict[str, Json] = {
+            "version": one.version,
+            "sequence": one.sequence,
+            "updated_at": one.at,
+            "updated_by": one.agent,
+            **({} if one.value is None else _value(one.value)),
+        }
+        room -= size_of(present_one) + 1
+        if room < 0:
+            break
+        shown.append(present_one)
+    return shown
+
+
+def _value(text: str) -> dict[str, Json]:
+    small = size_of(text) <= _SMALL and not text.startswith("[redacted")
+    return {"value": canonical.load(text)} if small else {"json_text": clip(text, _SMALL)}

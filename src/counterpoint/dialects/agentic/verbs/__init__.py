@@ -1,0 +1,1 @@
+"""What only agentic does with work, on the one write path."""

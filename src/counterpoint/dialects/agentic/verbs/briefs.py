@@ -1,0 +1,145 @@
+"""Commissioning texts: briefs made, looked at, moved along."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+from typing import cast
+
+from counterpoint.core.model.lifecycles import BRIEF
+from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.texts.briefs import (
+    Brief,
+    BriefFilter,
+    BriefRequest,
+    ContentType,
+    Difficulty,
+)
+from counterpoint.core.model.work import Item, Project
+from counterpoint.core.operations.recording.change import Change, missing
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.ports.store import Filter
+from counterpoint.core.rules.briefing import refuse_faults, slug_of, when
+from counterpoint.kernel import canonical
+from counterpoint.kernel.errors import Conflict, StaleVersion
+
+
+class Briefs:
+    """Verbs for briefs."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def create(self, wish: BriefRequest) -> Brief:
+        """Make a brief; Conflict if its slug is taken, NotFound for its item, InvalidInput.
+
+        Without a slug one is made from the title, with a number behind it if that is taken.
+        """
+        refuse_faults(wish)
+        with recording(self._context, "brief.created") as change:
+            change.open_session()
+            if wish.item:
+                change.get(Item, wish.item)
+            brief = change.masked(self._brief(change, wish))
+            brief = replace(brief, slug=_free_slug(change, wish.slug, brief.title))
+            change.put(brief)
+            change.subject = brief.id
+            change.add_facts(brief=brief.id, title=brief.title)
+            return brief
+
+    def _brief(self, change: Change, wish: BriefRequest) -> Brief:
+        number = change.next_number(Brief)
+        variables = canonical.dump_any(dict(wish.variables)) if wish.variables else ""
+        return Brief(
+            project=self._context.project,
+            id=f"{change.get(Project).prefix}-b{number}",
+            number=number,
+            slug=wish.slug,
+            title=wish.title.strip(),
+            description=Prose(wish.description),
+            content_type=cast("ContentType", wish.content_type),
+            service=wish.service,
+            keywords=tuple(dict.fromkeys(wish.keywords)),
+            category=wish.category,
+            difficulty=cast("Difficulty", wish.difficulty),
+            target_word_count=wish.target_word_count,
+            variables=Prose(variables),
+            priority=wish.priority,
+            scheduled_for=when(wish),
+            status=BRIEF.first,
+            reason=Prose(""),
+            item=wish.item,
+            agent=self._context.caller.actor.name,
+            version=1,
+            created_at=change.now,
+            updated_at=change.now,
+        )
+
+    def get(self, name: str) -> Brief:
+        """Return a brief by its id or its slug; NotFound."""
+        with self._context.reading() as view:
+            found = view.find(Brief, name) or next(iter(view.select(Brief, slug=name)), None)
+        if found is None:
+            raise missing(Brief, name)
+        return found
+
+    def list(self, sought: BriefFilter, after: int, limit: int) -> list[Brief]:
+        """Return briefs, the latest first; with `after` those made before that number."""
+        beyond = (after,) if after else ()
+        with self._context.reading() as view:
+            return view.select(
+                Brief, order="number desc", after=beyond, limit=limit, **_filters(sought)
+            )
+
+    def counts(self, sought: BriefFilter) -> dict[str, int]:
+        """Return how many briefs there are in each state, those without any among them."""
+        with self._context.reading() as view:
+            found = view.counts(Brief, "status", **_filters(sought))
+        return {status: found.get(status, 0) for status in BRIEF.categories}
+
+    def move(
+        self, brief: str, status: str, reason: str = "", expected_version: int | None = None
+    ) -> Brief:
+        """Bring a brief into another state; IllegalMove, NotFound, StaleVersion.
+
+        A move to the state it is in changes nothing.
+        """
+        with recording(self._context, "brief.moved", brief) as change:
+            change.open_session()
+            found = change.get(Brief, brief)
+            if expected_version not in {None, found.version}:
+                raise StaleVersion(
+                    f"{brief} is at version {found.version}, not {expected_version}",
+                    version=found.version,
+                )
+            if found.status == status:
+                return found
+            after = change.masked(found.moved(status, change.now, reason))
+            change.put(after)
+            change.add_facts(moved=[found.status, status])
+            return after
+
+
+def _filters(sought: BriefFilter) -> dict[str, Filter]:
+    return {
+        name: value
+        for name in ("status", "content_type", "service", "category", "item")
+        if (value := getattr(sought, name))
+    }
+
+
+def _free_slug(change: Change, wanted: str, title: str) -> str:
+    """Return the wanted slug, or one of the title that is free; Conflict."""
+    if wanted:
+        taken = change.select(Brief, slug=wanted)
+        if taken:
+            raise Conflict(
+                f"the slug {wanted!r} is that of {taken[0].id} already",
+                hint="Choose another slug, or leave it out.",
+                brief=taken[0].id,
+            )
+        return wanted
+    stem = slug_of(title)
+    names = (stem if place == 1 else f"{stem}-{place}" for place in count(1))
+    return next(name for name in names if not change.writing.exists(Brief, slug=name))

@@ -1,0 +1,87 @@
+"""The order of tools: what a session has called, and whether a call may come now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from counterpoint.core.model.rows import REDACTED
+from counterpoint.core.model.sessions import Session
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.rules import precedence
+from counterpoint.core.rules.precedence import CallHistory
+from counterpoint.kernel import canonical
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import OutOfOrder
+
+Exists = Callable[[str, str], bool]
+"""(kind of thing, id) → whether there is one."""
+
+_TOOL = "tool "
+
+
+class Precedence:
+    """Verbs for what has to come first; without a table they ask nothing and count nothing."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def check(
+        self, tool: str, arguments: Mapping[str, Json], exists: Exists, *, session: str = ""
+    ) -> None:
+        """Refuse a call of a tool that comes too early; OutOfOrder with what is missing.
+
+        exists: answers whether there is a thing, in the words of whoever wrote the table.
+        session: the sitting that is asked about; the caller's own if empty.
+        """
+        table = self._context.ports.precedence
+        requirements = table.get(tool, ())
+        if not requirements:
+            return
+        mine = session or self._context.caller.actor.session
+        called = self.called(mine)
+        state, keys = self._standing(mine)
+        given = {name for name, value in arguments.items() if value not in (None, "")}
+        seen = CallHistory(
+            called=called, state=state, context=frozenset(keys | given), exists=exists
+        )
+        missing = precedence.unmet(requirements, seen, arguments)
+        if missing:
+            order = precedence.suggested_order(tool, missing, table, called)
+            said = [precedence.describe(one) for one in missing]
+            wanted = "; ".join(f"{one.kind} {' or '.join(one.names)}" for one in missing)
+            raise OutOfOrder(
+                f"{tool} needs something else first: {wanted}",
+                missing=said,
+                suggested_order=order,
+            )
+
+    def note(self, tool: str, *, session: str = "") -> None:
+        """Remember that a session has called a tool, and was answered."""
+        if not self._context.ports.precedence:
+            return
+        mine = session or self._context.caller.actor.session
+        with self._context.reading() as view:
+            known = view.meter(mine, _TOOL + tool)
+        if not known:
+            ports = self._context.ports
+            with ports.store.writing(self._context.project) as writing:
+                writing.use(mine, _TOOL + tool, 1)
+
+    def called(self, session: str) -> frozenset[str]:
+        """Return the tools that a session has called since there is a table."""
+        with self._context.reading() as view:
+            found = view.measures(session)
+        return frozenset(one.removeprefix(_TOOL) for one in found if one.startswith(_TOOL))
+
+    def _standing(self, session: str) -> tuple[str, set[str]]:
+        """Return how a session stands, and the keys of what it was given that have a value."""
+        with self._context.reading() as view:
+            found = view.find(Session, session)
+        if found is None:
+            return "", set()
+        if not found.details or found.details == REDACTED:
+            return found.status, set()
+        details: Any = canonical.load(found.details)
+        given = cast("dict[str, Json]", details) if isinstance(details, dict) else {}
+        return found.status, {name for name, value in given.items() if value not in (None, "")}

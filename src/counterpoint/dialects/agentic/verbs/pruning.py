@@ -1,0 +1,162 @@
+"""Pruning: what was put away long ago loses its texts, and the ledger stays whole.
+
+Rule 1: only a plan that was archived before a day is pruned, and only by a person. Rule 2: every text
+that any entry gave to the plan, its phases, tasks, records and values is taken away, unless something
+else was ever given the same text. Rule 3: rows, titles and digests stay, so every proof holds; the
+entry of a redaction tells what went. Rule 4: the plan's slug is free again, its values are dropped, and
+what was open in it is cancelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, cast
+
+from counterpoint.core.ledger.entry import load_fields
+from counterpoint.core.ledger.lines import REDACTION
+from counterpoint.core.model.journal import StateEntry
+from counterpoint.core.model.work import Alias, Attribute, Item, Label
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.facets import attributes_of
+from counterpoint.core.operations.recording.moves import move
+from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.ports.store import Reading
+from counterpoint.dialects.agentic.nouns.plans import (
+    ARCHIVED,
+    PRUNED,
+    RETENTION_DAYS,
+    SLUG,
+    Pruned,
+)
+from counterpoint.dialects.agentic.rules.replay import object_of
+from counterpoint.kernel.clock import Timestamp, later
+from counterpoint.kernel.errors import Forbidden
+
+_DAY: Final = 86_400
+
+
+class Pruning:
+    """Verbs for what was put away long ago."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def look(self, days: int = RETENTION_DAYS) -> list[Pruned]:
+        """Return the plans that were archived more than so many days ago, and their texts; by age."""
+        with self._context.reading() as view:
+            return [one for one, _ in _doomed(view, later(self._now(), -days * _DAY))]
+
+    def prune(self, days: int = RETENTION_DAYS) -> list[Pruned]:
+        """Take the texts of these plans away, all or none; answer them. Forbidden to agents."""
+        if self._context.caller.actor.kind == "agent":
+            raise Forbidden(
+                "an agent cannot take texts away", hint="Ask a person: `counterpoint plans prune`."
+            )
+        with joined(self._context):
+            with recording(self._context, "plans.counted") as change:
+                doomed = _doomed(change.writing, later(self._now(), -days * _DAY))
+            for plan, digests in doomed:
+                with recording(self._context, REDACTION, plan.item.id) as change:
+                    for digest in digests:
+                        change.writing.forget(digest)
+                    change.add_facts(row=f"items/{plan.item.id}", reason="its plan was pruned")
+                    change.add_facts(sha256=list(digests))
+                with recording(self._context, "plan.pruned", plan.item.id) as change:
+                    _drop(change, plan)
+        return [one for one, _ in doomed]
+
+    def _now(self) -> Timestamp:
+        return self._context.ports.clock.now()
+
+
+def _drop(change: Change, plan: Pruned) -> None:
+    item = change.get(Item, plan.item.id)
+    names = {alias.name for alias in change.select(Alias, item=item.id) if alias.scope == SLUG}
+    for name in names:
+        change.drop(change.get(Alias, SLUG, name))
+    for value in change.select(StateEntry, scope=item.id):
+        change.drop(value)
+    for part in change.select(Item, root=item.id):
+        for kept in change.select(Attribute, item=part.id):
+            change.drop(kept)
+    change.put(Label(project=item.project, item=item.id, name=PRUNED))
+    if not item.is_closed:
+        move(change, item, "cancelled")
+    change.add_facts(slug=plan.slug, texts=plan.texts)
+
+
+def _doomed(view: Reading, before: Timestamp) -> list[tuple[Pruned, tuple[str, ...]]]:
+    """Return the plans that were archived before a moment, each with the texts that go with it."""
+    found: list[Pruned] = []
+    for label in view.select(Label, name=ARCHIVED):
+        plan = view.find(Item, label.item)
+        at = str(object_of(attributes_of(view, label.item).get(ARCHIVED)).get("at", ""))
+        gone = view.find(Label, label.item, PRUNED)
+        if plan is not None and plan.kind == "plan" and gone is None and at and at < before:
+            slugs = [a.name for a in view.select(Alias, item=plan.id) if a.scope == SLUG]
+            slug = slugs[0] if slugs else plan.id
+            found.append(Pruned(item=plan, slug=slug, archived_at=Timestamp(at), texts=0))
+    found.sort(key=lambda one: one.archived_at)
+    texts = _texts_of(view, found) if found else {}
+    return [(replace(one, texts=len(texts[one.item.id])), texts[one.item.id]) for one in found]
+
+
+def _texts_of(view: Reading, plans: list[Pruned]) -> dict[str, tuple[str, ...]]:
+    """Return the digests that only these plans were ever given and that are still there, by plan."""
+    parts = {
+        item.id: plan.item.id for plan in plans for item in view.select(Item, root=plan.item.id)
+    }
+    sorter = _Sorter(parts, {plan.item.id: {} for plan in plans})
+    for data in view.entries():
+        if b'"$text"' in data:
+            sorter.read(load_fields(data))
+    return {
+        plan: tuple(one for one in mine if one not in sorter.kept and view.text(one) is not None)
+        for plan, mine in sorter.mine.items()
+    }
+
+
+@dataclass(slots=True)
+class _Sorter:
+    """Tells the texts of some plans from those of everything else, entry by entry.
+
+    parts: item → its plan. mine: plan → its digests, in order. owners: other rows that are a plan's.
+    """
+
+    parts: Mapping[str, str]
+    mine: dict[str, dict[str, None]]
+    kept: set[str] = field(default_factory=set[str])
+    owners: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+
+    def read(self, entry: Mapping[str, Any]) -> None:
+        """Sort the texts of one more entry."""
+        for row in entry["r"]:
+            values = cast("dict[str, Any]", row.get("v") or row.get("c") or {})
+            plan = self._owner(row["t"], row["k"], values)
+            for digest in _digests(values):
+                if plan:
+                    self.mine[plan].setdefault(digest)
+                else:
+                    self.kept.add(digest)
+
+    def _owner(self, table: str, key: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+        """Return the plan that a row belongs to; empty if it is none of these."""
+        name = str(key.get("id", ""))
+        if table == "items":
+            return self.parts.get(name, "")
+        if table == "state":
+            return self.parts.get(str(key["scope"]), "")
+        if table == "briefs":
+            return ""
+        plan = self.parts.get(str(key.get("item", values.get("item", ""))), "")
+        if plan and name:
+            self.owners[table, name] = plan
+        return plan or self.owners.get((table, name), "")
+
+
+def _digests(values: Mapping[str, Any]) -> Iterator[str]:
+    for value in values.values():
+        if isinstance(value, dict) and "$text" in value:
+            yield cast("dict[str, str]", value)["$text"]

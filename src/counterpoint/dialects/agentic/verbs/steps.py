@@ -1,0 +1,299 @@
+"""Moving phases and tasks along, by a word for how they stand.
+
+Rule 1: a phase starts when all that it needs is done; a task starts its phase, and so does the same.
+Rule 2: what is blocked has an open blocker that says why; any other word for it resolves that.
+Rule 3: whoever completes or skips a whole says that nothing more is needed in it: what is open below
+is skipped, and named in the answer. Rule 4: the last phase that is completed completes the plan.
+Rule 5: a plan that is archived or paused takes nothing up; one that was not offered yet is begun.
+Rule 6: criteria are marked by word and hold nothing back; whoever completes hears which are not met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from counterpoint.core.model.filters import Note
+from counterpoint.core.model.journal import Record
+from counterpoint.core.model.lifecycles import UNCLOSED
+from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.work import Dependency, Gate, Item
+from counterpoint.core.operations.claims import refuse_held, refuse_own
+from counterpoint.core.operations.journal import Journal
+from counterpoint.core.operations.recording.change import Change, missing
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.facets import set_attributes
+from counterpoint.core.operations.recording.links import shift
+from counterpoint.core.operations.recording.moves import closed_gates, move, refuse_closed_gates
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.ports.store import Reading
+from counterpoint.dialects.agentic.nouns.plans import (
+    MovedStep,
+    PhaseView,
+    Standing,
+    TaskContext,
+    TaskView,
+)
+from counterpoint.dialects.agentic.rules.progress import plan_standing, standing
+from counterpoint.dialects.agentic.verbs.queries import (
+    NOTES,
+    REASON,
+    Place,
+    PlanReader,
+    criterion_at,
+    labels_of,
+    phase_at,
+    plan_named,
+    task_at,
+)
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import Conflict, NotReady
+
+_STATES: Final[dict[Standing, str]] = {
+    "open": "open",
+    "active": "active",
+    "done": "done",
+    "skipped": "skipped",
+}
+_TOGGLED: Final = "toggled"
+
+
+class Steps:
+    """Verbs for the phases and tasks of plans."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def phase(self, plan: str, phase: Place) -> PhaseView:
+        """Return a phase of a plan; NotFound."""
+        with self._context.reading() as view:
+            return PlanReader.at(view).phase(phase_at(view, plan_named(view, plan), phase))
+
+    def tasks(self, phase: str, after: int, limit: int) -> list[TaskView]:
+        """Return the tasks of the phase of an id, beyond an index (-1: all)."""
+        with self._context.reading() as view:
+            found = view.find(Item, phase)
+            return PlanReader.at(view).tasks(found, after, limit) if found else []
+
+    def around(self, task: str) -> TaskContext:
+        """Return the task of an id with its phase and its plan; NotFound."""
+        with self._context.reading() as view:
+            look = PlanReader.at(view)
+            found = _known(view, task)
+            phase = _known(view, found.parent)
+            return TaskContext(
+                task=look.task(found),
+                phase=look.phase(phase),
+                plan=look.plan(_known(view, phase.parent)),
+            )
+
+    def checkpoints(self, phase: str, after: int, limit: int) -> list[Record]:
+        """Return the checkpoints of the phase of an id, the oldest first, beyond a record's number."""
+        with self._context.reading() as view:
+            return view.select(
+                Record, item=phase, kind="checkpoint", order="number", after=(after,), limit=limit
+            )
+
+    def add_checkpoint(self, plan: str, phase: Place, note: str, content: Json) -> Record:
+        """Write down a place to go on from; NotFound."""
+        with self._context.reading() as view:
+            found = phase_at(view, plan_named(view, plan), phase)
+        details: dict[str, Json] = {} if content is None else {"data": content}
+        asked = Note(kind="checkpoint", body=note, item=found.id, details=details)
+        return Journal(self._context).append(asked)
+
+    def move_phase(
+        self,
+        plan: str,
+        phase: Place,
+        to: Standing,
+        reason: str = "",
+        *,
+        met: Sequence[Place] = (),
+    ) -> MovedStep:
+        """Bring a phase to stand so; the same again changes nothing.
+
+        met: the criteria of its completion that are true now, by index or text.
+        Raises NotFound, NotReady with what it waits for, Conflict for a plan that is put away,
+        GateClosed, AlreadyClaimed for a task below it.
+        """
+        with recording(self._context, "phase.moved") as change:
+            change.open_session()
+            above = plan_named(change.writing, plan)
+            found = change.get(Item, phase_at(change.writing, above, phase).id)
+            _refuse_put_away(change, above)
+            _mark_met(change, found, met)
+            return bring(change, found, to, reason)
+
+    def move_task(
+        self,
+        plan: str,
+        phase: Place,
+        task: Place,
+        to: Standing | None = None,
+        *,
+        notes: str | None = None,
+    ) -> MovedStep:
+        """Bring a task to stand so, and note something of it; the same again changes nothing.
+
+        Raises NotFound, NotReady, Conflict for a plan that is put away, GateClosed, AlreadyClaimed.
+        """
+        return self._move_task(plan, phase, task, to, notes)
+
+    def toggle(self, plan: str, phase: Place, task: Place) -> MovedStep:
+        """Bring a task that is completed back to be open, and complete any other; as `move_task`."""
+        return self._move_task(plan, phase, task, _TOGGLED, None)
+
+    def _move_task(
+        self, plan: str, phase: Place, task: Place, to: str | None, notes: str | None
+    ) -> MovedStep:
+        with recording(self._context, "task.moved") as change:
+            change.open_session()
+            above = plan_named(change.writing, plan)
+            within = phase_at(change.writing, above, phase)
+            found = change.get(Item, task_at(change.writing, within, task).id)
+            _refuse_put_away(change, above)
+            if notes is not None:
+                change.subject = found.id
+                set_attributes(change, found, {NOTES: notes or None})
+                change.add_facts(notes=True)
+            if to == _TOGGLED:
+                to = "open" if standing(found.status) == "done" else "done"
+            wanted = to if to is not None else _now(change, found)
+            return bring(change, found, wanted, notes or "")  # pyright: ignore[reportArgumentType] -- one of the words
+
+
+def _mark_met(change: Change, phase: Item, met: Sequence[Place]) -> None:
+    for place in met:
+        criterion = criterion_at(change.writing, phase, place)
+        if not criterion.met:
+            change.subject = phase.id
+            change.put(replace(criterion, met=True))
+
+
+def _known(view: Reading, name: str) -> Item:
+    found = view.find(Item, name)
+    if found is None:
+        raise missing(Item, name)
+    return found
+
+
+def _now(change: Change, item: Item) -> Standing:
+    return standing(item.status, blocked=bool(_open_blockers(change, item)))
+
+
+def _open_blockers(change: Change, item: Item) -> list[Record]:
+    return change.select(Record, item=item.id, kind="blocker", status="open")
+
+
+def _refuse_put_away(change: Change, plan: Item) -> None:
+    how = plan_standing(plan, labels_of(change.writing, plan.id))
+    if how in {"archived", "paused"}:
+        raise Conflict(f"the plan {plan.title!r} is {how}", hint="Make it active first.", state=how)
+
+
+def bring(change: Change, item: Item, to: Standing, reason: str = "") -> MovedStep:
+    """Bring a phase or a task to stand so, within a change."""
+    change.subject = item.id
+    skipped: list[str] = []
+    stuck = _open_blockers(change, item)
+    before = standing(item.status, blocked=bool(stuck))
+    if before != to:
+        refuse_held(change, item)
+        change.add_facts(moved=[before, to])
+        if reason:
+            change.add_facts(reason=reason)
+        if to == "blocked":
+            item = _block(change, item, reason)
+        else:
+            item = _unblock(change, item, stuck, reason)
+            skipped = _settle(change, item, to, reason)
+    after = change.get(Item, item.id)
+    phase = after if after.kind == "phase" else change.get(Item, after.parent)
+    return MovedStep(item=after, standing=to, phase=phase, skipped=tuple(skipped))
+
+
+def _block(change: Change, item: Item, reason: str) -> Item:
+    item = _walk(change, item, "open") if item.is_closed else item
+    note = Note(kind="blocker", body=reason or f"{item.title} is blocked", item=item.id)
+    record = Journal(change.context).draft(change, note, change.context.caller.actor.session, ())
+    change.put(record)
+    change.add_facts(record=record.id)
+    return shift(change, change.get(Item, item.id), 1)
+
+
+def _unblock(change: Change, item: Item, blockers: Iterable[Record], reason: str) -> Item:
+    for record in blockers:
+        change.put(
+            replace(
+                record,
+                status="resolved",
+                resolution=Prose(reason),
+                resolved_by=change.context.caller.actor.name,
+                resolved_at=change.now,
+            )
+        )
+        shift(change, change.get(Item, item.id), -1)
+    return change.get(Item, item.id)
+
+
+def _settle(change: Change, item: Item, to: Standing, reason: str) -> list[str]:
+    """Bring an item that nothing blocks to stand so; answer the titles of what is skipped with it."""
+    skipped: list[str] = []
+    if to == "active" or (to == "done" and item.is_workable):
+        refuse_waiting(change, item)
+    if to in {"done", "skipped"}:
+        skipped = skip_below(change, item)
+        item = change.get(Item, item.id)
+        if to == "done":
+            refuse_closed_gates(change, item.id)
+        elif closed_gates(change, item.id):
+            refuse_own(change, item.id, "skip past the gates of")
+    set_attributes(change, item, {REASON: (reason or None) if to == "skipped" else None})
+    _walk(change, item, _STATES[to])
+    return skipped
+
+
+def _walk(change: Change, item: Item, goal: str) -> Item:
+    for state in item.states.way(item.status, item.states.named(goal)):
+        item = move(change, change.get(Item, item.id), state)
+    return item
+
+
+def skip_below(change: Change, item: Item) -> list[str]:
+    """Skip what is open below an item; answer the titles, in order. AlreadyClaimed."""
+    titles: list[str] = []
+    for name in [
+        child.id
+        for child in change.select(Item, parent=item.id, category=UNCLOSED, order="position,number")
+    ]:
+        child = change.get(Item, name)
+        refuse_held(change, child)
+        titles += [child.title, *skip_below(change, child)]
+        stuck = _open_blockers(change, child)
+        _unblock(change, child, stuck, "what it was a part of has ended")
+        child = change.get(Item, name)
+        if not child.is_closed:
+            _walk(change, child, "skipped")
+    return titles
+
+
+def refuse_waiting(change: Change, item: Item) -> None:
+    """Raise NotReady if a phase or a task is to start before what it needs is done."""
+    reasons: list[str] = []
+    here: Item | None = item
+    while here is not None and here.category == "open" and here.kind != "plan":
+        for edge in change.select(Dependency, item=here.id):
+            needed = change.get(Item, edge.needs)
+            if needed.category != "done":
+                reasons.append(
+                    f"{here.title!r} comes after {needed.title!r}, which is not completed"
+                )
+        reasons += [
+            f"{here.title!r} waits for its {gate.name}"
+            for gate in change.select(Gate, item=here.id, holds="start", status="closed")
+        ]
+        here = change.find(Item, here.parent) if here.parent else None
+    if reasons:
+        raise NotReady("; ".join(reasons), hint="Complete or skip these first.", reasons=reasons)

@@ -1,0 +1,295 @@
+"""The agentic words: types of arguments, and how the core's nouns are told.
+
+core                                  here
+backlog, paused, active, done         draft, paused, active, completed (and archived)
+open, active, done, blocked, skipped  pending, in_progress, completed, blocked, skipped
+done and skipped                      both count as completed in every `progress`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal, NotRequired, cast
+
+from pydantic import Field, WithJsonSchema
+from typing_extensions import TypedDict
+
+from counterpoint.core.coordinator import Core
+from counterpoint.dialects.agentic.nouns.plans import (
+    PhaseView,
+    PlanStanding,
+    PlanView,
+    Progress,
+    Standing,
+    TaskView,
+)
+from counterpoint.dialects.agentic.nouns.sessions import Activity, SessionView
+from counterpoint.dialects.agentic.rules.drafting import PHASE_LIMIT, PhaseSketch, TaskSketch
+from counterpoint.dialects.agentic.verbs.plans import Planning
+from counterpoint.dialects.agentic.verbs.sessions import PlanSessions
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.paging import clip, sparse
+from counterpoint.kernel.canonical import Json, dump_any
+from counterpoint.kernel.clock import Timestamp, elapsed_ms
+from counterpoint.kernel.errors import InvalidInput
+
+_TEXT: Final = WithJsonSchema({"type": "string"})
+_OBJECT: Final = WithJsonSchema({"type": "object"})
+_TEXTS: Final = WithJsonSchema({"type": "array", "items": {"type": "string"}})
+_PLACE: Final = WithJsonSchema({"type": ["integer", "string"]})
+
+DATA_LIMIT: Final = 16_000
+"""Bytes of JSON that an object which comes with a call may have."""
+_NAMED: Final = 100
+_WORDS: Final = 600
+"""The most bytes of one text in a list."""
+
+Slug = Annotated[str, Field(min_length=1, max_length=200), _TEXT]
+GivenSlug = Annotated[
+    str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$"), _TEXT
+]
+Order = Annotated[
+    Annotated[int, Field(ge=1, le=100_000)] | Annotated[str, Field(min_length=1, max_length=300)],
+    _PLACE,
+]
+Task = Annotated[
+    Annotated[int, Field(ge=0, le=100_000)] | Annotated[str, Field(min_length=1, max_length=300)],
+    _PLACE,
+]
+SessionId = Annotated[str, Field(max_length=80), _TEXT]
+AgentType = Annotated[str, Field(min_length=1, max_length=64, pattern=r"\S"), _TEXT]
+Title = Annotated[str, Field(min_length=1, max_length=255), _TEXT]
+Said = Annotated[str, Field(min_length=1, max_length=20_000), _TEXT]
+Text = Annotated[str, Field(max_length=20_000), _TEXT]
+Line = Annotated[str, Field(max_length=2_000), _TEXT]
+Lines = Annotated[list[Line], Field(max_length=100), _TEXTS]
+Word = Annotated[str, Field(max_length=200), _TEXT]
+Criteria = Annotated[
+    list[Annotated[int, Field(ge=0, le=100)] | Line],
+    Field(max_length=50),
+    WithJsonSchema({"type": "array", "items": {"type": ["integer", "string"]}}),
+]
+Key = Annotated[str, Field(min_length=1, max_length=200), _TEXT]
+Object = Annotated[dict[str, Any], _OBJECT]
+Limit = Annotated[int, Field(ge=1, le=100), WithJsonSchema({"type": "integer"})]
+Count = Annotated[int, Field(ge=0, le=2**53 - 1), WithJsonSchema({"type": "integer"})]
+Cursor = Annotated[str, Field(max_length=2_000, description="`next_cursor` of a page"), _TEXT]
+
+PlanStatus = Literal["draft", "active", "paused", "completed", "archived"]
+PlanStatusShown = Annotated[
+    PlanStatus,
+    WithJsonSchema({"type": "string", "enum": ["draft", "active", "completed", "archived"]}),
+]
+Status = Literal["pending", "in_progress", "completed", "blocked", "skipped"]
+LogType = Literal["info", "progress", "warning", "error", "success", "decision", "checkpoint"]
+SessionStatus = Literal["active", "paused", "handed_off", "completed", "failed"]
+EndStatus = Annotated[
+    Literal["completed", "failed", "handed_off", "paused"],
+    WithJsonSchema({"type": "string", "enum": ["completed", "failed"]}),
+]
+ArtifactAction = Annotated[
+    Literal["created", "modified", "deleted", "reviewed"],
+    WithJsonSchema({"type": "string", "enum": ["created", "modified", "deleted"]}),
+]
+
+
+class TaskObject(TypedDict):
+    """A task with more than a name."""
+
+    name: Said
+    description: NotRequired[Text]
+
+
+class PhaseObject(TypedDict, total=False):
+    """A phase of a plan to be made."""
+
+    name: Annotated[str, Field(max_length=2_000, description="Name"), _TEXT]
+    description: Annotated[Text, Field(description="What it is for")]
+    tasks: Annotated[
+        list[Said | TaskObject], Field(max_length=1_000, description="Task names"), _TEXTS
+    ]
+    dependencies: Annotated[
+        list[Order],
+        Field(max_length=100, description="Orders or names of phases before it"),
+        WithJsonSchema({"type": "array", "items": {"type": ["integer", "string"]}}),
+    ]
+    completion_criteria: Annotated[
+        Lines, Field(max_length=50, description="What must be true at its end")
+    ]
+
+
+Phases = Annotated[list[PhaseObject], Field(max_length=PHASE_LIMIT)]
+
+_PLANS: Final[dict[PlanStatus, PlanStanding]] = {
+    "draft": "backlog",
+    "active": "active",
+    "paused": "paused",
+    "completed": "done",
+    "archived": "archived",
+}
+_PLANS_TOLD: Final = {standing: word for word, standing in _PLANS.items()}
+_STEPS: Final[dict[Status, Standing]] = {
+    "pending": "open",
+    "in_progress": "active",
+    "completed": "done",
+    "blocked": "blocked",
+    "skipped": "skipped",
+}
+_STEPS_TOLD: Final = {standing: word for word, standing in _STEPS.items()}
+
+
+def parse_plan_status(status: PlanStatus) -> PlanStanding:
+    """Return the core's word for a status of a plan."""
+    return _PLANS[status]
+
+
+def parse_status(status: Status) -> Standing:
+    """Return the core's word for a status of a phase or a task."""
+    return _STEPS[status]
+
+
+def parse_phase(phase: PhaseObject) -> PhaseSketch:
+    """Return a phase as the core makes drafts of it."""
+    return PhaseSketch(
+        name=phase.get("name", ""),
+        description=phase.get("description", ""),
+        tasks=tuple(_parse_task(task) for task in phase.get("tasks", ())),
+        after=tuple(phase.get("dependencies", ())),
+        criteria=tuple(phase.get("completion_criteria", ())),
+    )
+
+
+def _parse_task(task: str | TaskObject) -> TaskSketch:
+    if isinstance(task, str):
+        return TaskSketch(name=task)
+    return TaskSketch(name=task["name"], description=task.get("description", ""))
+
+
+def sized(name: str, value: dict[str, Any] | None) -> dict[str, Json]:
+    """Return an object that came with a call; InvalidInput if it is too large."""
+    if value is not None and len(dump_any(value).encode()) > DATA_LIMIT:
+        raise InvalidInput(
+            f"`{name}` has more than {DATA_LIMIT} bytes of JSON",
+            hint="Put it into a file and name that, or keep it with `state_set`.",
+        )
+    return value or {}
+
+
+def seat(call: Call) -> Core:
+    """Return the core in the session that this connection writes in now."""
+    return call.core.seated(call.core.use(PlanSessions).own())
+
+
+def present_progress(progress: Progress) -> dict[str, Json]:
+    """Return how far a whole is."""
+    return {
+        "total": progress.total,
+        "completed": progress.completed,
+        "in_progress": progress.active,
+        "pending": progress.open,
+        "blocked": progress.blocked,
+        "skipped": progress.skipped,
+        "percentage": progress.percentage,
+    }
+
+
+def present_plan_status(line: PlanView) -> str:
+    """Return the status of a plan."""
+    return _PLANS_TOLD[line.standing]
+
+
+def present_status(standing: Standing) -> str:
+    """Return the status of a phase or a task."""
+    return _STEPS_TOLD[standing]
+
+
+def present_plan(line: PlanView) -> dict[str, Json]:
+    """Return a plan as lists show it."""
+    return {
+        "slug": line.slug,
+        "title": line.item.title,
+        "status": present_plan_status(line),
+        "progress": present_progress(line.progress),
+        "updated_at": line.item.updated_at,
+    }
+
+
+def present_phase(line: PhaseView, room: int = _WORDS // 2, criteria: int = 0) -> dict[str, Json]:
+    """Return a phase without its tasks, with at most so many of its criteria."""
+    return {
+        "order": line.order,
+        "name": line.item.title,
+        "status": present_status(line.standing),
+        **sparse(
+            description=clip(line.item.body, room),
+            reason=clip(line.reason, _WORDS),
+            dependencies=list(line.needs[:_NAMED]),
+            completion_criteria=[
+                {"text": clip(text, _WORDS // 3), "met": met}
+                for text, met in line.criteria[:criteria]
+            ],
+            completed_at=line.item.closed_at,
+        ),
+        "task_progress": present_progress(line.progress),
+    }
+
+
+def present_task(line: TaskView, room: int = _WORDS) -> dict[str, Json]:
+    """Return a task."""
+    return {
+        "index": line.index,
+        "name": line.item.title,
+        "status": present_status(line.standing),
+        **sparse(
+            description=clip(line.item.body, room),
+            notes=clip(line.notes, room),
+            reason=clip(line.reason, _WORDS),
+        ),
+    }
+
+
+def present_session(call: Call, line: SessionView) -> dict[str, Json]:
+    """Return a session."""
+    session = line.session
+    plan = call.core.use(Planning).line(session.item) if session.item else None
+    end = session.ended_at or line.last_active_at
+    return {
+        "session_id": session.id,
+        "agent_type": line.agent_type,
+        "agent": session.agent,
+        "plan": plan.slug if plan else None,
+        "status": session.status,
+        "started_at": session.started_at,
+        "last_active_at": line.last_active_at,
+        "duration": present_duration(session.started_at, Timestamp(end)),
+        **sparse(ended_at=session.ended_at, continues=session.continues, stale=line.is_stale or ""),
+    }
+
+
+def present_duration(start: Timestamp, end: Timestamp) -> str:
+    """Return a span in whole minutes, such as `12m` or `1h 5m`."""
+    hours, minutes = divmod(elapsed_ms(start, end) // 60_000, 60)
+    return f"{hours}h {minutes}m" if hours else f"{minutes}m"
+
+
+def present_deed(deed: Activity) -> dict[str, Json]:
+    """Return one thing that was done in a session."""
+    return {
+        "sequence": deed.sequence,
+        "timestamp": deed.at,
+        "type": deed.type,
+        "message": clip(deed.message, _WORDS),
+        **sparse(path=deed.path, subject=deed.subject, data=clipped(deed.content)),
+    }
+
+
+def clipped(value: Json, room: int = _WORDS) -> Json:
+    """Return a value that is small as it is, and of a large one the beginning of its JSON."""
+    text = "" if value is None else dump_any(value)
+    return value if len(text.encode()) <= room else clip(text, room)
+
+
+def object_in(kept: Mapping[str, Json], name: str) -> dict[str, Json]:
+    """Return a kept value that is an object; an empty one otherwise."""
+    value = kept.get(name)
+    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}

@@ -1,0 +1,1 @@
+"""The tools of colibri, one file for each noun."""

@@ -1,0 +1,180 @@
+"""The tools for proofs: audit sessions, sealed trees, what follows from them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from counterpoint.core.model.accounts.actions import Ending
+from counterpoint.core.model.answers import Proof
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.colibri.verbs.actions import Actions
+from counterpoint.dialects.colibri.verbs.seals import Seals
+from counterpoint.dialects.colibri.verbs.sessions import AuditSessions
+from counterpoint.dialects.colibri.words import (
+    LIMIT,
+    Cursor,
+    Id,
+    Limit,
+    Reason,
+    present_action,
+    present_seal,
+    present_session,
+)
+from counterpoint.dialects.paging import PAGE, clip, paged, unseal
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import NotSealed
+from counterpoint.protocol.tools import tool
+
+SessionWord = Literal["active", "paused", "completed", "handed_off", "failed"]
+_FAULTS = 20
+
+
+@tool(reads=False, idempotent=False)
+def audit_session_start(
+    call: Call,
+    intent: Annotated[str, Field(min_length=1, max_length=2_000, description="What it is for")],
+    *,
+    task_id: Annotated[str, Field(max_length=200, description="What it is about")] = "",
+    session_id: Annotated[
+        str, Field(max_length=200, description="Its id, if it must be yours")
+    ] = "",
+) -> Json:
+    """Start an audit session whose thoughts will be sealed together."""
+    opened = call.core.use(AuditSessions).open(intent, task=task_id, session=session_id)
+    return present_session(opened)
+
+
+@tool(reads=False, idempotent=False)
+def merkle_finalize(
+    call: Call, session_id: Annotated[Id, Field(description="The session")]
+) -> Json:
+    """Seal a session: sign the tree over its thoughts and end it for good."""
+    return present_seal(call.core.use(Seals).seal(session_id))
+
+
+@tool(reads=True)
+def merkle_root(call: Call, session_id: Annotated[Id, Field(description="The session")]) -> Json:
+    """Read the root of a sealed session."""
+    return present_seal(call.core.use(Seals).root(session_id))
+
+
+@tool(reads=True)
+def merkle_proof(call: Call, record_id: Annotated[Id, Field(description="The thought")]) -> Json:
+    """Prove that a thought is in the sealed tree of its session (RFC 9162 inclusion)."""
+    found = call.core.use(Seals).proof(record_id)
+    return {
+        "record_id": record_id,
+        "leaf_index": found.sequence,
+        "leaf_hash": found.leaf,
+        "leaf": found.entry,
+        **_present_proof(found),
+    }
+
+
+@tool(reads=True)
+def merkle_consistency(
+    call: Call,
+    session_id: Annotated[Id, Field(description="The session")],
+    first_size: Annotated[int, Field(ge=0, le=2**53 - 1, description="Size of the older tree")],
+    *,
+    second_size: Annotated[
+        int | None, Field(ge=0, le=2**53 - 1, description="Of the newer; sealed size by default")
+    ] = None,
+) -> Json:
+    """Prove that the tree of a sealed session of one size begins with that of another."""
+    found = call.core.use(Seals).consistency(session_id, first_size, second_size)
+    return {
+        "session_id": session_id,
+        "first_size": found.first_size,
+        "first_root": found.first_root,
+        **_present_proof(found),
+    }
+
+
+def _present_proof(found: Proof) -> dict[str, Json]:
+    return {
+        "tree_size": found.size,
+        "root": found.root,
+        "path": list(found.path),
+        "checkpoint": found.checkpoint,
+    }
+
+
+@tool(reads=True)
+def merkle_verify(call: Call, session_id: Annotated[Id, Field(description="The session")]) -> Json:
+    """Make the tree of a sealed session anew from its thoughts and compare it with the seal."""
+    found, seal = call.core.use(Seals).verify(session_id), call.core.use(Seals).root(session_id)
+    return {
+        **present_seal(seal),
+        "valid": found.sound,
+        "computed_root": found.root,
+        "computed_count": found.size,
+        "broken": list(found.broken[:_FAULTS]),
+        "faults": [clip(fault.message, 300) for fault in found.faults[:_FAULTS]],
+    }
+
+
+@tool(reads=True)
+def audit_sessions(
+    call: Call,
+    *,
+    status: Annotated[SessionWord | None, Field(description="Only in this state")] = None,
+    limit: Limit = LIMIT,
+    cursor: Cursor = "",
+) -> Json:
+    """List sessions, the oldest first, with the root of each that is sealed."""
+    query: dict[str, Json] = {"sessions": status}
+    start = unseal(call, query, cursor, None)
+    found = call.core.use(AuditSessions).list(
+        status=status or "", after=(start[0], start[1]) if start else None, limit=limit + 1
+    )
+
+    def shown(one: Json) -> dict[str, Json]:
+        told = present_session(one)
+        told |= {"status": one.status, "agent": one.agent, "ended_at": one.ended_at or None}
+        try:
+            return {**told, "root": call.core.use(Seals).root(one.id).root}
+        except NotSealed:
+            return {**told, "root": None}
+
+    entries, more = paged(
+        call, query, found, limit=limit, room=PAGE, shown=shown,
+        place=lambda one: [one.started_at, one.id],
+    )  # fmt: skip
+    return {"sessions": entries, "next_cursor": more or None}
+
+
+@tool(reads=False, destructive=True, idempotent=False)
+def audit_session_abandon(
+    call: Call,
+    session_id: Annotated[Id, Field(description="The session")],
+    reason: Annotated[Reason, Field(min_length=1, description="Why")],
+) -> Json:
+    """End an open session without sealing it; its thoughts stay."""
+    ended = call.core.use(AuditSessions).abandon(session_id, reason)
+    return {**present_session(ended), "status": ended.status, "ended_at": ended.ended_at}
+
+
+@tool(reads=True)
+def audit_actions(
+    call: Call,
+    *,
+    tool: Annotated[str, Field(max_length=60, description="Only of this tool")] = "",
+    outcome: Annotated[Ending | None, Field(description="Only with this outcome")] = None,
+    session_id: Annotated[str, Field(max_length=200, description="Only by this connection")] = "",
+    limit: Limit = LIMIT,
+    cursor: Cursor = "",
+) -> Json:
+    """List the calls of tools, the latest first, with outcome, caller and digests."""
+    query: dict[str, Json] = {"actions": [tool, outcome, session_id]}
+    before = unseal(call, query, cursor, 0)
+    found = call.core.use(Actions).list(
+        tool=tool, outcome=outcome, session=session_id, before=before, limit=limit + 1
+    )
+    entries, more = paged(
+        call, query, found, limit=limit, room=PAGE, shown=lambda pair: present_action(*pair),
+        place=lambda pair: pair[0].number,
+    )  # fmt: skip
+    return {"actions": entries, "next_cursor": more or None}

@@ -1,0 +1,85 @@
+"""The tools that say whether the server is there, and how it is."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from counterpoint import __version__
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.colibri.envelope import success
+from counterpoint.dialects.colibri.pipeline import ALWAYS, trouble
+from counterpoint.dialects.colibri.verbs.health import Health
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import CounterpointError
+from counterpoint.protocol.surface import Unopened
+from counterpoint.protocol.tools import Tool, tool
+
+_BEGUN: Final = time.monotonic()
+LEAST_FREE: Final = 200_000_000
+"""Bytes of free disk below which the server is degraded."""
+_NAMED: Final = 10
+
+
+@tool(reads=True)
+def server_ping(call: Call) -> Json:
+    """Say that the server is there."""
+    return _alive(call.settings.mode)
+
+
+@tool(reads=True)
+def server_health(call: Call) -> Json:
+    """Say how the server is: `ok`, or `degraded` with every reason."""
+    mode, refusal = call.settings.mode, trouble()
+    try:
+        found = call.core.use(Health).look()
+    except CounterpointError as fault:
+        return _unhealthy(mode, fault)
+    reasons = [f"nothing can be written: {refusal.message}"] if refusal else []
+    reasons += [f"the database: {fault}" for fault in found.faults[:_NAMED]]
+    if found.crashed:
+        reasons.append(f"{found.crashed} calls were cut off when a process before this one ended")
+    if found.skipped:
+        named = ", ".join(found.skipped[:_NAMED])
+        reasons.append(f"{len(found.skipped)} skills were skipped: {named}")
+    if 0 <= found.free_bytes < LEAST_FREE:
+        reasons.append(f"only {found.free_bytes} bytes are free on the disk")
+    return {
+        "status": "degraded" if reasons else "ok",
+        **_alive(mode),
+        "db_tables": found.tables,
+        "phase": "phase2",
+        "reasons": reasons,
+        "ledger_entries": found.entries,
+        # This call itself has not ended yet.
+        "running_calls": max(0, found.running - 1),
+        "open_sessions": found.unsealed,
+        "disk_free_bytes": found.free_bytes,
+    }
+
+
+def unopened(mode: str) -> Unopened:
+    """Return what answers calls while the ledger cannot be opened."""
+
+    def answer(asked: Tool[Call], refusal: CounterpointError) -> Json:
+        if asked.name not in ALWAYS:
+            raise refusal
+        return success(_alive(mode) if asked.name == "server_ping" else _unhealthy(mode, refusal))
+
+    return answer
+
+
+def _alive(mode: str) -> dict[str, Json]:
+    uptime = int((time.monotonic() - _BEGUN) * 1000)
+    return {"version": __version__, "mode": mode, "uptime_ms": uptime}
+
+
+def _unhealthy(mode: str, refusal: CounterpointError) -> dict[str, Json]:
+    return {
+        "status": "degraded",
+        **_alive(mode),
+        "db_tables": 0,
+        "phase": "phase1",
+        "reasons": [f"{refusal.code}: {refusal.message}"],
+        "hint": refusal.hint,
+    }

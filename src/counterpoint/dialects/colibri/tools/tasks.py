@@ -1,0 +1,235 @@
+"""The five tools for tasks."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, cast
+from uuid import uuid4
+
+from pydantic import Field
+
+from counterpoint.core.model.accounts.stages import StrictTaskDraft, StrictTaskFilter
+from counterpoint.core.model.filters import Edit
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.colibri.verbs.strict_tasks import StrictTasks
+from counterpoint.dialects.colibri.words import (
+    LIMIT,
+    UUID,
+    WHOLE,
+    Body,
+    Cursor,
+    Id,
+    Limit,
+    Patch,
+    Reason,
+    Status,
+    Title,
+    Word,
+    kept_of,
+    parse_status,
+    present_listed,
+    present_next,
+    present_task,
+    present_transition,
+    retold,
+)
+from counterpoint.dialects.paging import PAGE, paged, size_of, unseal
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import (
+    GateClosed,
+    IllegalMove,
+    InvalidInput,
+    NotFound,
+    StaleVersion,
+)
+from counterpoint.protocol.tools import tool
+
+_HISTORY: Final = 20
+_KEPT: Final = ("project_id", "priority")
+
+
+@tool(reads=False, idempotent=False, hidden=("status",))
+def task_create(
+    call: Call,
+    title: Annotated[Title, Field(description="Short name")],
+    *,
+    description: Annotated[Body, Field(description="What to do")] = None,
+    project_id: Annotated[Word, Field(description="Your grouping")] = None,
+    priority: Annotated[Word, Field(description="Free text")] = None,
+    assignee: Annotated[Word, Field(description="Who does it")] = None,
+    status: Annotated[Status, Field(description="INIT only")] = "INIT",
+) -> Json:
+    """Create a task in the state INIT."""
+    if status != "INIT":
+        raise InvalidInput(
+            f"a task begins in INIT, not in {status}", hint="Leave `status` out; then move it on."
+        )
+    asked = StrictTaskDraft(
+        title=title,
+        body=description or "",
+        assignee=assignee or "",
+        names=((UUID, str(uuid4())),),
+        kept=kept_of(project_id, priority),
+    )
+    return present_task(call.core.use(StrictTasks).create(asked))
+
+
+@tool(reads=True)
+def task_get(
+    call: Call,
+    id: Annotated[Id, Field(description="The task")],  # noqa: A002 -- the name in the contract
+    *,
+    history: Annotated[bool, Field(description="With its last 20 moves")] = False,
+) -> Json:
+    """Read a task with its state and attempt."""
+    task = call.core.use(StrictTasks).get(id)
+    if not history:
+        return present_task(task)
+    told = present_task(task, 3_000)
+    moves = call.core.use(StrictTasks).history(task.item.id, limit=1_000)[-_HISTORY:]
+    room = WHOLE - size_of(told)
+    return {**told, "transitions": _recent([present_transition(move) for move in moves], room)}
+
+
+def _recent(moves: list[dict[str, Json]], room: int) -> list[Json]:
+    """Return the last moves that fit; the reasons of old ones go first."""
+    older = size_of(moves) - sum(size_of(move["reason"]) for move in moves)
+    shown: list[Json] = []
+    for move in reversed(moves):
+        bare = {**move, "reason": None}
+        older -= size_of(bare)
+        entry = move if size_of(move) + older <= room else bare
+        room -= size_of(entry) + 1
+        if room < 0:
+            break
+        shown.insert(0, entry)
+    return shown
+
+
+@tool(reads=False)
+def task_update(
+    call: Call,
+    id: Annotated[Id, Field(description="The task")],  # noqa: A002 -- the name in the contract
+    *,
+    patch: Annotated[Patch, Field(description="What is to be different")] | None = None,
+    title: Annotated[Title | None, Field(description="As in patch")] = None,
+    status: Annotated[Status | None, Field(description="As in patch")] = None,
+    project_id: Annotated[Word, Field(description="As in patch")] = None,
+    description: Annotated[Body, Field(description="As in patch")] = None,
+    priority: Annotated[Word, Field(description="As in patch")] = None,
+    assignee: Annotated[Word, Field(description="As in patch")] = None,
+    reason: Annotated[Reason, Field(description="As in patch")] = "",
+    expected_status: Annotated[Status | None, Field(description="Refuse if it differs")] = None,
+    expected_version: Annotated[int | None, Field(ge=1, description="Refuse if it differs")] = None,
+) -> Json:
+    """Change a task or move it to its next state."""
+    flat = {
+        "title": title,
+        "status": status,
+        "project_id": project_id,
+        "description": description,
+        "priority": priority,
+        "assignee": assignee,
+        "reason": reason or None,
+    }
+    wanted: dict[str, Any] = {name: value for name, value in flat.items() if value is not None}
+    for name, value in cast("dict[str, Any]", patch or {}).items():
+        if name in wanted and wanted[name] != value:
+            raise InvalidInput(f"{name} is given twice, in `patch` and beside it", hint="Once.")
+        wanted[name] = value
+    return present_task(_updated(call, id, wanted, expected_status, expected_version))
+
+
+def _updated(
+    call: Call, name: str, wanted: dict[str, Any], status: Status | None, version: int | None
+) -> Any:
+    stages = call.core.use(StrictTasks)
+    back = wanted.get("deleted") is False
+    task = stages.get(name, deleted=back)
+    edit = Edit(
+        title=wanted.get("title"),
+        body=_text(wanted, "description"),
+        assignee=_text(wanted, "assignee"),
+        status=parse_status(wanted["status"]) if "status" in wanted else None,
+        reason=wanted.get("reason", ""),
+        expected_status=parse_status(status) if status else None,
+        expected_version=version,
+        attributes={key: wanted[key] for key in _KEPT if key in wanted},
+    )
+    try:
+        call.core.items.edit(task.item.id, edit)
+    except (GateClosed, IllegalMove, StaleVersion) as refusal:
+        raise retold(refusal, task, wanted.get("status")) from refusal
+    if "deleted" in wanted:
+        return stages.delete(task.item.id, back=back)
+    return stages.get(task.item.id)
+
+
+def _text(wanted: dict[str, Any], name: str) -> str | None:
+    """Return a text that is to be set; null empties it."""
+    return (wanted[name] or "") if name in wanted else None
+
+
+@tool(reads=True)
+def task_list(
+    call: Call,
+    *,
+    status: Annotated[Status | None, Field(description="Only in this state")] = None,
+    project_id: Annotated[str, Field(max_length=200, description="Only of this grouping")] = "",
+    include_deleted: Annotated[bool, Field(description="Hidden ones too")] = False,
+    limit: Limit = LIMIT,
+    offset: Annotated[int, Field(ge=0, le=10_000, description="How many to skip")] = 0,
+    cursor: Cursor = "",
+) -> Json:
+    """List tasks, the oldest first."""
+    sought = StrictTaskFilter(
+        status=parse_status(status) if status else "",
+        kept={"project_id": project_id} if project_id else {},
+        deleted=include_deleted,
+    )
+    query: dict[str, Json] = {
+        "list": "tasks",
+        "status": status,
+        "project": project_id,
+        "deleted": include_deleted,
+        "offset": offset,
+    }
+    after = unseal(call, query, cursor, 0)
+    if offset and not cursor:
+        skipped = call.core.use(StrictTasks).list(sought, 0, offset)
+        if len(skipped) < offset:
+            return {"tasks": [], "next_cursor": None}
+        after = skipped[-1].item.number
+    found = call.core.use(StrictTasks).list(sought, after, limit + 1)
+    entries, more = paged(
+        call, query, found, limit=limit, room=PAGE, shown=present_listed,
+        place=lambda task: task.item.number,
+    )  # fmt: skip
+    return {"tasks": entries, "next_cursor": more or None}
+
+
+@tool(reads=True)
+def task_next_actions(
+    call: Call,
+    *,
+    project_id: Annotated[str, Field(max_length=200, description="Only of this grouping")] = "",
+    limit: Limit = LIMIT,
+    cursor: Cursor = "",
+) -> Json:
+    """List the tasks that are not finished, and to which states each can go now."""
+    query: dict[str, Json] = {"list": "next", "project": project_id}
+    after = unseal(call, query, cursor, 0)
+    kept = {"project_id": project_id} if project_id else {}
+    found = call.core.use(StrictTasks).next_moves(after, limit + 1, kept)
+    entries, more = paged(
+        call, query, found, limit=limit, room=PAGE, shown=present_next,
+        place=lambda one: one.task.item.number,
+    )  # fmt: skip
+    return {"tasks": entries, "next_cursor": more or None}
+
+
+def known_task(call: Call, name: str) -> str:
+    """Return the id of the item that a task is, of whatever table of states; NotFound."""
+    found = call.core.items.find(name)
+    if found is None:
+        raise NotFound(f"there is no task {name!r} in this project", hint="See `task_list`.")
+    return found.id

@@ -1,0 +1,133 @@
+"""The tools for thoughts: recording, reading, verifying the chains."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.proofs import Examined, Thinking
+from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.colibri.tools.tasks import known_task
+from counterpoint.dialects.colibri.verbs.seals import Seals
+from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
+from counterpoint.dialects.colibri.words import (
+    LIMIT,
+    UUID,
+    Content,
+    Cursor,
+    Id,
+    Limit,
+    ThoughtWord,
+    native_id,
+    present_thought,
+)
+from counterpoint.dialects.paging import PAGE, clip, paged, unseal
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import InvalidInput, NotFound, NotSealed, SessionEnded
+from counterpoint.protocol.tools import tool
+
+_FAULTS = 20
+
+
+@tool(reads=False, idempotent=False)
+def thought_record(
+    call: Call,
+    type: Annotated[ThoughtWord, Field(description="What sort it is")],  # noqa: A002 -- the name in the contract
+    task_id: Annotated[Id, Field(description="The task")],
+    agent_id: Annotated[Id, Field(description="Who thought it")],
+    content: Annotated[Content, Field(description="The thought")],
+    *,
+    session_id: Annotated[str, Field(max_length=200, description="An open audit session")] = "",
+) -> Json:
+    """Append a thought to the hash chain of a task."""
+    task = known_task(call, task_id)
+    core = _speaking(call, session_id) if session_id else call.core
+    try:
+        made = core.use(Thoughts).think(type, content, task=task, agent=agent_id)
+    except SessionEnded as ended:
+        raise SessionEnded(
+            f"ERR_SESSION_FINALIZED: {ended.message}", hint="Start another session."
+        ) from ended
+    return present_thought(made, task_id)
+
+
+def _speaking(call: Call, session: str) -> Core:
+    try:
+        return call.core.speaking(session)
+    except NotFound as missing:
+        raise NotFound(
+            f"ERR_SESSION_NOT_FOUND: {missing.message}",
+            hint="Start it with `audit_session_start`, or leave `session_id` out.",
+        ) from missing
+
+
+@tool(reads=True)
+def thought_record_list(
+    call: Call,
+    *,
+    task_id: Annotated[str, Field(max_length=200, description="Only of this task")] = "",
+    session_id: Annotated[str, Field(max_length=200, description="Only of this session")] = "",
+    type: Annotated[ThoughtWord | None, Field(description="Only of this sort")] = None,  # noqa: A002 -- the name in the contract
+    limit: Limit = LIMIT,
+    cursor: Cursor = "",
+) -> Json:
+    """List thoughts in the order in which they were recorded."""
+    query: dict[str, Json] = {"thoughts": [task_id, session_id, type]}
+    after = unseal(call, query, cursor, 0)
+    task = native_id(call, task_id) if task_id else ""
+    found = call.core.use(Thoughts).list(
+        task=task, session=session_id, kind=type, after=after, limit=limit + 1
+    )
+    names = {task: task_id} if task else {}
+
+    def shown(one: Thinking) -> dict[str, Json]:
+        about = one.thought.task
+        if about not in names:
+            names[about] = call.core.items.names(about).get(UUID, about)
+        return present_thought(one, names[about])
+
+    entries, more = paged(
+        call, query, found, limit=limit, room=PAGE, shown=shown,
+        place=lambda one: one.thought.number,
+    )  # fmt: skip
+    return {"thoughts": entries, "next_cursor": more or None, "note": DATA}
+
+
+@tool(reads=True)
+def audit_verify_chain(
+    call: Call,
+    *,
+    task_id: Annotated[str, Field(max_length=200, description="Only the chain of this task")] = "",
+    session_id: Annotated[str, Field(max_length=200, description="Only this session")] = "",
+) -> Json:
+    """Verify the chain of a task, the thoughts of a session, or every chain there is."""
+    if task_id and session_id:
+        raise InvalidInput("give a task or a session, not both", hint="Leave one of them out.")
+    found, checkpoint = _examined(call, task_id, session_id)
+    told: dict[str, Json] = {
+        "valid": found.sound,
+        "broken_count": max(len(found.broken), int(not found.sound)),
+        "record_count": found.size,
+        "redacted_count": found.redacted,
+        "checkpoint": checkpoint,
+    }
+    if found.broken:
+        told["first_broken_at"] = found.broken[0]
+    if found.faults:
+        told["faults"] = [clip(fault.message, 300) for fault in found.faults[:_FAULTS]]
+    return told
+
+
+def _examined(call: Call, task: str, session: str) -> tuple[Examined, str]:
+    """Return what was found, and the signed note of a sealed session or else of the ledger."""
+    core = call.core
+    if session:
+        try:
+            return core.use(Seals).verify(session), core.use(Seals).root(session).checkpoint
+        except NotSealed:
+            return core.use(Thoughts).verify_session(session), core.audit.checkpoint()
+    return core.use(Thoughts).verify(
+        known_task(call, task) if task else ""
+    ), core.audit.checkpoint()

@@ -1,0 +1,1 @@
+"""What only colibri does with work, on the one write path."""

@@ -1,0 +1,179 @@
+"""The account of calls: a row when a call begins, a row when it ends.
+
+Rule 1: the first row is durable before the tool runs. Rule 2: the second one lands in the transaction
+of the tool's own change, so that what was done and that it was done are never apart; a call that is
+refused leaves nothing but its rows. Rule 3: numbers are given inside the transaction, so they have
+no gap, whoever writes at once. Rule 4: calls that a process left behind are ended as `crashed` by the
+first call of the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from counterpoint.core.model.accounts.actions import Action, Asked, Ended, Ending
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.unit import Unit, joined, recording
+from counterpoint.core.ports.store import Filter, Reading
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.clock import Timestamp, elapsed_ms
+
+
+class Actions:
+    """Verbs for the account of calls."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def enter(self, asked: Asked) -> Action:
+        """Write down that a call begins, and answer its first row."""
+        with recording(self._context, "call.entered", asked.tool) as change:
+            entered = self._entry(change, asked)
+            change.put(entered)
+        return entered
+
+    def complete(self, entered: Action, run: Callable[[], tuple[Json, Ended]]) -> Json:
+        """Run a call and write down its end, in one transaction; nothing lands if it raises.
+
+        run: answers what the caller hears, and how the call ended.
+        """
+        with joined(self._context):
+            answer, ended = run()
+            self.leave(entered, ended)
+        return answer
+
+    def leave(self, entered: Action, ended: Ended) -> None:
+        """Write down how a call ended, in the transaction of the call if it has one open."""
+        unit = self._context.unit
+        if isinstance(unit, Unit) and unit.changes:
+            # It rides in the entry of what the call did: one entry less for each call that writes.
+            last = unit.changes[-1]
+            last.put(_exit(entered, ended, last.now))
+            return
+        with recording(self._context, "call.ended", entered.tool) as change:
+            change.put(_exit(entered, ended, change.now))
+
+    def refuse(self, asked: Asked, ended: Ended) -> None:
+        """Write down a call that never ran: both rows at once."""
+        with recording(self._context, "call.refused", asked.tool) as change:
+            entered = self._entry(change, asked)
+            change.put(entered)
+            change.put(_exit(entered, ended, change.now))
+
+    def list(
+        self,
+        *,
+        tool: str = "",
+        outcome: Ending | None = None,
+        session: str = "",
+        before: int = 0,
+        limit: int = 50,
+    ) -> list[tuple[Action, Action | None]]:
+        """Return calls, the latest first: the row of the begin, and that of the end if there is one.
+
+        outcome: only those that ended so; `running` for those without an end. before: a number.
+        """
+        found: list[tuple[Action, Action | None]] = []
+        step = "enter" if outcome in {None, "running"} else "exit"
+        equal: dict[str, Filter] = {"step": step, "tool": tool, "session": session}
+        if step == "exit":
+            equal["outcome"] = outcome or ""
+        chosen = {name: value for name, value in equal.items() if value}
+        after = (before,) if before else ()
+        with self._context.reading() as view:
+            while len(found) < limit:
+                rows = view.select(Action, order="number desc", after=after, limit=limit, **chosen)
+                pairs = [_pair(view, row) for row in rows]
+                found += [one for one in pairs if outcome != "running" or one[1] is None]
+                if len(rows) < limit:
+                    break
+                after = (rows[-1].number,)
+        return found[:limit]
+
+    def sweep(self) -> int:
+        """End the calls that processes left which are gone; answer how many. Looks once a process."""
+        project, host = self._context.project, self._context.ports.host
+        if project in host.swept:
+            return 0
+        with self._context.reading() as view:
+            is_clean = not self._left(view)
+        count = 0 if is_clean else self._close()
+        host.swept.add(project)
+        return count
+
+    def _close(self) -> int:
+        with recording(self._context, "calls.crashed") as change:
+            left = [row for host in self._left(change.writing) for row in _open(change, host)]
+            me = self._context.ports.host.name
+            for row in left:
+                change.put(_exit(row, Ended(outcome="crashed", code=me), change.now))
+            if left:
+                change.add_facts(calls=len(left))
+        return len(left)
+
+    def _left(self, view: Reading) -> list[str]:
+        """Return the processes that are gone and have left calls without an end."""
+        entered = view.counts(Action, "host", step="enter")
+        ended = view.counts(Action, "host", step="exit")
+        behind = [name for name, count in entered.items() if count > ended.get(name, 0)]
+        here = self._context.ports.host
+        return [name for name in behind if here.is_gone(name, _last(view, name))]
+
+    def _entry(self, change: Change, asked: Asked) -> Action:
+        caller = self._context.caller
+        return Action(
+            project=self._context.project,
+            number=change.next_number(Action),
+            step="enter",
+            tool=asked.tool,
+            call=self._context.ports.mint.mint("call"),
+            host=self._context.ports.host.name,
+            agent=caller.actor.name,
+            client=caller.client,
+            session=caller.actor.session,
+            outcome="running",
+            code="",
+            arguments=asked.arguments,
+            answer="",
+            duration=0,
+            at=change.now,
+        )
+
+
+def _exit(entered: Action, ended: Ended, now: Timestamp) -> Action:
+    return Action(
+        project=entered.project,
+        number=entered.number,
+        step="exit",
+        tool=entered.tool,
+        call=entered.call,
+        host=entered.host,
+        agent=entered.agent,
+        client=entered.client,
+        session=entered.session,
+        outcome=ended.outcome,
+        code=ended.code,
+        arguments=entered.arguments,
+        answer=ended.answer,
+        duration=max(0, elapsed_ms(entered.at, now)),
+        at=now,
+    )
+
+
+def _pair(view: Reading, row: Action) -> tuple[Action, Action | None]:
+    if row.step == "enter":
+        return row, view.find(Action, row.number, "exit")
+    begun = view.find(Action, row.number, "enter")
+    return begun or row, row
+
+
+def _open(change: Change, host: str) -> list[Action]:
+    """Return the first rows of the calls of a process that have no end."""
+    rows = change.select(Action, host=host, order="number")
+    ended = {row.number for row in rows if row.step == "exit"}
+    return [row for row in rows if row.number not in ended]
+
+
+def _last(view: Reading, host: str) -> Timestamp:
+    return view.select(Action, host=host, order="number desc", limit=1)[0].at

@@ -1,0 +1,278 @@
+"""Sealing a session, and proving what was thought in it.
+
+A sealed session has ended for good: its thoughts, in the order of writing, are the leaves of a tree
+(see core.ledger.thoughts) whose root and size are signed and stand in the project's ledger. What
+anybody would write in its name afterwards is refused, as in any session that has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from counterpoint.core.ledger import checkpoint as checkpoints
+from counterpoint.core.ledger.checkpoint import Checkpoint
+from counterpoint.core.ledger.merkle import (
+    consistency_proof,
+    frontier_at,
+    inclusion_proof,
+    nodes_of,
+    root_of,
+)
+from counterpoint.core.ledger.sealed import EntryProof, SealedHeader, dump_sealed
+from counterpoint.core.ledger.thoughts import link_of
+from counterpoint.core.ledger.trail import origin_of
+from counterpoint.core.model.answers import Proof
+from counterpoint.core.model.proofs import Examined, Seal, Thought
+from counterpoint.core.model.sessions import Session
+from counterpoint.core.model.work import Item
+from counterpoint.core.operations.audit import Auditing
+from counterpoint.core.operations.recording.change import Change, missing
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.moves import give_back
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.operations.redaction import redactions
+from counterpoint.core.operations.sessions import live_claims
+from counterpoint.core.ports.store import Reading
+from counterpoint.dialects.colibri.verbs.thoughts import broken_of, examine
+from counterpoint.kernel.errors import (
+    AlreadySealed,
+    ChainBroken,
+    CounterpointError,
+    InvalidInput,
+    LedgerBroken,
+    MalformedDocument,
+    NothingToSeal,
+    NotSealed,
+    ProofMismatch,
+    SessionEnded,
+)
+
+ACTION = "session.sealed"
+"""What the ledger calls the sealing of a session."""
+
+
+class Seals:
+    """Verbs for sealing sessions."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def seal(self, session: str) -> Seal:
+        """End a session for good and sign the tree over its thoughts; claims are given back.
+
+        Raises NotFound, AlreadySealed, SessionEnded if it ended without a seal, NothingToSeal,
+        ChainBroken if a thought is not what was hashed.
+        """
+        with recording(self._context, ACTION, session) as change:
+            if change.find(Seal, session) is not None:
+                raise AlreadySealed(f"session {session} is sealed already", session=session)
+            change.open_session()
+            found = change.get(Session, session)
+            if found.has_ended:
+                raise SessionEnded(
+                    f"session {session} is {found.status}",
+                    hint="A session is sealed before it ends; begin another one.",
+                    session=session,
+                )
+            made = self._make(change, session)
+            for claim in live_claims(change.writing, session):
+                give_back(change, change.get(Item, claim.item))
+            change.put(found.moved("completed", change.now))
+            change.put(made)
+            change.add_facts(root=made.root, size=made.size)
+            return made
+
+    def _make(self, change: Change, session: str) -> Seal:
+        leaves = [_sound_leaf(one) for one in _thoughts_of(change.writing, session)]
+        if not leaves:
+            raise NothingToSeal(f"session {session} has no thought to seal", session=session)
+        key = Auditing(self._context).key
+        root = root_of(leaves)
+        signed = Checkpoint(origin=origin_of(key, session), size=len(leaves), root=root)
+        return Seal(
+            project=self._context.project,
+            session=session,
+            number=change.next_number(Seal),
+            root=root.hex(),
+            size=len(leaves),
+            checkpoint=checkpoints.seal(signed, self._context.ports.signer.sign, key),
+            sealed_at=change.now,
+        )
+
+    def root(self, session: str) -> Seal:
+        """Return the seal of a session; NotFound for the session, NotSealed."""
+        with self._context.reading() as view:
+            return _seal_of(view, session)
+
+    def list(self, *, after: int = 0, limit: int | None = 50) -> list[Seal]:
+        """Return seals in the order in which they were set, those beyond a number only."""
+        with self._context.reading() as view:
+            return view.select(Seal, order="number", after=(after,), limit=limit)
+
+    def proof(self, record: str) -> Proof:
+        """Return the proof that a thought is in the sealed tree of its session.
+
+        `sequence` is the index of the leaf, `leaf` its hash, `entry` the bytes it was made of as text,
+        `checkpoint` the seal's. Raises NotFound for the thought, NotSealed.
+        """
+        with self._context.reading() as view:
+            thought = view.find(Thought, record)
+            if thought is None:
+                raise missing(Thought, record)
+            if not thought.session:
+                raise NotSealed(
+                    f"thought {record} was not thought in a session",
+                    hint="It stands in the project's ledger: `counterpoint audit prove`.",
+                )
+            seal = _seal_of(view, thought.session)
+            thoughts = _thoughts_of(view, thought.session)
+        leaves = [bytes.fromhex(one.hash) for one in thoughts]
+        index = [one.record for one in thoughts].index(record)
+        path = inclusion_proof(index, len(leaves), nodes_of(leaves))
+        return Proof(
+            size=seal.size,
+            root=seal.root,
+            path=tuple(part.hex() for part in path),
+            checkpoint=seal.checkpoint,
+            sequence=index,
+            leaf=thought.hash,
+            entry=link_of(thought).to_bytes().decode(),
+        )
+
+    def consistency(self, session: str, first: int, second: int | None = None) -> Proof:
+        """Return the proof that the tree of a sealed session of one size begins with another.
+
+        second: the sealed size by default; the checkpoint signs that size only. Raises InvalidInput
+        for a size that the session never had, NotFound for the session, NotSealed.
+        """
+        with self._context.reading() as view:
+            seal = _seal_of(view, session)
+            leaves = [bytes.fromhex(one.hash) for one in _thoughts_of(view, session)]
+        end = seal.size if second is None else second
+        if not 0 <= first <= end <= seal.size:
+            raise InvalidInput(
+                f"session {session} has {seal.size} thoughts: sizes from 0 to {seal.size}, in order",
+                size=seal.size,
+            )
+        read = nodes_of(leaves)
+        return Proof(
+            size=end,
+            root=frontier_at(end, read).root().hex(),
+            path=tuple(part.hex() for part in consistency_proof(first, end, read)),
+            checkpoint=seal.checkpoint,
+            first_size=first,
+            first_root=frontier_at(first, read).root().hex(),
+        )
+
+    def verify(self, session: str) -> Examined:
+        """Make the tree of a sealed session anew from its thoughts and hold it against the seal.
+
+        Found are: a thought that was changed, added, removed or moved; a seal that is not the one
+        signed, or not the one the ledger tells of. Raises NotFound for the session, NotSealed.
+        """
+        with self._context.reading() as view:
+            seal = _seal_of(view, session)
+            thoughts = _thoughts_of(view, session)
+            found, redacted = examine(view, thoughts, gaps=True)
+            faults: list[CounterpointError] = [*found]
+            root = root_of(link_of(one).leaf for one in thoughts)
+            if (seal.root, seal.size) != (root.hex(), len(thoughts)):
+                faults.append(_differs(session, "is not the root of its thoughts"))
+            faults += self._seal_faults(view, seal)
+        return Examined(
+            size=len(thoughts),
+            broken=broken_of(faults),
+            redacted=redacted,
+            faults=tuple(faults),
+            root=root.hex(),
+        )
+
+    def _seal_faults(self, view: Reading, seal: Seal) -> Iterator[LedgerBroken | MalformedDocument]:
+        key = Auditing(self._context).key
+        try:
+            signed = checkpoints.verify(seal.checkpoint, key, origin_of(key, seal.session))
+        except (MalformedDocument, ProofMismatch) as fault:
+            yield fault
+            return
+        if (signed.root.hex(), signed.size) != (seal.root, seal.size):
+            yield _differs(seal.session, "is not the one that was signed")
+        session = view.find(Session, seal.session)
+        if session is None or not session.has_ended:
+            yield _differs(seal.session, "is of a session that has not ended")
+        if len(view.sequences(subject=seal.session, action=ACTION, limit=2)) != 1:
+            yield _differs(seal.session, "is not told of in the ledger")
+
+    def export(self, session: str) -> Iterator[bytes]:
+        """Return the lines of a bundle of a sealed session that verifies offline.
+
+        Raises NotFound for the session, NotSealed.
+        """
+        audit = Auditing(self._context)
+        with self._context.reading() as view:
+            seal = _seal_of(view, session)
+            thoughts = _thoughts_of(view, session)
+            told = view.sequences(subject=session, action=ACTION, limit=1)
+            if not told:
+                raise _differs(session, "is not told of in the ledger")
+            told += _redactions(view, {one.content for one in thoughts})
+            size = view.head().size
+        proofs = [audit.inclusion(sequence, size) for sequence in told]
+        header = SealedHeader(
+            project=self._context.project,
+            session=session,
+            key=audit.key,
+            checkpoint=seal.checkpoint,
+            ledger=proofs[0].checkpoint,
+            testimonies=tuple(EntryProof(entry=one.entry, path=one.path) for one in proofs),
+        )
+        links = (link_of(one).to_bytes() for one in thoughts)
+        yield from dump_sealed(header, links, self._texts(thoughts))
+
+    def _texts(self, thoughts: Sequence[Thought]) -> Iterator[str]:
+        """Return the texts of thoughts that are still there, by their digests, each once."""
+        with self._context.reading() as view:
+            for digest in sorted({one.content for one in thoughts}):
+                text = view.text(digest)
+                if text is not None:
+                    yield text
+
+
+def _redactions(view: Reading, digests: set[str]) -> list[int]:
+    """Return the places of the entries that tell which of some texts were taken away."""
+    gone = {one for one in digests if view.text(one) is None}
+    return [place for place, told in redactions(view) if gone.intersection(told)]
+
+
+def _thoughts_of(view: Reading, session: str) -> list[Thought]:
+    """Return the thoughts of a session in the order of writing, which is that of the leaves."""
+    return view.select(Thought, session=session, order="number")
+
+
+def _sound_leaf(thought: Thought) -> bytes:
+    """Return the leaf of a thought made anew; ChainBroken if it is not the one kept."""
+    leaf = link_of(thought).leaf
+    if leaf.hex() != thought.hash:
+        raise ChainBroken(
+            f"thought {thought.record} does not have the hash that it claims",
+            hint="Do not seal this; restore a backup.",
+            thought=thought.record,
+            task=thought.task,
+        )
+    return leaf
+
+
+def _seal_of(view: Reading, session: str) -> Seal:
+    found = view.find(Seal, session)
+    if found is not None:
+        return found
+    if view.find(Session, session) is None:
+        raise missing(Session, session)
+    raise NotSealed(f"session {session} is not sealed yet", session=session)
+
+
+def _differs(session: str, how: str) -> ProofMismatch:
+    return ProofMismatch(
+        f"the seal of session {session} {how}",
+        hint="Compare it with an exported bundle of the session, or restore a backup.",
+        session=session,
+    )

@@ -1,0 +1,258 @@
+"""The words of strict tasks: arguments, and how the core's nouns are told.
+
+core                              here
+init … done, cancelled            INIT … DONE, CANCELLED
+the alias `uuid` of an item       id, task_id
+attributes project_id, priority   fields of those names; the priority is free text
+a session opened with an intent   an audit session
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal, cast, get_args
+
+from pydantic import Field, WithJsonSchema
+from typing_extensions import TypedDict
+
+from counterpoint.core.model.accounts.actions import Action
+from counterpoint.core.model.accounts.stages import NextMove, StrictTask, Transition
+from counterpoint.core.model.proofs import Seal, Thinking
+from counterpoint.core.model.sessions import Session
+from counterpoint.core.model.texts.skills import Skill, SkippedFile
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.paging import PAGE, clip, size_of
+from counterpoint.kernel import canonical
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import CounterpointError, IllegalMove, InvalidInput
+
+UUID: Final = "uuid"
+"""The scope of the names that tasks are known by here."""
+
+_TEXT = WithJsonSchema({"type": "string"})
+_NULLABLE = WithJsonSchema({"type": ["string", "null"]})
+
+Status = Literal["INIT", "GATHER", "ANALYZE", "PLAN", "APPLY", "VERIFY", "DONE", "CANCELLED"]
+STATUSES: Final[tuple[Status, ...]] = get_args(Status)
+ThoughtWord = Literal["plan", "analysis", "decision", "reflection"]
+
+_STATE: Final = re.compile(
+    # Not `plan-12`, which is the id of an item.
+    rf"(?<![\w-])'?({'|'.join(map(str.lower, STATUSES))})'?(?![\w-])"
+)
+
+Id = Annotated[str, Field(min_length=1, max_length=200), _TEXT]
+Title = Annotated[str, Field(min_length=1, max_length=256), _TEXT]
+Body = Annotated[str | None, Field(max_length=8_000), _NULLABLE]
+Word = Annotated[str | None, Field(max_length=200), _NULLABLE]
+Reason = Annotated[str, Field(max_length=2_000), _TEXT]
+Content = Annotated[str, Field(min_length=1, max_length=20_000), _TEXT]
+Limit = Annotated[int, Field(ge=1, le=200, description="How many, at most 200")]
+Cursor = Annotated[
+    str, Field(max_length=2_000, description="`next_cursor` of the page before"), _TEXT
+]
+LIMIT: Final = 50
+WHOLE: Final = PAGE - 300
+"""What a task may take that is answered alone."""
+_ENTRY: Final = 2_000
+_CONTENT: Final = 4_000
+
+
+class Patch(TypedDict, total=False):
+    """What is to be different about a task."""
+
+    title: Annotated[Title, Field(description="Short name")]
+    status: Annotated[Status, Field(description="Next state")]
+    project_id: Annotated[Word, Field(description="Your grouping")]
+    description: Annotated[Body, Field(description="What to do")]
+    priority: Annotated[Word, Field(description="Free text")]
+    assignee: Annotated[Word, Field(description="Who does it")]
+    reason: Annotated[Reason, Field(description="Why; CANCELLED needs it")]
+    deleted: Annotated[bool, Field(description="True hides the task, false shows it again")]
+
+
+def parse_status(word: Status) -> str:
+    """Return the core's name of a state."""
+    return word.lower()
+
+
+def present_status(state: str) -> str:
+    """Return a state in this dialect."""
+    return state.upper()
+
+
+def id_of(task: StrictTask) -> str:
+    """Return what a task is known by here."""
+    return task.names.get(UUID, task.item.id)
+
+
+def retold(refusal: CounterpointError, task: StrictTask, goal: Status | None) -> CounterpointError:
+    """Return a refusal of a change with the states in the words of this dialect."""
+    facts: dict[str, Json] = {**refusal.facts, "task_id": id_of(task)}
+    for name in {"state", "status", "moves"} & facts.keys():
+        found = facts[name]
+        facts[name] = present_status(found) if type(found) is str else [*map(present_status, found)]
+    if isinstance(refusal, IllegalMove):
+        facts |= {"from": facts.get("state"), "to": goal}
+    message, hint = (_STATE.sub(_shouted, text) for text in (refusal.message, refusal.hint))
+    return type(refusal)(message, hint=hint, **facts)
+
+
+def _shouted(found: re.Match[str]) -> str:
+    return present_status(found[1])
+
+
+def present_task(task: StrictTask, room: int = 8_000) -> dict[str, Json]:
+    """Return a task; a description that takes more than its room, or makes it too long, is cut."""
+    item = task.item
+    told: dict[str, Json] = {
+        "id": id_of(task),
+        "project_id": task.kept.get("project_id"),
+        "title": item.title,
+        "description": None,
+        "status": present_status(item.status),
+        "priority": task.kept.get("priority"),
+        "assignee": item.assignee or None,
+        "created_at": item.created_at,
+        "updated_at": item.updated_at,
+        "deleted_at": task.kept.get("deleted_at"),
+        "native_id": item.id,
+        "attempt": task.attempt,
+        "version": item.version,
+    }
+    return told | {"description": clip(item.body, min(room, WHOLE - size_of(told))) or None}
+
+
+def present_listed(task: StrictTask) -> dict[str, Json]:
+    """Return a task as a list shows it."""
+    return present_task(task, _ENTRY)
+
+
+def present_transition(move: Transition) -> dict[str, Json]:
+    """Return one move of a task."""
+    return {
+        "from": present_status(move.origin),
+        "to": present_status(move.goal),
+        "reason": clip(move.reason, _ENTRY) or None,
+        "actor": move.agent,
+        "session_id": move.session or None,
+        "attempt": move.attempt,
+        "at": move.at,
+    }
+
+
+def present_next(found: NextMove) -> dict[str, Json]:
+    """Return what can be done about a task."""
+    readiness = found.readiness
+    is_open = found.task.item.category == "open"
+    return {
+        **present_listed(found.task),
+        "next_statuses": [present_status(state) for state in found.moves],
+        "ready": readiness.is_ready if is_open else not readiness.held_by,
+        "reasons": list(readiness.reasons),
+        "held_by": readiness.held_by or None,
+    }
+
+
+def present_thought(found: Thinking, task: str) -> dict[str, Json]:
+    """Return a thought; a long text is cut, its digest is of the whole."""
+    thought, body = found.thought, found.record.body
+    content = clip(body, _CONTENT)
+    told: dict[str, Json] = {
+        "id": thought.record,
+        "type": thought.type,
+        "task_id": task,
+        "agent_id": thought.agent,
+        "content": content,
+        "timestamp": thought.created_at,
+        "prev_hash": thought.previous,
+        "hash": thought.hash,
+        "session_id": thought.session or None,
+        "sequence": thought.sequence,
+        "content_sha256": thought.content,
+    }
+    return told if content == body else {**told, "content_cut": True}
+
+
+def present_session(session: Session) -> dict[str, Json]:
+    """Return a session; one that was not opened with an intent has none."""
+    details = details_of(session)
+    return {
+        "session_id": session.id,
+        "intent": clip(str(details.get("intent", "")), _ENTRY) or None,
+        "task_id": details.get("task_id") or None,
+        "started_at": session.started_at,
+    }
+
+
+def details_of(session: Session) -> dict[str, Json]:
+    """Return what a session was opened with; nothing once that was redacted."""
+    try:
+        value: Json = canonical.load(session.details) if session.details else {}
+    except InvalidInput:
+        return {}
+    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+
+
+def present_seal(seal: Seal) -> dict[str, Json]:
+    """Return the sealed tree of a session."""
+    return {
+        "session_id": seal.session,
+        "root": seal.root,
+        "record_count": seal.size,
+        "finalized_at": seal.sealed_at,
+        "checkpoint": seal.checkpoint,
+    }
+
+
+def present_skill(skill: Skill) -> dict[str, Json]:
+    """Return a skill without its text."""
+    return {
+        "name": skill.name,
+        "description": clip(skill.description, _ENTRY),
+        "version": skill.version or None,
+        "entrypoint": skill.entrypoint or None,
+        "capabilities": list(skill.capabilities),
+        "greek_letter": skill.letter or None,
+        "source_path": skill.source,
+        "sha256": skill.digest,
+        "loaded_at": skill.loaded_at,
+    }
+
+
+def present_skipped(file: SkippedFile) -> dict[str, Json]:
+    """Return a file that could not be read as a skill, and why."""
+    return {"source_path": file.source, "faults": [clip(str(one), 300) for one in file.faults[:10]]}
+
+
+def present_action(entered: Action, ended: Action | None) -> dict[str, Json]:
+    """Return a call by both of its rows."""
+    return {
+        "sequence_no": entered.number,
+        "tool": entered.tool,
+        "correlation_id": entered.call,
+        "outcome": ended.outcome if ended else "running",
+        "code": (ended.code if ended else "") or None,
+        "args_sha256": entered.arguments or None,
+        "result_sha256": (ended.answer if ended else "") or None,
+        "agent": entered.agent,
+        "client": entered.client or None,
+        "session_id": entered.session or None,
+        "host": entered.host,
+        "entered_at": entered.at,
+        "exited_at": ended.at if ended else None,
+        "duration_ms": ended.duration if ended else None,
+    }
+
+
+def kept_of(project_id: str | None, priority: str | None) -> Mapping[str, Json]:
+    """Return the fields of a task that the core only keeps."""
+    kept = {"project_id": project_id, "priority": priority}
+    return {name: value for name, value in kept.items() if value is not None}
+
+
+def native_id(call: Call, name: str) -> str:
+    """Return the id of the item that a name means; the name itself if it means none."""
+    found = call.core.items.find(name)
+    return found.id if found else name

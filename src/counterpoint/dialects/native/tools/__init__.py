@@ -1,0 +1,1 @@
+"""The tools of the native dialect, one file for each noun."""

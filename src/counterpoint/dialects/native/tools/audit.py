@@ -1,0 +1,124 @@
+"""The tool `prove`: the ledger verified, sealed, and proofs about it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from counterpoint.core.model.answers import Proof
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.native.words import Count, Cursor
+from counterpoint.dialects.paging import (
+    PAGE,
+    RESERVE,
+    clip,
+    fitting,
+    seal,
+    size_of,
+    sparse,
+    unseal,
+)
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import InvalidInput
+from counterpoint.protocol.tools import tool
+
+_FAULTS = 20
+
+
+@tool(reads=True, hidden=("cursor",))
+def prove(
+    call: Call,
+    what: Annotated[
+        Literal["verify", "checkpoint", "inclusion", "consistency"],
+        Field(description="Proof"),
+    ],
+    sequence: Annotated[Count | None, Field(description="Entry")] = None,
+    size: Annotated[Count | None, Field(description="Size")] = None,
+    first_size: Annotated[Count | None, Field(description="Earlier size")] = None,
+    cursor: Cursor = "",
+) -> Json:
+    """Verify the ledger, sign its end, or prove it by RFC 6962."""
+    _refuse_stray(what, sequence, size, first_size, cursor)
+    if what == "verify":
+        return _verified(call)
+    if what == "checkpoint":
+        return {"checkpoint": call.core.audit.checkpoint(), "key": call.core.audit.key.to_text()}
+    if what == "inclusion":
+        return _inclusion(call, sequence or 0, size, cursor)
+    return _present(call.core.audit.consistency(first_size or 0, size))
+
+
+_TAKES = {
+    "verify": (),
+    "checkpoint": (),
+    "inclusion": ("sequence", "size", "cursor"),
+    "consistency": ("first_size", "size"),
+}
+
+
+def _refuse_stray(
+    what: str, sequence: int | None, size: int | None, first_size: int | None, cursor: str
+) -> None:
+    """Raise InvalidInput for what a question does not take, or misses; all of it together."""
+    given = {
+        "sequence": sequence is not None,
+        "size": size is not None,
+        "first_size": first_size is not None,
+        "cursor": bool(cursor),
+    }
+    takes = _TAKES[what]
+    faults = [
+        f"`{name}` has no meaning"
+        for name, is_there in given.items()
+        if is_there and name not in takes
+    ]
+    needed = takes[:1]
+    faults += [f"`{name}` is required" for name in needed if not given[name]]
+    if faults:
+        raise InvalidInput(f"for {what}: {'; '.join(faults)}")
+
+
+def _verified(call: Call) -> dict[str, Json]:
+    audit = call.core.audit.verify()
+    return {
+        "sound": audit.sound,
+        "size": audit.size,
+        "root": audit.root,
+        "last": audit.last,
+        "anchored": audit.anchored,
+        "redacted": audit.redacted,
+        **sparse(
+            faults=[
+                {"error": fault.code, "message": clip(fault.message, 300)}
+                for fault in audit.faults[:_FAULTS]
+            ],
+            fault_count=len(audit.faults) or None,
+        ),
+    }
+
+
+def _inclusion(call: Call, sequence: int, size: int | None, cursor: str) -> dict[str, Json]:
+    asked = {"tool": "prove", "what": "inclusion", "sequence": sequence}
+    at = unseal(call, asked, cursor, 0)
+    proof = call.core.audit.inclusion(sequence, size)
+    header = {"sequence": sequence} if at else {**_present(proof), "leaf": proof.leaf}
+    rest = proof.entry[at:]
+    piece = rest[: fitting(rest, PAGE - RESERVE - size_of(header))]
+    end = at + len(piece)
+    further = seal(call, asked, end) if end < len(proof.entry) else ""
+    return {**header, "entry": piece, **sparse(cursor=further)}
+
+
+def _present(proof: Proof) -> dict[str, Json]:
+    return {
+        "size": proof.size,
+        "root": proof.root,
+        "path": list(proof.path),
+        "checkpoint": proof.checkpoint,
+        **sparse(
+            sequence=proof.sequence if proof.sequence >= 0 else None,
+            first_size=proof.first_size if proof.first_size >= 0 else None,
+            first_root=proof.first_root,
+        ),
+    }

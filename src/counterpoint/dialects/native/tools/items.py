@@ -1,0 +1,156 @@
+"""The tools `list` and `edit`: items by what they are, and changes of one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from counterpoint.core.model.filters import Edit, ItemFilter
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.native.words import (
+    Argvs,
+    Body,
+    Count,
+    Cursor,
+    Id,
+    Ids,
+    Limit,
+    Lines,
+    Name,
+    Priority,
+    Summary,
+    Word,
+    Words,
+    present_line,
+    present_offer,
+    wanted,
+)
+from counterpoint.dialects.paging import PAGE, SHORT_PAGE, paged, sparse, unseal
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import InvalidInput
+from counterpoint.protocol.tools import tool
+
+Kind = Literal["issue", "workflow", "plan", "spec", "phase", "task"]
+_DEFAULT = 20
+
+
+@tool(reads=True)
+def list_(
+    call: Call,
+    status: Annotated[Word, Field(description="open, active, …")] = "",
+    kind: Annotated[Kind | None, Field(description="Kind")] = None,
+    label: Annotated[Word, Field(description="Label")] = "",
+    parent: Annotated[Id, Field(description="Directly above")] = "",
+    root: Annotated[Id, Field(description="Top of the tree")] = "",
+    assignee: Annotated[Word, Field(description="Agent")] = "",
+    *,
+    ready: Annotated[bool, Field(description="Startable now")] = False,
+    limit: Limit = _DEFAULT,
+    cursor: Cursor = "",
+) -> Json:
+    """List items, oldest first; with `ready` most urgent first, with why."""
+    asked: dict[str, Json] = {
+        "tool": "list",
+        "status": status,
+        "kind": kind or "",
+        "label": label,
+        "parent": parent,
+        "root": root,
+        "assignee": assignee,
+        "ready": ready,
+    }
+    if ready:
+        return _ready(call, asked, limit, cursor)
+    after = unseal(call, asked, cursor, 0)
+    sought = ItemFilter(
+        status=status, kind=kind or "", label=label, parent=parent, root=root, assignee=assignee
+    )
+    items, further = paged(
+        call,
+        asked,
+        call.core.items.list(sought, after, limit + 1),
+        limit=limit,
+        room=_room(limit),
+        shown=present_line,
+        place=lambda item: item.number,
+    )
+    return {"items": items, **sparse(cursor=further)}
+
+
+def _ready(call: Call, asked: dict[str, Json], limit: int, cursor: str) -> Json:
+    others = [name for name in ("status", "parent", "assignee") if asked[name]]
+    kind = asked["kind"]
+    if others or kind not in {"", "task", "issue"}:
+        raise InvalidInput(
+            f"with `ready` leave out: {', '.join(others or ['kind'])}",
+            hint="Ready work can be chosen by `kind` (task or issue), `label` and `root`.",
+        )
+    after = unseal(call, asked, cursor, None)
+    asked_for = wanted(
+        call, root=asked["root"], label=asked["label"], kinds=(kind,) if kind else ()
+    )
+    offers, further = paged(
+        call,
+        asked,
+        call.core.ready.offers(asked_for, limit + 1, tuple(after) if after else None),
+        limit=limit,
+        room=_room(limit),
+        shown=present_offer,
+        place=lambda offer: [offer.item.priority, offer.item.number],
+    )
+    return {"ready": offers, **sparse(cursor=further)}
+
+
+def _room(limit: int) -> int:
+    return SHORT_PAGE if limit <= _DEFAULT else PAGE
+
+
+@tool(reads=False, idempotent=False, keyed="shown")
+def edit(
+    call: Call,
+    id: Annotated[Id, Field(description="Item")],  # noqa: A002 -- the name that agents expect
+    title: Annotated[Name | None, Field(description="Title")] = None,
+    description: Annotated[Body | None, Field(description="Text")] = None,
+    status: Annotated[Word | None, Field(description="State")] = None,
+    priority: Annotated[Priority | None, Field(description="0 (urgent) to 4")] = None,
+    assignee: Annotated[Word | None, Field(description="Agent")] = None,
+    profile: Annotated[Word | None, Field(description="Role")] = None,
+    parent: Annotated[Id | None, Field(description="Empty for the top")] = None,
+    position: Annotated[Count | None, Field(description="Place")] = None,
+    add_labels: Annotated[Words, Field(description="Labels")] = (),
+    remove_labels: Annotated[Words, Field(description="Labels")] = (),
+    add_after: Annotated[Ids, Field(description="Ids")] = (),
+    remove_after: Annotated[Ids, Field(description="Ids")] = (),
+    areas: Annotated[Lines | None, Field(description="All paths")] = None,
+    accept: Annotated[Lines | None, Field(description="All sentences")] = None,
+    verify: Annotated[Argvs | None, Field(description="All commands")] = None,
+    waive: Annotated[Words, Field(description="Gates")] = (),
+    reason: Annotated[Summary, Field(description="Why")] = "",
+    expected_version: Annotated[Count | None, Field(description="Else refused")] = None,
+) -> Json:
+    """Change an item, all or nothing."""
+    change = Edit(
+        title=title,
+        body=description,
+        status=status,
+        priority=priority,
+        assignee=assignee,
+        profile=profile,
+        parent=parent,
+        position=position,
+        add_labels=add_labels,
+        remove_labels=remove_labels,
+        add_needs=add_after,
+        remove_needs=remove_after,
+        areas=areas,
+        acceptance=accept,
+        checks=verify,
+        waive=waive,
+        reason=reason,
+        expected_version=expected_version,
+    )
+    if change == Edit(reason=reason, expected_version=expected_version):
+        raise InvalidInput("there is nothing to change", hint="Name at least one field to change.")
+    item = call.core.items.edit(id, change)
+    return {"item": {**present_line(item, 400), "version": item.version}}

@@ -1,0 +1,47 @@
+"""The tool `note`: writing down, and resolving blockers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from counterpoint.core.model.filters import Note
+from counterpoint.core.model.journal import NoteKind
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.native.words import (
+    AnyToken,
+    Id,
+    Lines,
+    Text,
+    Title,
+    Words,
+    present_record,
+)
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import InvalidInput
+from counterpoint.protocol.tools import tool
+
+
+@tool(reads=False, idempotent=False, keyed="shown")
+def note(
+    call: Call,
+    kind: Annotated[NoteKind, Field(description="Kind")],
+    text: Annotated[Text, Field(description="Text or resolution")],
+    title: Annotated[Title, Field(description="Title")] = "",
+    id: Annotated[Id, Field(description="Item")] = "",  # noqa: A002 -- the name that agents expect
+    token: AnyToken = None,
+    tags: Annotated[Words, Field(description="Tags")] = (),
+    files: Annotated[Lines, Field(description="Paths")] = (),
+    resolves: Annotated[Id, Field(description="Blocker id")] = "",
+) -> Json:
+    """Write something down; a blocker holds its item back."""
+    if resolves:
+        if kind != "blocker" or title or id or tags or files or token is not None:
+            raise InvalidInput(
+                "a resolution takes `resolves`, kind `blocker` and `text`, nothing else",
+                hint="Write another note for the rest.",
+            )
+        return {"record": present_record(call.core.journal.resolve(resolves, text))}
+    written = Note(kind=kind, body=text, title=title, item=id, tags=tags, files=files)
+    return {"record": present_record(call.core.journal.append(written, token))}

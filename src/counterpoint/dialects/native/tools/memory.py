@@ -1,0 +1,142 @@
+"""The tool `remember`: values that outlive a session."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from counterpoint.core.model.journal import StateEntry
+from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.native.words import TITLE, Count, Cursor, Word
+from counterpoint.dialects.paging import (
+    PAGE,
+    RESERVE,
+    clip,
+    fitting,
+    paged,
+    seal,
+    size_of,
+    sparse,
+    unseal,
+)
+from counterpoint.kernel import canonical
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import InvalidInput
+from counterpoint.protocol.tools import tool
+
+_LISTED = 50
+_SMALL = 200
+
+
+class Absent(Enum):
+    """Tells a value that was left out from one that is null."""
+
+    VALUE = None
+
+
+@tool(reads=False, destructive=True, keyed="shown", hidden=("cursor",))
+def remember(
+    call: Call,
+    action: Annotated[Literal["set", "get", "forget", "list"], Field(description="Action")],
+    key: Annotated[Word, Field(description="Name")] = "",
+    value: Annotated[Any, Field(description="Any JSON")] = Absent.VALUE,
+    scope: Annotated[Literal["project", "profile"], Field(description="For whom")] = "project",
+    expected_version: Annotated[Count | None, Field(description="0: absent")] = None,
+    cursor: Cursor = "",
+) -> Json:
+    """Keep, read, forget or list values for later."""
+    where = _scope(call, scope)
+    _refuse_stray(action, key, value, expected_version, cursor)
+    if action == "set":
+        entry = call.core.memory.put(where, key, value, expected_version)
+        return {"key": key, "version": entry.version}
+    if action == "forget":
+        return {"key": key, "forgotten": call.core.memory.forget(where, key, expected_version)}
+    if action == "get":
+        return _value(call, where, key, cursor)
+    return _names(call, where, cursor)
+
+
+def _scope(call: Call, scope: str) -> str:
+    if scope == "project":
+        return scope
+    profile = call.core.caller.actor.profile
+    if not profile:
+        raise InvalidInput(
+            "this connection has no profile",
+            hint="Use scope `project`, or start the server with --profile.",
+        )
+    return f"profile:{profile}"
+
+
+_TAKES = {
+    "set": {"key", "value", "expected_version"},
+    "forget": {"key", "expected_version"},
+    "get": {"key", "cursor"},
+    "list": {"cursor"},
+}
+
+
+def _refuse_stray(action: str, key: str, value: Json, version: int | None, cursor: str) -> None:
+    """Raise InvalidInput for what an action does not take, or misses; all of it together."""
+    given = {
+        "key": bool(key),
+        "value": value is not Absent.VALUE,
+        "expected_version": version is not None,
+        "cursor": bool(cursor),
+    }
+    takes = _TAKES[action]
+    faults = [
+        f"`{name}` has no meaning" for name, there in given.items() if there - (name in takes) == 1
+    ]
+    faults += [
+        f"`{name}` is required" for name in ("key", "value") if name in takes and not given[name]
+    ]
+    if faults:
+        raise InvalidInput(f"with action {action}: {'; '.join(faults)}")
+
+
+def _value(call: Call, scope: str, key: str, cursor: str) -> dict[str, Json]:
+    asked = {"tool": "remember", "scope": scope, "key": key}
+    entry = call.core.memory.get(scope, key)
+    at = unseal(call, {**asked, "version": entry.version}, cursor, 0)
+    header = _header(entry)
+    if at == 0 and size_of(entry.value) <= PAGE - RESERVE - size_of(header):
+        return {**header, "value": canonical.load(entry.value), "note": DATA}
+    rest = entry.value[at:]
+    piece = rest[: fitting(rest, PAGE - RESERVE - size_of(header))]
+    end = at + len(piece)
+    further = seal(call, {**asked, "version": entry.version}, end) if end < len(entry.value) else ""
+    return {**header, "json_text": piece, **sparse(cursor=further), "note": DATA}
+
+
+def _header(entry: StateEntry) -> dict[str, Json]:
+    return {
+        "key": entry.name,
+        "version": entry.version,
+        "agent": clip(entry.agent, TITLE),
+        "at": entry.updated_at,
+    }
+
+
+def _names(call: Call, scope: str, cursor: str) -> dict[str, Json]:
+    asked = {"tool": "remember", "scope": scope}
+    after = unseal(call, asked, cursor, "")
+    entries, further = paged(
+        call,
+        asked,
+        call.core.memory.list(scope, after, _LISTED + 1),
+        limit=_LISTED,
+        room=PAGE,
+        shown=_listed,
+        place=lambda entry: entry.name,
+    )
+    return {"entries": entries, **sparse(cursor=further), "note": DATA}
+
+
+def _listed(entry: StateEntry) -> dict[str, Json]:
+    if len(entry.value) <= _SMALL and size_of(entry.value) <= 2 * _SMALL:
+        return {**_header(entry), "value": canonical.load(entry.value)}
+    return {**_header(entry), "value_bytes": len(entry.value.encode())}

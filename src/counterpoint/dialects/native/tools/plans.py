@@ -1,0 +1,199 @@
+"""The tool `plan`: a whole tree of work at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+
+from counterpoint.core.model.answers import CreatedPlan
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.work import DEFAULT_PRIORITY, Item
+from counterpoint.core.rules.drafting import Planned
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.native.words import (
+    TITLE,
+    Argvs,
+    Body,
+    Id,
+    Lines,
+    Name,
+    Title,
+    Word,
+    Words,
+    present_line,
+)
+from counterpoint.dialects.paging import clip, part_of_list, shared, sparse
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import InvalidInput
+from counterpoint.protocol.arguments import check
+from counterpoint.protocol.parameters import Parameters
+from counterpoint.protocol.tools import tool
+
+Markdown = Annotated[str, Field(max_length=1_000_000), WithJsonSchema({"type": "string"})]
+Values = Annotated[
+    dict[Word, Word | Title],
+    Field(max_length=100),
+    WithJsonSchema({"type": "object"}),
+]
+_ROOM = 6_000
+
+
+class Node(BaseModel):
+    """One item of a tree, in the words of a Markdown plan."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    kind: Literal["issue", "workflow", "plan", "spec", "phase", "task"] | None = None
+    title: Name
+    name: Id = ""
+    description: Body = ""
+    after: Lines | None = None
+    areas: Lines = ()
+    accept: Lines = ()
+    verify: Argvs = ()
+    labels: Words = ()
+    priority: int = Field(default=DEFAULT_PRIORITY, ge=0, le=4)
+    profile: Word = ""
+    approval: bool = False
+    review: bool = False
+    artifact: bool = False
+    items: tuple[Node, ...] = ()
+
+    def parse(self, above: str = "") -> Draft:
+        """Return the draft; `above` is the kind of what holds it.
+
+        Without a kind the top is a plan, what holds items directly below the top a phase, all else a task.
+        """
+        holds = bool(self.items) and above not in {"phase", "task"}
+        kind = self.kind or ("plan" if not above else "phase" if holds else "task")
+        return Draft(
+            kind=kind,
+            title=self.title,
+            name=self.name,
+            body=self.description,
+            needs=self.after,
+            areas=self.areas,
+            acceptance=self.accept,
+            checks=self.verify,
+            labels=self.labels,
+            priority=self.priority,
+            profile=self.profile,
+            approval=self.approval,
+            review=self.review,
+            artifact=self.artifact,
+            children=tuple(item.parse(kind) for item in self.items),
+        )
+
+
+def _tree(call: Call, tree: Node) -> Node:
+    """Stand for what a tree must look like; the tool shows only its words."""
+    del call
+    return tree
+
+
+_TREE = Parameters(_tree)
+
+
+@tool(reads=False, idempotent=False, keyed="shown")
+def plan(
+    call: Call,
+    markdown: Annotated[
+        Markdown, Field(description="# Plan, ## Phase, - [ ] Task, - verify: …")
+    ] = "",
+    tree: Annotated[
+        dict[str, Any] | None,
+        WithJsonSchema({"type": "object"}),
+        Field(
+            description="{title, kind, name, description, after, areas, accept, verify, labels, "
+            "priority, profile, approval, review, artifact, items}"
+        ),
+    ] = None,
+    template: Annotated[Word, Field(description="Name")] = "",
+    variables: Annotated[Values | None, Field(description="For the template")] = None,
+    parent: Annotated[Id, Field(description="Put below")] = "",
+    *,
+    dry_run: Annotated[bool, Field(description="Write nothing")] = False,
+) -> Json:
+    """Make a tree of work from markdown, tree or template; counterpoint://help/plan."""
+    draft = _draft(call, markdown, tree, template, variables)
+    if dry_run:
+        return _previewed(call.core.plans.preview(draft, parent))
+    return _present(call.core.plans.create(draft, parent))
+
+
+def _draft(
+    call: Call,
+    markdown: str,
+    tree: dict[str, Any] | None,
+    template: str,
+    variables: dict[str, str] | None,
+) -> Draft:
+    given = [
+        name
+        for name, part in (("markdown", markdown), ("tree", tree), ("template", template))
+        if part or part == {}
+    ]
+    if len(given) != 1:
+        raise InvalidInput(
+            f"give exactly one of markdown, tree and template, not {' and '.join(given) or 'none'}",
+            hint="Read counterpoint://help/plan for the Markdown of a plan.",
+        )
+    if variables is not None and not template:
+        raise InvalidInput("`variables` belong to a `template`", hint="Leave them out.")
+    if tree is not None:
+        node: Node = check(_TREE, {"tree": tree}).values["tree"]
+        return node.parse()
+    if template:
+        return call.core.plans.from_template(template, variables or {})
+    return call.core.plans.read(markdown)
+
+
+def _present(made: CreatedPlan) -> dict[str, Json]:
+    ready = set(made.ready)
+    entries = [_made_line(item, ready) for item in made.items]
+    shown, rest = shared({"items": part_of_list(entries, limit=len(entries))}, _ROOM)
+    count = len(made.items)
+    return {
+        "root": made.root.id,
+        "count": count,
+        "ready_count": len(ready),
+        **shown,
+        **sparse(rest=_rest(rest, count, f"`list` with root={made.root.root}")),
+    }
+
+
+def _made_line(item: Item, ready: set[str]) -> dict[str, Json]:
+    line = present_line(item, 80)
+    return sparse(
+        id=line["id"],
+        kind=line["kind"],
+        title=line["title"],
+        parent=line.get("parent"),
+        ready=item.id in ready or None,
+    )
+
+
+def _rest(rest: dict[str, Json], count: int, how: str) -> str:
+    return f"{count - rest['items']} more: {how}" if "items" in rest else ""
+
+
+def _previewed(planned: Sequence[Planned]) -> dict[str, Json]:
+    entries = [
+        sparse(
+            n=place,
+            kind=part.draft.kind,
+            title=clip(part.draft.title, TITLE),
+            below=part.parent,
+            after=[*part.needs[:20], *part.ports[:20]],
+        )
+        for place, part in enumerate(planned)
+    ]
+    shown, rest = shared({"items": part_of_list(entries, limit=len(entries))}, _ROOM)
+    return {
+        "dry_run": True,
+        "count": len(planned),
+        **shown,
+        **sparse(rest=_rest(rest, len(planned), "they follow the same way")),
+    }

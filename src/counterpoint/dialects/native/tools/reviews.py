@@ -1,0 +1,66 @@
+"""The tools `submit` and `review`: handing in and judging."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from counterpoint.core.model.filters import Judgment
+from counterpoint.core.model.work import Gate
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.native.words import (
+    AnyToken,
+    Id,
+    Line,
+    Lines,
+    Report,
+    Word,
+    present_gate,
+    present_line,
+)
+from counterpoint.dialects.paging import sparse
+from counterpoint.kernel.canonical import Json
+from counterpoint.protocol.tools import tool
+
+
+@tool(reads=False, idempotent=False, keyed="shown")
+def submit(
+    call: Call,
+    id: Annotated[Id, Field(description="Item")],  # noqa: A002 -- the name that agents expect
+    summary: Annotated[Report, Field(description="What is finished")],
+    path: Annotated[Line, Field(description="Artifact file")] = "",
+    token: AnyToken = None,
+) -> Json:
+    """Hand in a phase or task; it closes or waits for review."""
+    done = call.core.reviews.submit(id, path, summary, token)
+    return {
+        "submission": done.submission.id,
+        **sparse(sha256=done.submission.sha256, commit=done.submission.commit),
+        "item": present_line(done.item),
+        "closed_gates": _gates(done.closed),
+    }
+
+
+@tool(reads=False, idempotent=False, keyed="shown")
+def review(
+    call: Call,
+    id: Annotated[Id, Field(description="Item")],  # noqa: A002 -- the name that agents expect
+    verdict: Annotated[Literal["approve", "reject"], Field(description="Verdict")],
+    reason: Annotated[Report, Field(description="Why")],
+    fixes: Annotated[Lines, Field(description="To mend")] = (),
+    subject: Annotated[Word, Field(description="Hash or commit seen")] = "",
+) -> Json:
+    """Approve or reject another's work."""
+    judgment = Judgment(approves=verdict == "approve", reason=reason, fixes=fixes, subject=subject)
+    done = call.core.reviews.review(id, judgment)
+    return {
+        "verdict": done.verdict.id,
+        **sparse(subject=done.verdict.subject),
+        "item": present_line(done.item),
+        "closed_gates": _gates(done.closed),
+    }
+
+
+def _gates(gates: tuple[Gate, ...]) -> list[Json]:
+    return [present_gate(gate) for gate in gates[:4]]

@@ -1,0 +1,104 @@
+"""The tool `find`: full text over everything that was written."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, WithJsonSchema
+
+from counterpoint.core.model.answers import Found
+from counterpoint.core.model.delivery.knowledge import Passage
+from counterpoint.core.model.journal import Outcome, Record, Submission, Verdict
+from counterpoint.core.model.sessions import Handoff
+from counterpoint.core.model.texts.briefs import Brief
+from counterpoint.core.model.work import Item
+from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.native.words import Cursor, Id, Limit, Name, present_line, present_record
+from counterpoint.dialects.paging import PAGE, SHORT_PAGE, clip, paged, sparse, unseal
+from counterpoint.kernel.canonical import Json
+from counterpoint.protocol.tools import tool
+
+Kind = Literal[
+    "task",
+    "issue",
+    "phase",
+    "plan",
+    "workflow",
+    "spec",
+    "decision",
+    "finding",
+    "learning",
+    "blocker",
+    "milestone",
+    "comment",
+    "thought",
+    "outcome",
+    "handoff",
+    "submission",
+    "verdict",
+    "brief",
+]
+Kinds = Annotated[
+    tuple[Kind, ...],
+    Field(max_length=20),
+    WithJsonSchema({"type": "array", "items": {"type": "string"}}),
+]
+"""Too many words to be worth their bytes in a schema; a wrong one is answered with all of them."""
+
+_DEFAULT = 10
+_EXCERPT = 200
+
+
+@tool(reads=True)
+def find(
+    call: Call,
+    query: Annotated[Name, Field(description="Any words")],
+    kinds: Annotated[Kinds, Field(description="learning, task, …")] = (),
+    item: Annotated[Id, Field(description="About it")] = "",
+    limit: Limit = _DEFAULT,
+    cursor: Cursor = "",
+) -> Json:
+    """Search items, records, outcomes, handoffs and verdicts."""
+    asked = {"tool": "find", "query": query, "kinds": list(kinds), "item": item}
+    offset = unseal(call, asked, cursor, 0)
+    found = call.core.search.find(query, kinds=kinds, item=item, limit=limit + 1, offset=offset)
+    places = {id(one): offset + place for place, one in enumerate(found, 1)}
+    hits, further = paged(
+        call,
+        asked,
+        found,
+        limit=limit,
+        room=SHORT_PAGE if limit <= _DEFAULT else PAGE,
+        shown=_present,
+        place=lambda one: places[id(one)],
+    )
+    if not hits:
+        return {"hits": [], "hint": "Try fewer or other words, or leave `kinds` and `item` out."}
+    return {"hits": hits, **sparse(cursor=further), "note": DATA}
+
+
+def _present(found: Found) -> dict[str, Json]:
+    row = found.row
+    score = round(found.score, 3)
+    if isinstance(row, Item):
+        return {**present_line(row), "text": clip(row.body, _EXCERPT), "score": score}
+    if isinstance(row, Record):
+        return {**present_record(row, _EXCERPT), "score": score}
+    return {**_other(found), "score": score}
+
+
+def _other(found: Found) -> dict[str, Json]:
+    row = found.row
+    if isinstance(row, Verdict):
+        words, at, name = row.reason, row.created_at, row.id
+    elif isinstance(row, Outcome):
+        words, at, name = row.summary, row.ended_at, row.item
+    elif isinstance(row, Brief):
+        words, at, name = f"{row.title}: {row.description}", row.created_at, row.id
+    elif isinstance(row, Passage):
+        words, at, name = row.text, "", row.path
+    elif isinstance(row, Handoff | Submission):
+        words, at, name = row.summary, row.created_at, row.id
+    else:
+        words, at, name = "", "", ""
+    return sparse(id=name, kind=found.kind, item=found.item, text=clip(words, _EXCERPT), at=at)

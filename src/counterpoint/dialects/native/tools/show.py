@@ -1,0 +1,446 @@
+"""The tool `show`: one thing by its id, in parts that go on at a cursor.
+
+What an id names: `#12` an entry of the ledger, `ses_…` a session, `<prefix>-<letter><number>` a record
+(r), receipt (c), submission (s), verdict (v), handoff (h), claim of a phase (p), verdict on one (q) or
+change request (m), anything else an item. An answer has a
+header and parts; a part that does not fit, or that has more entries, goes on at its cursor in `more`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, TypeVar, cast
+
+from pydantic import Field
+
+from counterpoint.core.model.answers import Facets
+from counterpoint.core.model.delivery.phases import PhaseClaim, PhaseVerdict
+from counterpoint.core.model.delivery.requests import ChangeRequest
+from counterpoint.core.model.journal import Outcome, Receipt, Record, Submission, Verdict
+from counterpoint.core.model.sessions import Handoff, Session
+from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.native.words import (
+    ENTRY,
+    TITLE,
+    Cursor,
+    Id,
+    Limit,
+    noun_named,
+    present_facets,
+    present_handoff,
+    present_handoff_texts,
+    present_header,
+    present_line,
+    present_receipt,
+    present_record,
+)
+from counterpoint.dialects.paging import (
+    PAGE,
+    RESERVE,
+    Part,
+    clip,
+    part_of_list,
+    part_of_rows,
+    part_of_text,
+    seal,
+    shared,
+    size_of,
+    sparse,
+    unseal,
+)
+from counterpoint.kernel.canonical import Json, dump_any
+from counterpoint.kernel.errors import InvalidInput, NotFound
+from counterpoint.protocol.tools import tool
+
+Include = Literal[
+    "children",
+    "records",
+    "outcomes",
+    "receipts",
+    "verdicts",
+    "submissions",
+    "handoffs",
+    "log",
+    "markdown",
+]
+Numbered = TypeVar("Numbered", Record, Receipt, Submission, Verdict, Handoff)
+
+Open = Callable[[Json, int], Part]
+"""(where to begin, most entries) → the part from there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """A thing to show: its header, the parts it always has, and those that can be asked for."""
+
+    header: dict[str, Json]
+    parts: dict[str, Open] = field(default_factory=dict[str, Open])
+    further: dict[str, Open] = field(default_factory=dict[str, Open])
+
+    def open(self, name: str) -> Open:
+        """Return the way to a part; InvalidInput names those there are."""
+        found = self.parts.get(name) or self.further.get(name)
+        if found is None:
+            there = ", ".join(self.further) or "nothing more"
+            raise InvalidInput(f"{name} cannot be included here", hint=f"There is: {there}.")
+        return found
+
+
+@tool(reads=True)
+def show(
+    call: Call,
+    id: Annotated[  # noqa: A002 -- the name that agents expect
+        Id, Field(description="Any id, or #12 for a ledger entry")
+    ],
+    include: Annotated[
+        tuple[Include, ...], Field(max_length=9, description="Parts of an item")
+    ] = (),
+    limit: Limit = 20,
+    cursor: Annotated[Cursor, Field(description="From `more`")] = "",
+) -> Json:
+    """Show one thing by id; long parts go on at the cursors in `more`."""
+    shown = _thing(call, id)
+    asked = {"tool": "show", "id": id}
+    at = unseal(call, asked, cursor, None)
+    if at is None:
+        names = [*shown.parts, *dict.fromkeys(include)]
+        parts = {name: shown.open(name)(0, limit) for name in names}
+        header = shown.header
+    else:
+        parts = {at["part"]: shown.open(at["part"])(at["at"], limit)}
+        header = {"id": id}
+    room = PAGE - size_of(header) - RESERVE - 120 * len(parts)
+    told, rest = shared(parts, room)
+    more = {
+        name: seal(call, asked, {"part": name, "at": place}) for name, place in sorted(rest.items())
+    }
+    return {**header, **told, **sparse(more=more), "note": DATA}
+
+
+def _thing(call: Call, name: str) -> View:
+    """Return what an id names; NotFound."""
+    if name.startswith("#"):
+        return _entry(call, name)
+    noun = noun_named(name)
+    if noun is None:
+        return _item(call, name)
+    row = call.core.overview.find(noun, name)
+    if row is None:
+        # A dialect may give an item an id of this form.
+        return _item(call, name)
+    return _BY_NOUN[noun](call, row)
+
+
+def _item(call: Call, name: str) -> View:
+    facets = call.core.overview.facets(name)
+    return View(
+        header=present_header(facets),
+        parts={
+            part: _whole(content) for part, content in present_facets(facets).items() if content
+        },
+        further=_further(call, facets),
+    )
+
+
+def _whole(content: Json) -> Open:
+    """Return the way to a part that is known whole."""
+    if isinstance(content, str):
+        return lambda at, _limit: part_of_text(content, at)
+    return lambda at, limit: part_of_list(content, at, limit)
+
+
+def _further(call: Call, facets: Facets) -> dict[str, Open]:
+    item, overview = facets.item.id, call.core.overview
+    return {
+        "children": lambda at, limit: part_of_rows(
+            overview.children(item, tuple(at) if at else None, limit + 1),
+            limit,
+            present_line,
+            lambda child: [child.position, child.number],
+            at,
+        ),
+        "records": _rows(call, Record, item, present_record),
+        "outcomes": lambda at, limit: part_of_list(
+            [_outcome(one) for one in overview.outcomes(item)], at, limit
+        ),
+        "receipts": _rows(call, Receipt, item, present_receipt),
+        "verdicts": _rows(call, Verdict, item, _verdict),
+        "submissions": _rows(call, Submission, item, _submission),
+        "handoffs": _rows(call, Handoff, item, lambda one: present_handoff(one, 600)),
+        "log": lambda at, limit: _log(call, item, at, limit),
+        "markdown": lambda at, _limit: part_of_text(overview.markdown(item), at),
+    }
+
+
+def _rows(call: Call, noun: type[Numbered], item: str, told: Callable[[Numbered], Json]) -> Open:
+    def opened(at: Json, limit: int) -> Part:
+        rows = call.core.overview.rows(noun, after=at, limit=limit + 1, item=item)
+        return part_of_rows(rows, limit, told, lambda row: row.number, at)
+
+    return opened
+
+
+def _log(call: Call, item: str, at: Json, limit: int) -> Part:
+    entries = call.core.audit.log(subject=item, after=at - 1, limit=limit + 1)
+    return part_of_rows(entries, limit, present_entry, lambda entry: entry.sequence + 1, at)
+
+
+def present_entry(entry: Json) -> dict[str, Json]:
+    """Return an entry of the ledger as one line of a log."""
+    return sparse(
+        entry=f"#{entry.sequence}",
+        at=entry.time,
+        by=clip(entry.actor.name, TITLE),
+        action=entry.action,
+        subject=entry.subject,
+        facts=clip(dump_any(dict(entry.facts)), 300) if entry.facts else "",
+    )
+
+
+def _entry(call: Call, name: str) -> View:
+    if not name[1:].isascii() or not name[1:].isdecimal():
+        raise NotFound(f"there is no entry {name!r}", hint="Entries count from #0.")
+    sequence = min(int(name[1:]), 2**53)
+    entry = call.core.audit.entry(sequence)
+    rows = [
+        sparse(
+            table=row.table,
+            key=clip("/".join(str(part) for part in row.key.values()), TITLE),
+            wrote=sorted(row.values) if row.values is not None else "",
+            deleted=row.values is None or None,
+        )
+        for row in entry.rows
+    ]
+    header = sparse(
+        id=name,
+        project=entry.project,
+        at=entry.time,
+        by=sparse(
+            kind=entry.actor.kind,
+            name=clip(entry.actor.name, TITLE),
+            profile=clip(entry.actor.profile, TITLE),
+            session=entry.actor.session,
+        ),
+        action=entry.action,
+        subject=entry.subject,
+        previous=entry.previous,
+        facts=clip(dump_any(dict(entry.facts)), ENTRY) if entry.facts else "",
+    )
+    return View(header=header, parts={"rows": _whole(rows)})
+
+
+def _of_record(_call: Call, row: Json) -> View:
+    record = cast("Record", row)
+    header = sparse(
+        **{name: part for name, part in present_record(record).items() if name != "text"},
+        session=record.session,
+        resolved_by=clip(record.resolved_by, TITLE),
+        resolved_at=record.resolved_at,
+    )
+    parts: dict[str, Json] = {
+        "text": record.body,
+        "tags": list(record.tags),
+        "files": list(record.files),
+        "resolution": record.resolution,
+        "details": record.details,
+    }
+    return _present(header, parts)
+
+
+def _of_receipt(_call: Call, row: Json) -> View:
+    receipt = cast("Receipt", row)
+    header = {
+        **present_receipt(receipt),
+        **sparse(
+            folder=receipt.folder,
+            session=receipt.session,
+            agent=clip(receipt.agent, TITLE),
+            started_at=receipt.started_at,
+            output_sha256=receipt.output_sha256,
+            signature=receipt.signature,
+        ),
+    }
+    return _present(header, {"argv": list(receipt.argv), "output": receipt.output})
+
+
+def _of_submission(_call: Call, row: Json) -> View:
+    submission = cast("Submission", row)
+    header = sparse(**_submission(submission), session=submission.session)
+    header.pop("summary", None)
+    return _present(header, {"summary": submission.summary})
+
+
+def _of_verdict(_call: Call, row: Json) -> View:
+    verdict = cast("Verdict", row)
+    header = sparse(**_verdict(verdict), session=verdict.session)
+    header.pop("reason", None)
+    header.pop("fixes", None)
+    return _present(header, {"reason": verdict.reason, "fixes": list(verdict.fixes)})
+
+
+def _of_handoff(_call: Call, row: Json) -> View:
+    handoff = cast("Handoff", row)
+    texts = present_handoff_texts(handoff)
+    header = {
+        name: part for name, part in present_handoff(handoff, 100).items() if name not in texts
+    }
+    header.pop("cut", None)
+    return _present(header, texts)
+
+
+def _of_claim(_call: Call, row: Json) -> View:
+    claim = cast("PhaseClaim", row)
+    header = sparse(
+        id=claim.id,
+        item=claim.item,
+        phase=clip(claim.phase, TITLE),
+        path=clip(claim.path, 400),
+        sha256=claim.sha256,
+        commit=claim.commit,
+        branch=clip(claim.branch, TITLE),
+        confidence=claim.confidence,
+        agent=clip(claim.agent, TITLE),
+        session=claim.session,
+        at=claim.created_at,
+        result=claim.result or "waiting",
+    )
+    texts: dict[str, Json] = {
+        "summary": claim.summary,
+        "questions": list(claim.questions),
+        "reasons": list(claim.reasons),
+    }
+    return _present(header, texts)
+
+
+def _of_phase_verdict(_call: Call, row: Json) -> View:
+    verdict = cast("PhaseVerdict", row)
+    header = sparse(
+        id=verdict.id,
+        item=verdict.item,
+        claim=verdict.claim,
+        phase=clip(verdict.phase, TITLE),
+        verdict=verdict.decision,
+        sha256=verdict.sha256,
+        agent=clip(verdict.agent, TITLE),
+        session=verdict.session,
+        at=verdict.created_at,
+        result=verdict.result or "waiting",
+    )
+    return _present(header, {"reason": verdict.reason, "fixes": verdict.fixes})
+
+
+def _of_request(_call: Call, row: Json) -> View:
+    request = cast("ChangeRequest", row)
+    header = sparse(
+        id=request.id,
+        item=request.item,
+        status=request.status,
+        branch=clip(request.branch, TITLE),
+        base=clip(request.base, TITLE),
+        head=request.head,
+        source=request.source,
+        files=request.files,
+        lines=request.additions + request.deletions,
+        risk=f"{request.risk_level} ({request.risk_score})",
+        agent=clip(request.agent, TITLE),
+        judge=clip(request.judge, TITLE),
+        at=request.created_at,
+    )
+    texts: dict[str, Json] = {
+        "summary": request.summary,
+        "remarks": request.remarks,
+        "reason": request.reason,
+        "fixes": request.fixes,
+        "risks": request.risk,
+        "gates": request.gates,
+        "diff": request.diff,
+    }
+    return _present(header, texts)
+
+
+def _of_session(call: Call, row: Json) -> View:
+    session = cast("Session", row)
+    header = sparse(
+        id=session.id,
+        agent=clip(session.agent, TITLE),
+        profile=clip(session.profile, TITLE),
+        client=clip(session.client, TITLE),
+        status=session.status,
+        continues=session.continues,
+        started_at=session.started_at,
+        ended_at=session.ended_at,
+    )
+    overview = call.core.overview
+
+    def handoffs(at: Json, limit: int) -> Part:
+        rows = overview.rows(Handoff, after=at, limit=limit + 1, session=session.id)
+        return part_of_rows(
+            rows, limit, lambda one: present_handoff(one, 600), lambda one: one.number, at
+        )
+
+    def records(at: Json, limit: int) -> Part:
+        rows = overview.rows(Record, after=at, limit=limit + 1, session=session.id)
+        return part_of_rows(rows, limit, present_record, lambda one: one.number, at)
+
+    return View(header=header, parts={"handoffs": handoffs, "records": records})
+
+
+def _present(header: dict[str, Json], parts: dict[str, Json]) -> View:
+    """Return a thing whose parts are known whole."""
+    return View(header=header, parts={name: _whole(part) for name, part in parts.items() if part})
+
+
+def _outcome(outcome: Outcome) -> dict[str, Json]:
+    return sparse(
+        token=outcome.token,
+        outcome=outcome.outcome,
+        agent=clip(outcome.agent, TITLE),
+        at=outcome.ended_at,
+        summary=clip(outcome.summary, 600),
+        achievements=[clip(one, 200) for one in outcome.achievements[:5]],
+        limitations=[clip(one, 200) for one in outcome.limitations[:5]],
+        next_steps=[clip(one, 200) for one in outcome.next_steps[:5]],
+        remarks=[clip(one, 200) for one in outcome.remarks[:5]],
+        evidence=clip(outcome.evidence, 1_200),
+    )
+
+
+def _verdict(verdict: Verdict) -> dict[str, Json]:
+    return sparse(
+        id=verdict.id,
+        item=verdict.item,
+        verdict=verdict.decision,
+        subject=clip(verdict.subject, TITLE),
+        reason=clip(verdict.reason, 400),
+        fixes=[clip(fix, 200) for fix in verdict.fixes[:5]],
+        agent=clip(verdict.agent, TITLE),
+        at=verdict.created_at,
+    )
+
+
+def _submission(submission: Submission) -> dict[str, Json]:
+    return sparse(
+        id=submission.id,
+        item=submission.item,
+        path=clip(submission.path, 400),
+        sha256=submission.sha256,
+        size=submission.size if submission.path else None,
+        commit=submission.commit,
+        summary=clip(submission.summary, 400),
+        agent=clip(submission.agent, TITLE),
+        at=submission.created_at,
+    )
+
+
+_BY_NOUN: dict[type[Json], Callable[[Call, Json], View]] = {
+    Record: _of_record,
+    Receipt: _of_receipt,
+    Submission: _of_submission,
+    Verdict: _of_verdict,
+    Handoff: _of_handoff,
+    PhaseClaim: _of_claim,
+    PhaseVerdict: _of_phase_verdict,
+    ChangeRequest: _of_request,
+    Session: _of_session,
+}

@@ -1,0 +1,166 @@
+"""The tools `next`, `start` and `finish`: taking up work and ending it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, WithJsonSchema
+
+from counterpoint.core.model import filters
+from counterpoint.core.model.answers import Finished, Started
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.native.words import (
+    Counts,
+    Id,
+    Limit,
+    Lines,
+    Report,
+    Token,
+    Word,
+    present_change,
+    present_line,
+    present_offer,
+    present_record,
+    present_start,
+    wanted,
+)
+from counterpoint.dialects.paging import clip, part_of_list, shared, sparse
+from counterpoint.kernel.canonical import Json
+from counterpoint.protocol.tools import tool
+
+Minutes = Annotated[
+    Annotated[int, Field(ge=1, le=1440), WithJsonSchema({"type": "integer"})] | None,
+    Field(description="Usually 30, at most 1440"),
+]
+_SHOWN = 5
+
+
+@tool(reads=False, idempotent=False, keyed="shown", hidden=("kinds",))
+def next_(
+    call: Call,
+    limit: Annotated[Limit, Field(le=20)] = 5,
+    *,
+    claim: Annotated[bool, Field(description="Start the first")] = False,
+    lease_minutes: Minutes = None,
+    root: Annotated[Id, Field(description="Top of the tree")] = "",
+    label: Annotated[Word, Field(description="Label")] = "",
+    kinds: Annotated[
+        tuple[Literal["task", "issue"], ...], Field(max_length=2, description="Kinds")
+    ] = (),
+) -> Json:
+    """Offer ready work with why, or claim the first at once."""
+    asked_for = wanted(call, root=root, label=label, kinds=kinds)
+    if claim:
+        taken = call.core.claims.take_next(asked_for, lease_minutes)
+        if taken is None:
+            return _nothing(call, root)
+        started, offer = taken
+        return {**present_start(call, started), "why": [clip(reason, 200) for reason in offer.why]}
+    offers = call.core.ready.offers(asked_for, limit)
+    if not offers:
+        return _nothing(call, root)
+    return {"ready": [present_offer(offer) for offer in offers]}
+
+
+def _nothing(call: Call, root: str) -> dict[str, Json]:
+    """Return what stands in the way when there is nothing to do."""
+    state = call.core.overview.state()
+    open_items = call.core.items.list(filters.ItemFilter(category="open", root=root), 0, 50)
+    waiting = [item for item in open_items if item.is_workable][:_SHOWN]
+    hint = (
+        "Help with what is in the way, review what waits for it, or try again later."
+        if waiting or state.live or state.in_review
+        else "Everything is done, or nothing is planned: make work with `plan`."
+    )
+    return {
+        "ready": [],
+        **sparse(
+            waiting=[_held_back(call, item.id) for item in waiting],
+            active=[
+                sparse(id=live.item.id, agent=live.claim.agent, until=live.claim.leased_until)
+                for live in state.live[:_SHOWN]
+            ],
+            in_review=[present_line(item) for item in state.in_review[:_SHOWN]],
+            blockers=[present_record(record) for record in state.blockers[:_SHOWN]],
+        ),
+        "hint": hint,
+    }
+
+
+def _held_back(call: Call, item: str) -> dict[str, Json]:
+    found = call.core.items.get(item)
+    reasons = call.core.ready.judge(found).reasons
+    return {"id": item, "title": clip(found.title, 80), "why": [clip(r, 200) for r in reasons[:4]]}
+
+
+@tool(reads=False, idempotent=False, keyed="shown")
+def start(
+    call: Call,
+    id: Annotated[Id, Field(description="Item")],  # noqa: A002 -- the name that agents expect
+    lease_minutes: Minutes = None,
+) -> Json:
+    """Claim an item: answers its contract and `token`; again renews the lease."""
+    started: Started = call.core.claims.start(id, lease_minutes)
+    return present_start(call, started)
+
+
+@tool(reads=False, keyed="shown")
+def finish(
+    call: Call,
+    id: Annotated[Id, Field(description="Item")],  # noqa: A002 -- the name that agents expect
+    token: Token,
+    outcome: Annotated[
+        Literal["done", "partial", "failed", "skipped"],
+        Field(description="partial reopens it"),
+    ],
+    summary: Annotated[Report, Field(description="What was done")],
+    achievements: Annotated[Lines, Field(description="What works now")] = (),
+    limitations: Annotated[Lines, Field(description="What is missing")] = (),
+    next_steps: Annotated[Lines, Field(description="What follows")] = (),
+    met: Annotated[Counts, Field(description="Acceptance numbers")] = (),
+) -> Json:
+    """End your claim; answers what really changed, with remarks."""
+    report = filters.Report(
+        outcome=outcome,
+        summary=summary,
+        achievements=achievements,
+        limitations=limitations,
+        next_steps=next_steps,
+        met=met,
+    )
+    return _present(call.core.tasks.finish(id, token, report))
+
+
+def _present(finished: Finished) -> dict[str, Json]:
+    above = finished.parent
+    return {
+        "item": present_line(finished.item),
+        "outcome": finished.outcome.outcome,
+        **_evidence(finished),
+        **sparse(
+            remarks=[clip(remark, 400) for remark in finished.outcome.remarks[:10]],
+            released=list(finished.released),
+            phase=present_line(above) if above else None,
+        ),
+    }
+
+
+def _evidence(finished: Finished) -> dict[str, Json]:
+    measured = finished.measured
+    if measured is None:
+        return {"already": "This call finished it before; `show` with `outcomes` has the evidence."}
+    parts = {
+        "files": part_of_list([present_change(change) for change in measured.files]),
+        "commits": part_of_list(list(measured.commits)),
+    }
+    shown, rest = shared(parts, 4_000)
+    return {
+        "evidence": {
+            "method": measured.method,
+            "file_count": measured.file_count,
+            "added": measured.insertions,
+            "removed": measured.deletions,
+            **shown,
+            **sparse(cut=sorted(rest)),
+        }
+    }

@@ -1,0 +1,293 @@
+"""The native words: types of arguments, and how nouns are told to agents.
+
+Lengths are checked for every text and list, but only ranges of numbers and closed sets of words are
+shown in a schema: a limit that is rarely met is cheaper in a refusal than in every listing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import Field, WithJsonSchema
+
+from counterpoint.core.model.answers import Facets, Offer, Started
+from counterpoint.core.model.delivery.phases import PhaseClaim, PhaseVerdict
+from counterpoint.core.model.delivery.requests import ChangeRequest
+from counterpoint.core.model.evidence import FileChange
+from counterpoint.core.model.filters import ReadyFilter
+from counterpoint.core.model.journal import Receipt, Record, Submission, Verdict
+from counterpoint.core.model.rows import Noun
+from counterpoint.core.model.sessions import Claim, Handoff, Session
+from counterpoint.core.model.work import Criterion, Gate, Item
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.paging import (
+    Part,
+    clip,
+    part_of_list,
+    part_of_text,
+    shared,
+    sparse,
+)
+from counterpoint.kernel.canonical import Json, dump_any
+
+_TEXT = WithJsonSchema({"type": "string"})
+_TEXTS = WithJsonSchema({"type": "array", "items": {"type": "string"}})
+_INTEGER = WithJsonSchema({"type": "integer"})
+_INTEGERS = WithJsonSchema({"type": "array", "items": {"type": "integer"}})
+_HIGHEST = 2**53 - 1
+
+Id = Annotated[str, Field(max_length=80), _TEXT]
+Word = Annotated[str, Field(max_length=100), _TEXT]
+Title = Annotated[str, Field(max_length=300), _TEXT]
+Name = Annotated[str, Field(min_length=1, max_length=300), _TEXT]
+Line = Annotated[str, Field(max_length=500), _TEXT]
+Summary = Annotated[str, Field(max_length=5_000), _TEXT]
+Report = Annotated[str, Field(min_length=1, max_length=5_000), _TEXT]
+Body = Annotated[str, Field(max_length=20_000), _TEXT]
+Text = Annotated[str, Field(min_length=1, max_length=20_000), _TEXT]
+Cursor = Annotated[str, Field(max_length=500, description="Next page"), _TEXT]
+Limit = Annotated[int, Field(ge=1, le=100, description="Most entries"), _INTEGER]
+Lines = Annotated[tuple[Line, ...], Field(max_length=50), _TEXTS]
+Words = Annotated[tuple[Word, ...], Field(max_length=50), _TEXTS]
+Ids = Annotated[tuple[Id, ...], Field(max_length=50), _TEXTS]
+Argv = Annotated[
+    tuple[Annotated[str, Field(max_length=4_000)], ...], Field(min_length=1, max_length=200), _TEXTS
+]
+Argvs = Annotated[
+    tuple[Argv, ...],
+    Field(max_length=50),
+    WithJsonSchema({"type": "array", "items": {"type": "array", "items": {"type": "string"}}}),
+]
+Token = Annotated[int, Field(ge=1, le=_HIGHEST, description="From `start`"), _INTEGER]
+AnyToken = Annotated[Token | None, Field(description="From `start`")]
+Count = Annotated[int, Field(ge=0, le=_HIGHEST), _INTEGER]
+Priority = Annotated[int, Field(ge=0, le=4), _INTEGER]
+Counts = Annotated[tuple[Count, ...], Field(max_length=200), _INTEGERS]
+
+TITLE = 120
+"""The most bytes of a title in a list."""
+ENTRY = 2_000
+"""The most bytes of one entry of a list of texts."""
+
+_LETTERS: dict[str, type[Noun]] = {
+    "r": Record,
+    "c": Receipt,
+    "s": Submission,
+    "v": Verdict,
+    "h": Handoff,
+    "p": PhaseClaim,
+    "q": PhaseVerdict,
+    "m": ChangeRequest,
+}
+_NUMBERED = re.compile(r".+-([a-z])[0-9]+")
+
+
+def noun_named(name: str) -> type[Noun] | None:
+    """Return what sort of thing an id seems to name; None for an item."""
+    if name.startswith("ses_"):
+        return Session
+    found = _NUMBERED.fullmatch(name)
+    return _LETTERS.get(found[1]) if found else None
+
+
+def wanted(
+    call: Call, *, root: str = "", label: str = "", kinds: tuple[Any, ...] = ()
+) -> ReadyFilter:
+    """Return what work the caller asks for; a profile limits it to its own."""
+    profile = call.core.caller.actor.profile
+    if kinds:
+        return ReadyFilter(kinds=kinds, root=root, label=label, profile=profile)
+    return ReadyFilter(root=root, label=label, profile=profile)
+
+
+def present_line(item: Item, room: int = TITLE) -> dict[str, Json]:
+    """Return an item as one entry of a list; `in_the_way` counts what holds it back."""
+    return sparse(
+        id=item.id,
+        kind=item.kind,
+        title=clip(item.title, room),
+        status=item.status,
+        priority=item.priority,
+        parent=item.parent,
+        assignee=item.assignee,
+        in_the_way=item.blockers or None,
+    )
+
+
+def present_offer(offer: Offer) -> dict[str, Json]:
+    """Return ready work, with why."""
+    line = present_line(offer.item)
+    del line["status"]
+    return {**line, "why": [clip(reason, 200) for reason in offer.why[:5]]}
+
+
+def present_claim(claim: Claim) -> dict[str, Json]:
+    """Return a claim with the token that proves it."""
+    return {"item": claim.item, "token": claim.token, "until": claim.leased_until}
+
+
+def present_header(facets: Facets) -> dict[str, Json]:
+    """Return the small and certain facts of an item."""
+    item, claim = facets.item, facets.claim
+    held = claim is not None and claim.state == "live"
+    return {
+        **present_line(item, 400),
+        **sparse(
+            root=item.root if item.root != item.id else "",
+            profile=item.profile,
+            version=item.version,
+            updated_at=item.updated_at,
+            closed_at=item.closed_at,
+            progress=facets.progress,
+            held_by=sparse(agent=claim.agent, session=claim.session, until=claim.leased_until)
+            if held and claim
+            else None,
+            ready=facets.readiness.is_ready,
+            in_its_way=[clip(reason, 200) for reason in facets.readiness.reasons[:8]]
+            if not facets.readiness.is_ready and not item.is_closed
+            else None,
+        ),
+    }
+
+
+def present_facets(facets: Facets) -> dict[str, Json]:
+    """Return what hangs on an item, by the name of each part."""
+    return {
+        "description": facets.item.body,
+        "acceptance": [present_criterion(one) for one in facets.criteria],
+        "gates": [present_gate(gate) for gate in facets.gates],
+        "areas": [clip(area, ENTRY) for area in facets.areas],
+        "after": [sparse(id=one.id, status=one.status) for one in facets.needs],
+        "needed_by": list(facets.needed_by),
+        "labels": [clip(label, ENTRY) for label in facets.labels],
+        "names": [f"{scope}: {clip(name, ENTRY)}" for scope, name in facets.names.items()],
+        "attributes": [
+            {"name": name, "value": clip(dump_any(value), ENTRY)}
+            for name, value in facets.attributes.items()
+        ],
+    }
+
+
+def present_contract(facets: Facets, room: int) -> dict[str, Json]:
+    """Return an item with all a worker must know, in so many bytes; `cut` names what is clipped."""
+    header = present_header(facets)
+    shown, rest = shared(parts_of(facets), room)
+    return {**header, **shown, **sparse(cut=sorted(rest))}
+
+
+def parts_of(facets: Facets) -> dict[str, Part]:
+    """Return what hangs on an item as parts of an answer."""
+    return {
+        name: part_of_text(part) if isinstance(part, str) else part_of_list(part)
+        for name, part in present_facets(facets).items()
+    }
+
+
+def present_criterion(criterion: Criterion) -> dict[str, Json]:
+    """Return an acceptance sentence with its number."""
+    return {"n": criterion.position, "text": clip(criterion.text, ENTRY), "met": criterion.met}
+
+
+def present_gate(gate: Gate) -> dict[str, Json]:
+    """Return a gate; a check with its command."""
+    return sparse(
+        name=clip(gate.name, TITLE),
+        kind=gate.kind,
+        status=gate.status,
+        holds=gate.holds if gate.holds == "start" else "",
+        command=clip(" ".join(gate.argv), ENTRY),
+        proof=gate.proof,
+        reason=clip(gate.reason, 500),
+    )
+
+
+def present_record(record: Record, room: int = 200) -> dict[str, Json]:
+    """Return a record as one entry of a list; its text, clipped, where the title says less."""
+    title = clip(record.title, TITLE)
+    return sparse(
+        id=record.id,
+        kind=record.kind,
+        item=record.item,
+        title=title,
+        text="" if record.body.strip() == record.title else clip(record.body, room),
+        status=record.status,
+        agent=clip(record.agent, TITLE),
+        at=record.created_at,
+    )
+
+
+def present_handoff(handoff: Handoff, room: int) -> dict[str, Json]:
+    """Return a handoff in so many bytes; `cut` names what is clipped."""
+    header = sparse(
+        id=handoff.id,
+        action=handoff.action,
+        session=handoff.session,
+        agent=clip(handoff.agent, TITLE),
+        item=handoff.item,
+        at=handoff.created_at,
+    )
+    shown, rest = shared(
+        {name: _part(text) for name, text in present_handoff_texts(handoff).items()}, room
+    )
+    return {**header, **shown, **sparse(cut=sorted(rest))}
+
+
+def present_handoff_texts(handoff: Handoff) -> dict[str, Json]:
+    """Return what a handoff says, by the name of each part."""
+    return {
+        "summary": handoff.summary,
+        "next_steps": [clip(step, ENTRY) for step in handoff.next_steps],
+        "blockers": [clip(blocker, ENTRY) for blocker in handoff.blockers],
+        "context": handoff.context,
+    }
+
+
+def _part(content: Json) -> Part:
+    return part_of_text(content) if isinstance(content, str) else part_of_list(content)
+
+
+def present_receipt(receipt: Receipt, output: int = 0) -> dict[str, Json]:
+    """Return a receipt; with the last bytes of the output if any are asked for."""
+    return sparse(
+        id=receipt.id,
+        item=receipt.item,
+        gate=clip(receipt.gate, TITLE),
+        command=clip(" ".join(receipt.argv), 400),
+        passed=receipt.exit_code == 0 and not receipt.timed_out,
+        exit_code=receipt.exit_code,
+        timed_out=receipt.timed_out or None,
+        commit=receipt.commit,
+        ended_at=receipt.ended_at,
+        output_bytes=receipt.output_bytes,
+        output_end=_end_of(receipt.output, output) if output else "",
+    )
+
+
+def _end_of(text: str, room: int) -> str:
+    """Return the last part of a text that fits, for a failure stands at the end."""
+    backwards = clip(text[::-1], room)
+    return backwards[::-1]
+
+
+def present_change(change: FileChange) -> dict[str, Json]:
+    """Return one changed file."""
+    return sparse(
+        path=clip(change.path, 400),
+        change=change.kind,
+        was=clip(change.previous, 400),
+        added=change.insertions,
+        removed=change.deletions,
+    )
+
+
+def present_start(call: Call, started: Started, room: int = 6_000) -> dict[str, Json]:
+    """Return work that was begun: its contract, the token, and the tree it began from."""
+    point = started.snapshot
+    return {
+        "claim": present_claim(started.claim),
+        **sparse(renewed=started.renewed or None, taken_over_from=started.taken_over_from),
+        "item": present_contract(call.core.overview.facets(started.item.id), room),
+        "start": sparse(method=point.method, commit=point.commit, branch=clip(point.branch, 200)),
+        **sparse(warnings=[clip(warning, 300) for warning in started.warnings[:5]]),
+    }

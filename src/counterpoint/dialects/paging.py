@@ -1,0 +1,172 @@
+"""Answers that fit: texts clipped, lists cut to size, cursors for the rest.
+
+An answer has at most `PAGE` bytes of JSON. What does not fit is never lost: a list goes on at a
+cursor, which is signed and bound to the call it continues, and so does a long text. Several parts
+of one answer share its room fairly: a small part is shown whole and leaves its rest to the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import orjson
+
+from counterpoint.core.rules import cursors
+from counterpoint.dialects.call import Call
+from counterpoint.kernel.canonical import Json
+
+T = TypeVar("T")
+
+PAGE = 10_000
+"""The most bytes of an answer."""
+SHORT_PAGE = 4_000
+"""The most bytes of a list that was asked for without a wish for more."""
+RESERVE = 600
+"""What is kept free for cursors and the names of parts."""
+
+_NUMBERS = (int, float)
+_ELLIPSIS = "…"
+_ELLIPSIS_BYTES = 3
+_QUOTES = 2
+
+
+def size_of(value: Json) -> int:
+    """Return the bytes of a value as JSON."""
+    return len(orjson.dumps(value))
+
+
+def sparse(**parts: Json) -> dict[str, Json]:
+    """Return an object without the parts that say nothing; 0 and false say something."""
+    return {name: part for name, part in parts.items() if part or isinstance(part, _NUMBERS)}
+
+
+def fitting(text: str, room: int) -> int:
+    """Return how many characters of a text fit into so many bytes of JSON."""
+    low, high = 0, min(len(text), room)
+    if size_of(text[:high]) - _QUOTES <= room:
+        return high
+    while low < high:
+        middle = (low + high + 1) // 2
+        if size_of(text[:middle]) - _QUOTES <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def clip(text: str, room: int) -> str:
+    """Return a text that fits into so many bytes; one that was cut ends in an ellipsis."""
+    if fitting(text, room) == len(text):
+        return text
+    return text[: fitting(text, room - _ELLIPSIS_BYTES)].rstrip() + _ELLIPSIS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A list or a text of an answer, from `start` on.
+
+    places: where to go on after each entry of a list. more: whether the store has still more.
+    """
+
+    content: Sequence[Json] | str
+    start: Json = 0
+    places: Sequence[Json] = ()
+    more: bool = False
+
+    def cut(self, room: int) -> tuple[Json, Json]:
+        """Return what fits of it, and where to go on; None at its end."""
+        if isinstance(self.content, str):
+            count = fitting(self.content, room)
+            return self.content[:count], (
+                None if count == len(self.content) else self.start + count
+            )
+        shown: list[Json] = []
+        for entry in self.content:
+            room -= size_of(entry) + 1
+            if room < 0:
+                break
+            shown.append(entry)
+        if len(shown) == len(self.content) and not self.more:
+            return shown, None
+        return shown, self.places[len(shown) - 1] if shown else self.start
+
+
+def part_of_text(text: str, at: int = 0) -> Part:
+    """Return a text from a character on."""
+    return Part(content=text[at:], start=at)
+
+
+def part_of_list(entries: Sequence[Json], at: int = 0, limit: int = 1_000) -> Part:
+    """Return a list that is known whole, from an entry on."""
+    chosen = entries[at : at + limit]
+    places = range(at + 1, at + len(chosen) + 1)
+    return Part(content=chosen, start=at, places=places, more=at + len(chosen) < len(entries))
+
+
+def part_of_rows(
+    rows: Sequence[T], limit: int, shown: Callable[[T], Json], place: Callable[[T], Json], at: Json
+) -> Part:
+    """Return rows of the store, of which one more than the limit was asked for."""
+    chosen = rows[:limit]
+    return Part(
+        content=[shown(row) for row in chosen],
+        start=at,
+        places=[place(row) for row in chosen],
+        more=len(rows) > limit,
+    )
+
+
+def shared(parts: Mapping[str, Part], room: int) -> tuple[dict[str, Json], dict[str, Json]]:
+    """Return the parts as far as they fit together, and where those that were cut go on."""
+    sizes = {name: size_of(part.content) + len(name) + 4 for name, part in parts.items()}
+    shown: dict[str, Json] = {}
+    rest: dict[str, Json] = {}
+    for place, name in enumerate(sorted(parts, key=sizes.__getitem__)):
+        share = room // (len(parts) - place)
+        content, at = parts[name].cut(share - len(name) - 6)
+        shown[name] = content
+        room -= size_of(content) + len(name) + 4
+        if at is not None:
+            rest[name] = at
+    return {name: shown[name] for name in parts if shown[name] or name in rest}, rest
+
+
+def seal(call: Call, query: Mapping[str, Json], position: Json) -> str:
+    """Return the cursor for a position of a query of this project."""
+    return cursors.seal(call.secret, {"project": call.core.project, **query}, position)
+
+
+def unseal(call: Call, query: Mapping[str, Json], cursor: str, start: Json) -> Json:
+    """Return the position of a cursor, or the start without one; InvalidInput."""
+    if not cursor:
+        return start
+    return cursors.unseal(call.secret, {"project": call.core.project, **query}, cursor)
+
+
+def paged(
+    call: Call,
+    query: Mapping[str, Json],
+    rows: Sequence[T],
+    *,
+    limit: int,
+    room: int,
+    shown: Callable[[T], Json],
+    place: Callable[[T], Json],
+) -> tuple[list[Json], str]:
+    """Return the rows that fit and the cursor for the rest, empty at the end.
+
+    rows: one more than the limit, if there are so many.
+    """
+    entries: list[Json] = []
+    left = room - RESERVE
+    for row in rows[:limit]:
+        entry = shown(row)
+        left -= size_of(entry) + 1
+        if left < 0 and entries:
+            break
+        entries.append(entry)
+    if len(entries) == len(rows):
+        return entries, ""
+    return entries, seal(call, query, place(rows[len(entries) - 1]))

@@ -1,0 +1,1 @@
+"""What only symphony asks and answers."""

@@ -1,0 +1,1 @@
+"""What only symphony decides, without input or output."""

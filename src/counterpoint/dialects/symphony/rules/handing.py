@@ -1,0 +1,100 @@
+"""When a claim of a phase needs a verdict, and where its text may lie.
+
+A verdict is needed if and only if a text is handed over and (1) the contract says `judge`, (2) the item
+has one of the contract's labels, (3) confidence is low, or (4) questions are open. Commits need none
+here: the change they make is looked at as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from counterpoint.core.model.texts.contracts import Contract
+from counterpoint.core.rules.texts.contracts import artifact_faults, artifact_place, stray_writes
+
+REVISE: Final = "needs-revision"
+"""The label of an item whose last claim was refused."""
+REVISION_SECONDS: Final = 24 * 3600
+"""How long an item may wait for its revision before a person is asked."""
+DOCUMENTS: Final = "docs"
+
+
+def needs_verdict(
+    contract: Contract, labels: Iterable[str], confidence: str, questions: int
+) -> tuple[str, ...]:
+    """Return in words why a claim needs a verdict; nothing if it needs none."""
+    if not contract.artifact:
+        return ()
+    reasons: list[str] = []
+    if contract.validation == "judge":
+        reasons.append(f"the contract of {contract.phase} asks for a verdict")
+    named = sorted(set(contract.judge_labels) & set(labels))
+    if named:
+        reasons.append(f"the item is labelled {', '.join(named)}")
+    if confidence == "low":
+        reasons.append("confidence is low")
+    if questions:
+        reasons.append(f"{questions} questions are open")
+    return tuple(reasons)
+
+
+def place_faults(contract: Contract, identifier: str, path: str) -> list[str]:
+    """Return what is wrong with where a text lies: it must be in the folder of the contract's."""
+    place = artifact_place(contract, identifier)
+    folder = place.rpartition("/")[0]
+    if path == place or (folder and path.startswith(f"{folder}/")):
+        return []
+    return [f"artifact_path {path!r} is not in {folder or '.'}: the contract names {place}"]
+
+
+def text_faults(contract: Contract, content: bytes) -> list[str]:
+    """Return what the form of a text lacks."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return ["the artifact is not text in UTF-8"]
+    return artifact_faults(contract, text)
+
+
+def word_faults(contract: Contract, version: int, next_phase: str) -> list[str]:
+    """Return where a claim and the contract as it is now disagree."""
+    faults: list[str] = []
+    if version != contract.version:
+        faults.append(
+            f"contract_version is {version}, the contract of {contract.phase} has {contract.version}"
+        )
+    if next_phase != contract.next_phase:
+        faults.append(
+            f"recommended_next_phase is {next_phase!r}, after {contract.phase} comes"
+            f" {contract.next_phase or 'nothing'!r}"
+        )
+    return faults
+
+
+def strays(contract: Contract, identifier: str, paths: Iterable[str]) -> tuple[str, ...]:
+    """Return the paths that work in the phase was not to write; texts of the same item are no others."""
+    folder = f"{artifact_place(contract, identifier).rpartition('/')[0]}/"
+    found = stray_writes(contract, identifier, paths)
+    return tuple(path for path in found if not path.startswith(folder))
+
+
+def promotion_faults(path: str) -> list[str]:
+    """Return what is wrong with where a text is to be copied to: it must be below `docs`."""
+    if path.startswith(f"{DOCUMENTS}/") and not path.startswith(f"{DOCUMENTS}/tickets/"):
+        return []
+    return [f"promote_to {path!r} is not in {DOCUMENTS}/, outside of {DOCUMENTS}/tickets/"]
+
+
+def chain(phase: str, following: Mapping[str, str], passed: Iterable[str]) -> tuple[str, ...]:
+    """Return the phases from one on, past those that need not be gone through; the last one counts.
+
+    following: phase → the one after it, empty after the last.
+    """
+    skipped, gone = set(passed), [phase]
+    while phase in skipped and following.get(phase):
+        phase = following[phase]
+        if phase in gone:
+            break
+        gone.append(phase)
+    return tuple(gone)

@@ -1,0 +1,213 @@
+"""How risky a change is, from its size, the paths it touches and its gates.
+
+    part        points   of
+    lines       0–40     changed lines, in full at `high_lines`
+    files       0–30     changed files, in full at `high_files`
+    sensitive   0, 20    whether a path lies in a sensitive area
+    gates       0, 5, 10 a required gate failed: 10; another failed, or passed only by the agent's word: 5
+
+Level `high` if and only if lines ≥ `high_lines`, files ≥ `high_files`, a sensitive path is touched or a
+required gate failed. Otherwise `low` if and only if lines ≤ `low_lines` and files ≤ `low_files`.
+Otherwise `medium`. Of one command the result that the server measured counts, not the claimed one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from counterpoint.core.rules.areas import covers
+from counterpoint.kernel.errors import InvalidInput
+
+Level = Literal["low", "medium", "high"]
+Basis = Literal["verified", "claimed", "mixed", "none"]
+THRESHOLD_LIMIT = 10_000_000
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thresholds:
+    """Up to where a change is small, and from where it is large."""
+
+    low_lines: int = 50
+    high_lines: int = 500
+    low_files: int = 3
+    high_files: int = 15
+
+
+THRESHOLDS = ("low_lines", "high_lines", "low_files", "high_files")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateResult:
+    """How a command ended; `is_verified` if the server ran it, otherwise the agent says so."""
+
+    command: str
+    label: str
+    is_passed: bool
+    is_required: bool = True
+    is_verified: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RiskParts:
+    """The points of each part."""
+
+    lines: int
+    files: int
+    sensitive: int
+    gates: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Risk:
+    """How risky a change is.
+
+    score: the sum of the parts, 0 to 100. basis: which gate results were used.
+    reasons: in words, one for each part that adds points and for the basis of the gates.
+    """
+
+    level: Level
+    score: int
+    parts: RiskParts
+    basis: Basis
+    sensitive: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+
+def thresholds_of(values: Mapping[str, object]) -> Thresholds:
+    """Return thresholds with some of them replaced; InvalidInput names everything that is wrong."""
+    faults = [
+        f"{name!r} is not a threshold: there are {', '.join(THRESHOLDS)}"
+        for name in values
+        if name not in THRESHOLDS
+    ]
+    given: dict[str, int] = {}
+    for name in THRESHOLDS:
+        value = values.get(name, 1)
+        if type(value) is not int or not 1 <= value <= THRESHOLD_LIMIT:
+            faults.append(f"{name} is not a whole number from 1 to {THRESHOLD_LIMIT}")
+        elif name in values:
+            given[name] = value
+    chosen = Thresholds(**given)
+    for low, high in (("low_lines", "high_lines"), ("low_files", "high_files")):
+        least, most = getattr(chosen, low), getattr(chosen, high)
+        if not faults and least > most:
+            faults.append(f"{low} ({least}) is above {high} ({most})")
+    if faults:
+        raise InvalidInput("; ".join(faults), hint="Each low threshold is at most its high one.")
+    return chosen
+
+
+def sensitive_paths(paths: Iterable[str], areas: Sequence[str]) -> list[str]:
+    """Return the paths that lie in a sensitive area.
+
+    As in `.gitignore`, an area without a slash before its end counts in every folder.
+    """
+    anywhere = [area if "/" in area.rstrip("/") else f"**/{area}" for area in areas if area.strip()]
+    return [path for path in paths if any(covers(area, path) for area in anywhere)]
+
+
+def used(results: Iterable[GateResult]) -> list[GateResult]:
+    """Return the result that counts of each command: measured before claimed, then the last."""
+    chosen: dict[str, GateResult] = {}
+    for result in results:
+        before = chosen.get(result.command)
+        if before is None or result.is_verified or not before.is_verified:
+            chosen[result.command] = result
+    return list(chosen.values())
+
+
+def basis_of(results: Sequence[GateResult]) -> Basis:
+    """Return whether results were measured by the server, claimed by the agent, both or none."""
+    kinds = {result.is_verified for result in results}
+    if not kinds:
+        return "none"
+    if len(kinds) > 1:
+        return "mixed"
+    return "verified" if True in kinds else "claimed"
+
+
+def judge(
+    *,
+    lines: int,
+    files: int,
+    sensitive: Sequence[str] = (),
+    gates: Iterable[GateResult] = (),
+    thresholds: Thresholds | None = None,
+) -> Risk:
+    """Return how risky a change is, with the points of each part and the reasons in words."""
+    most = thresholds or Thresholds()
+    results = used(gates)
+    failed = [result for result in results if not result.is_passed]
+    parts = RiskParts(
+        lines=_share(lines, most.high_lines, 40),
+        files=_share(files, most.high_files, 30),
+        sensitive=20 if sensitive else 0,
+        gates=_gate_points(results),
+    )
+    is_large = lines >= most.high_lines or files >= most.high_files
+    is_small = lines <= most.low_lines and files <= most.low_files
+    level: Level = "low" if is_small else "medium"
+    if is_large or sensitive or any(result.is_required for result in failed):
+        level = "high"
+    basis = basis_of(results)
+    reasons = [*_size_reasons(lines, files, most), *_sensitive_reasons(sensitive)]
+    return Risk(
+        level=level,
+        score=parts.lines + parts.files + parts.sensitive + parts.gates,
+        parts=parts,
+        basis=basis,
+        sensitive=tuple(sensitive),
+        reasons=(*reasons, *_gate_reasons(failed, results, basis)),
+    )
+
+
+def _share(value: int, full: int, points: int) -> int:
+    """Return the points for a value, all of them at `full`; halves are rounded up."""
+    return (2 * points * min(value, full) + full) // (2 * full)
+
+
+def _gate_points(results: Sequence[GateResult]) -> int:
+    if any(result.is_required and not result.is_passed for result in results):
+        return 10
+    return 5 if any(not (result.is_passed and result.is_verified) for result in results) else 0
+
+
+def _size_reasons(lines: int, files: int, most: Thresholds) -> Iterable[str]:
+    for what, value, low, high in (
+        ("lines", lines, most.low_lines, most.high_lines),
+        ("files", files, most.low_files, most.high_files),
+    ):
+        if value >= high:
+            yield f"{value} changed {what}: large from {high}"
+        elif value > low:
+            yield f"{value} changed {what}: more than {low}"
+        else:
+            yield f"{value} changed {what}: small up to {low}"
+
+
+def _sensitive_reasons(sensitive: Sequence[str]) -> Iterable[str]:
+    if sensitive:
+        yield f"{len(sensitive)} sensitive paths: {_few(sensitive)}"
+
+
+def _gate_reasons(
+    failed: Sequence[GateResult], results: Sequence[GateResult], basis: Basis
+) -> Iterable[str]:
+    for result in failed:
+        need = "required" if result.is_required else "optional"
+        yield f"the {need} gate {result.label or result.command} failed"
+    claimed = [result.label or result.command for result in results if not result.is_verified]
+    if basis == "none":
+        yield "no gate results"
+    elif claimed:
+        yield f"only claimed by the agent, not run by the server: {_few(claimed)}"
+    else:
+        yield f"all {len(results)} gate results were measured by the server"
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

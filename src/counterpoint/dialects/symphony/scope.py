@@ -1,0 +1,150 @@
+"""Which tools each type of agent may call, and how a scope file narrows them.
+
+What a session may call is decided by, in this order: (1) its scope file, (2) its agent type, (3) with
+neither, nothing: all tools are open. A scope file is a JSON array of tool names; an empty one opens no
+tool. It is refused if and only if (a) it cannot be read, (b) it is no JSON array of texts, (c) it names a
+tool that does not exist, (d) it names a tool that the agent type does not have, or `configure_project`,
+which is for a person's own client. A refused file opens no tool: the server does not start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Final, Literal, cast, get_args
+
+from counterpoint.kernel import canonical
+from counterpoint.kernel.errors import InvalidInput
+
+AgentType = Literal["worker", "researcher", "judge", "scanner", "architect", "planner", "intake"]
+AGENT_TYPES: Final[tuple[AgentType, ...]] = get_args(AgentType)
+CONFIGURE: Final = "configure_project"
+"""Open only to a connection without agent type and scope file."""
+_LETTERS: Final[dict[str, AgentType]] = dict(zip("WRJSAPI", AGENT_TYPES, strict=True))
+
+_MATRIX: Final = """
+get_issue            W R J - A P -
+get_issue_status     W R J - A P -
+update_issue_status  W - J - - P -
+add_finding          W R J S A P I
+add_learning         W R J S A P -
+add_comment          W R J - A P -
+create_issue         W - - S A - I
+create_subtask       W - - - - P -
+list_issues          W R - S A P I
+search_learnings     W R J S A P -
+create_pr            W - - - - - -
+approve_pr           - - J - - - -
+reject_pr            - - J - - - -
+configure_project    - - - - - - -
+complete_phase       W R - - A P -
+approve_phase        - - J - - - -
+reject_phase         - - J - - - -
+record_coverage      - - - S - - -
+move_issue           - - - - - P -
+verify_workspace     W R - - A P -
+record_test_health   W - - - - - -
+search_knowledge     W R J S A P I
+vault_retrieve       W R J S A P I
+vault_update         W R - - - - -
+vault_delete         W - - - - - -
+query_run_events     - R J - A - -
+update_memory        W R J S A P I
+"""
+
+CRITICAL: Final[dict[AgentType, tuple[str, ...]]] = {
+    "worker": ("get_issue", "complete_phase"),
+    "researcher": ("get_issue", "complete_phase"),
+    "judge": ("get_issue", "approve_pr", "reject_pr", "approve_phase", "reject_phase"),
+    "scanner": ("create_issue", "record_coverage"),
+    "architect": ("get_issue", "complete_phase"),
+    "planner": ("get_issue", "complete_phase"),
+    "intake": ("create_issue",),
+}
+"""Without these an agent of the type cannot do what it is for."""
+
+_ROWS: Final = {row.split()[0]: frozenset(row.split()[1:]) for row in _MATRIX.strip().splitlines()}
+TOOLS: Final[tuple[str, ...]] = tuple(_ROWS)
+"""Every tool of the dialect, in the order of the list."""
+_OF: Final[dict[AgentType, tuple[str, ...]]] = {
+    type_: tuple(name for name in TOOLS if letter in _ROWS[name])
+    for letter, type_ in _LETTERS.items()
+}
+
+
+def tools_of(agent_type: str) -> tuple[str, ...]:
+    """Return the tools of an agent type, all of them for an empty one; InvalidInput if unknown."""
+    if not agent_type:
+        return TOOLS
+    if agent_type not in AGENT_TYPES:
+        raise InvalidInput(
+            f"there is no agent type {agent_type!r}", hint=f"Give one of {', '.join(AGENT_TYPES)}."
+        )
+    return _OF[agent_type]
+
+
+def effective_tools(
+    agent_type: str, allowed: Collection[str] | None, disallowed: Collection[str] | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the tools that a profile opens to an agent type, and what is odd about it in words.
+
+    allowed: only these of the type's own, None for all. disallowed: none of these.
+    """
+    mine = tools_of(agent_type)
+    kept = mine if allowed is None else tuple(name for name in mine if name in allowed)
+    kept = tuple(name for name in kept if name not in (disallowed or ()))
+    return kept, (
+        *_unknown("allowed_tools", allowed or ()),
+        *_unknown("disallowed_tools", disallowed or ()),
+        *(
+            f"allowed_tools: {name} is not a tool of the type {agent_type} and stays closed"
+            for name in sorted(set(allowed or ()) & set(TOOLS) - set(mine))
+        ),
+        *(
+            f"{name} is missing, which every {agent_type} needs"
+            for name in _critical(agent_type)
+            if name not in kept
+        ),
+    )
+
+
+def read_scope(path: Path, agent_type: str = "") -> tuple[str, ...]:
+    """Return the tools that a scope file opens, in the order of the list; InvalidInput if refused."""
+    try:
+        names = canonical.load(path.read_bytes())
+    except (OSError, InvalidInput) as fault:
+        words = getattr(fault, "strerror", None) or str(fault)
+        raise _refused(path, [f"it cannot be read: {words}"]) from fault
+    if not isinstance(names, list):
+        raise _refused(path, ["it is no JSON array"])
+    listed = cast("list[object]", names)
+    mine = tools_of(agent_type)
+    faults = [problem for name in listed if (problem := _problem(name, mine, agent_type))]
+    if faults:
+        raise _refused(path, faults)
+    return tuple(name for name in TOOLS if name in listed)
+
+
+def _problem(name: object, mine: Collection[str], agent_type: str) -> str:
+    if not isinstance(name, str):
+        return f"{name!r} is no text"
+    if name not in TOOLS:
+        return f"there is no tool {name!r}"
+    if name == CONFIGURE:
+        return f"{name} is opened by no scope file"
+    return "" if name in mine else f"{name} is not a tool of the type {agent_type}"
+
+
+def _refused(path: Path, faults: Iterable[str]) -> InvalidInput:
+    return InvalidInput(
+        f"the tool scope {path.name} opens no tool: {'; '.join(faults)}",
+        hint="Write a JSON array of tool names of the agent's type, or leave the flag out.",
+    )
+
+
+def _unknown(where: str, names: Iterable[str]) -> list[str]:
+    return [f"{where}: there is no tool {name!r}" for name in sorted(set(names) - set(TOOLS))]
+
+
+def _critical(agent_type: str) -> tuple[str, ...]:
+    return CRITICAL[cast("AgentType", agent_type)] if agent_type else ()

@@ -1,0 +1,1 @@
+"""The tools of symphony, one file for each noun."""

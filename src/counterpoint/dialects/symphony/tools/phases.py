@@ -1,0 +1,178 @@
+"""The tools `complete_phase`, `approve_phase` and `reject_phase`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from counterpoint.core.model.delivery.phases import (
+    Confidence,
+    PhaseClaim,
+    PhaseJudgment,
+    PhaseReport,
+    PhaseVerdict,
+)
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.paging import clip, sparse
+from counterpoint.dialects.symphony.tools.workspace import MARKER, verified
+from counterpoint.dialects.symphony.verbs.phases import Phases
+from counterpoint.dialects.symphony.words import Lines, Said, Text, bound
+from counterpoint.kernel.canonical import Json
+from counterpoint.protocol.tools import tool
+
+Phase = Annotated[str, Field(min_length=1, max_length=64)]
+Place = Annotated[str, Field(max_length=1_000)]
+Hash = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{40,64}$")]
+_TEXT: Final = 1_000
+_BRIEF: Final = 200
+
+
+@tool(reads=False)
+def complete_phase(
+    call: Call,
+    completed_phase: Annotated[Phase, Field(description="research, architecture, grooming, ready")],
+    summary: Annotated[Said, Field(description="What was handed over, in brief")],
+    project_path: Annotated[Place, Field(description="Project root; the server uses its own")],
+    contract_version: Annotated[int, Field(ge=0, description="Of the contract; not for ready")] = 0,
+    artifact_path: Annotated[Place, Field(description="In docs/tickets/<ID>/; not for ready")] = "",
+    artifact_hash: Annotated[Hash | None, Field(description="SHA-256; not for ready")] = None,
+    open_questions: Annotated[Lines, Field(description="What is unresolved")] = (),
+    confidence: Annotated[Confidence, Field(description="How sure you are")] = "medium",
+    promote_to: Annotated[Place, Field(description="Copy it there, in docs/")] = "",
+    recommended_next_phase: Annotated[
+        str, Field(max_length=64, description="Next phase; not for ready")
+    ] = "",
+    contracts_dir: Annotated[Place, Field(description="Ignored: the server has its own")] = "",
+) -> Json:
+    """Hand the current phase over; the artifact is checked now, the transition comes later."""
+    del project_path, contracts_dir  # where the server looks is nothing that a caller chooses
+    item = bound(call)
+    tree = verified(call)
+    report = PhaseReport(
+        phase=completed_phase,
+        summary=summary,
+        version=contract_version,
+        path=artifact_path,
+        sha256=artifact_hash or "",
+        questions=open_questions,
+        confidence=confidence,
+        promote_to=promote_to,
+        next_phase=recommended_next_phase,
+        run=call.settings.run,
+    )
+    made = call.core.use(Phases).hand_over(item, report, marker=MARKER, base=tree.base)
+    return {
+        **present_claim(made.claim),
+        **sparse(
+            awaits_judge=list(made.needs_verdict),
+            outside_of_contract=[clip(path, _BRIEF) for path in made.stray[:10]],
+        ),
+        "message": "This claim was recorded before; nothing changed."
+        if made.again
+        else "Recorded. The transition follows; end your run.",
+    }
+
+
+@tool(reads=False)
+def approve_phase(
+    call: Call,
+    phase: Annotated[Phase, Field(description="Phase being approved")],
+    artifact_hash: Annotated[Hash, Field(description="Of the artifact you read")],
+    reason: Annotated[Text, Field(description="Why")] = "",
+) -> Json:
+    """Approve the artifact of a phase; the transition follows later. Not for PRs."""
+    judgment = PhaseJudgment(
+        phase=phase, sha256=artifact_hash, approves=True, reason=reason, run=call.settings.run
+    )
+    return present_verdict(call.core.use(Phases).judge(bound(call), judgment))
+
+
+@tool(reads=False)
+def reject_phase(
+    call: Call,
+    phase: Annotated[Phase, Field(description="Phase being rejected")],
+    artifact_hash: Annotated[Hash, Field(description="Of the artifact you read")],
+    reason: Annotated[Said, Field(description="Why")],
+    fix_instructions: Annotated[Text, Field(description="What to do")] = "",
+) -> Json:
+    """Reject the artifact of a phase; it is told in a comment. Not for PRs."""
+    judgment = PhaseJudgment(
+        phase=phase,
+        sha256=artifact_hash,
+        approves=False,
+        reason=reason,
+        fixes=fix_instructions,
+        run=call.settings.run,
+    )
+    return present_verdict(call.core.use(Phases).judge(bound(call), judgment))
+
+
+def present_claim(claim: PhaseClaim) -> dict[str, Json]:
+    """Return a claim as a finding of its own sort."""
+    return {
+        "id": f"pc-{claim.number}",
+        "category": "phase_completion",
+        "completed_phase": claim.phase,
+        **sparse(
+            contract_version=claim.version or None,
+            artifact_path=claim.path,
+            artifact_hash=claim.sha256,
+            commit="" if claim.path else claim.commit,
+            branch=claim.branch,
+        ),
+        "summary": clip(claim.summary, _TEXT),
+        "open_questions": [clip(one, _TEXT // 2) for one in claim.questions[:5]],
+        "confidence": claim.confidence,
+        "promote_to": claim.promote_to or None,
+        "recommended_next_phase": claim.next_phase or None,
+        "processed": claim.processed,
+        **sparse(
+            processed_at=claim.processed_at,
+            result=claim.result,
+            reasons=[clip(one, _TEXT // 2) for one in claim.reasons[:5]],
+        ),
+        "created_at": claim.created_at,
+    }
+
+
+def present_verdict(verdict: PhaseVerdict) -> dict[str, Json]:
+    """Return a verdict as a finding of its own sort."""
+    return {
+        "id": f"pv-{verdict.number}",
+        "category": "phase_verdict",
+        "phase": verdict.phase,
+        "artifact_hash": verdict.sha256,
+        "verdict": "approved" if verdict.decision == "approve" else "rejected",
+        "reason": clip(verdict.reason, _TEXT),
+        **sparse(fix_instructions=clip(verdict.fixes, _TEXT)),
+        "processed": verdict.processed,
+        **sparse(processed_at=verdict.processed_at, result=verdict.result),
+        "created_at": verdict.created_at,
+    }
+
+
+def brief_claim(claim: PhaseClaim) -> dict[str, Json]:
+    """Return a claim in few words, for an issue that has some."""
+    return {
+        "id": f"pc-{claim.number}",
+        "phase": claim.phase,
+        **sparse(artifact_path=clip(claim.path, _BRIEF), artifact_hash=claim.sha256),
+        "summary": clip(claim.summary, _BRIEF),
+        "open_questions": len(claim.questions),
+        "confidence": claim.confidence,
+        "processed": claim.processed,
+        **sparse(result=claim.result, reasons=clip("; ".join(claim.reasons), _BRIEF)),
+    }
+
+
+def brief_verdict(verdict: PhaseVerdict) -> dict[str, Json]:
+    """Return a verdict in few words, for an issue that has some."""
+    return {
+        "id": f"pv-{verdict.number}",
+        "phase": verdict.phase,
+        "verdict": "approved" if verdict.decision == "approve" else "rejected",
+        "reason": clip(verdict.reason, _BRIEF),
+        **sparse(fix_instructions=clip(verdict.fixes, _BRIEF)),
+        "processed": verdict.processed,
+    }

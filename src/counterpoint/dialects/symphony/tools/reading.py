@@ -1,0 +1,313 @@
+"""The tools `get_issue`, `get_issue_status` and `list_issues`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, cast
+
+from pydantic import Field
+
+from counterpoint.core.model.delivery.phases import PhaseClaim
+from counterpoint.core.model.journal import Outcome, Record, RecordKind
+from counterpoint.core.model.work import Item
+from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.paging import (
+    PAGE,
+    RESERVE,
+    Part,
+    clip,
+    paged,
+    part_of_list,
+    part_of_rows,
+    part_of_text,
+    seal,
+    shared,
+    size_of,
+    sparse,
+    unseal,
+)
+from counterpoint.dialects.symphony.nouns.issues import IssueDetails, IssueFilter, IssueView
+from counterpoint.dialects.symphony.tools.phases import brief_claim, brief_verdict
+from counterpoint.dialects.symphony.tools.requests import brief_request
+from counterpoint.dialects.symphony.tools.runs import present_run
+from counterpoint.dialects.symphony.verbs.issues import Issues
+from counterpoint.dialects.symphony.verbs.phases import Phases
+from counterpoint.dialects.symphony.verbs.requests import Requests
+from counterpoint.dialects.symphony.verbs.surveys import Surveys
+from counterpoint.dialects.symphony.words import (
+    STATES,
+    Cursor,
+    Id,
+    Limit,
+    Status,
+    details_of,
+    parse_issue,
+    present_id,
+    present_priority,
+    present_status,
+)
+from counterpoint.kernel.canonical import Json
+from counterpoint.protocol.tools import tool
+
+RECORDS: Final[dict[str, RecordKind]] = {
+    "findings": "finding",
+    "learnings": "learning",
+    "comments": "comment",
+}
+_ROWS: Final = 64
+"""How many of the shortest entries fit into a page."""
+_ENTRY: Final = 2_000
+_SUMMARY: Final = 300
+_RECENT: Final = 5
+_RUNS: Final = 3
+_ENDS: Final = {
+    "done": "completed",
+    "partial": "given_up",
+    "failed": "failed",
+    "skipped": "skipped",
+}
+
+
+@tool(reads=True)
+def get_issue(
+    call: Call,
+    issue_id: Annotated[Id | None, Field(description="Default: current issue")] = None,
+    cursor: Annotated[Cursor, Field(description="`next_cursor` of the page before")] = "",
+) -> Json:
+    """Read an issue: description, status, findings, learnings, comments, sub-tasks, runs."""
+    item = parse_issue(call, issue_id or "")
+    query: dict[str, Json] = {"tool": "get_issue", "issue": item.id}
+    places = cast("dict[str, Any]", unseal(call, query, cursor, {}))
+    sheet = call.core.use(Issues).sheet(item.id)
+    answer = _head(sheet)
+    if not cursor:
+        answer |= {**_around(call, sheet), **_handed_over(call, item.id)}
+    parts = {
+        name: _part(call, sheet, name, places.get(name, 0))
+        for name in ("description", *RECORDS, "subtasks", "runs")
+        if not cursor or name in places
+    }
+    shown, rest = shared(parts, PAGE - RESERVE - size_of(answer) - size_of(DATA))
+    if not cursor:
+        empty: dict[str, Json] = {name: [] for name in RECORDS}
+        shown = {"description": "", **empty, **shown}
+    return {
+        **answer,
+        **shown,
+        **({"next_cursor": seal(call, query, rest)} if rest else {}),
+        "note": DATA,
+    }
+
+
+@tool(reads=True)
+def get_issue_status(
+    call: Call, issue_id: Annotated[Id | None, Field(description="Default: current issue")] = None
+) -> Json:
+    """Check an issue quickly: status, labels, last findings and runs."""
+    item = parse_issue(call, issue_id or "")
+    sheet = call.core.use(Issues).sheet(item.id)
+    recent = call.core.use(Issues).records(item.id, "finding", 0, _RECENT, last=True)
+    return {
+        **_head(sheet),
+        "recentFindings": [
+            {
+                "category": record.tags[0] if record.tags else "",
+                "summary": clip(record.title, _SUMMARY),
+            }
+            for record in recent
+        ],
+        "recentRuns": _recent_runs(call, sheet),
+        "note": DATA,
+    }
+
+
+@tool(reads=True)
+def list_issues(
+    call: Call,
+    status: Annotated[Status | None, Field(description="Only this status")] = None,
+    labels: Annotated[str, Field(max_length=100, description="Only with this label")] = "",
+    limit: Annotated[Limit, Field(description="Most results")] = 50,
+    cursor: Annotated[Cursor, Field(description="`next_cursor` of the page before")] = "",
+) -> Json:
+    """List the issues of the project, oldest first."""
+    query: dict[str, Json] = {"tool": "list_issues", "status": status, "label": labels}
+    after = cast("int", unseal(call, query, cursor, 0))
+    is_blocked = None if status not in {"todo", "blocked", "backlog"} else status == "blocked"
+    states = (
+        (*STATES["todo"], *STATES["backlog"])
+        if status == "blocked"
+        else STATES.get(cast("Status", status), ())
+    )
+    sought = IssueFilter(states=states, label=labels, is_blocked=is_blocked)
+    rows = call.core.use(Issues).list(sought, after, limit + 1)
+    shown, rest = paged(
+        call,
+        query,
+        rows,
+        limit=limit,
+        room=PAGE - RESERVE,
+        shown=present_line,
+        place=lambda line: line.item.number,
+    )
+    return {"issues": shown, **sparse(next_cursor=rest), "note": DATA}
+
+
+def present_line(line: IssueView) -> dict[str, Json]:
+    """Return an issue as a list shows it."""
+    item = line.item
+    return {
+        "id": item.id,
+        "identifier": present_id(item.id),
+        "title": item.title,
+        "status": present_status(item, blocked=line.is_blocked),
+        "priority": present_priority(item.priority),
+        "labels": list(line.labels),
+        **sparse(parent=present_id(item.parent) if item.parent else ""),
+    }
+
+
+def present_record(record: Record) -> dict[str, Json]:
+    """Return a finding, a learning or a comment of an issue."""
+    kept = details_of(record)
+    told: dict[str, Json] = {"id": record.id, "created_at": record.created_at}
+    if record.kind == "comment":
+        author = kept.get("author") or f"agent:{record.agent}"
+        return {
+            **told,
+            "author": author,
+            "content": clip(record.body, _ENTRY),
+            "createdAt": record.created_at,
+        }
+    if record.kind == "learning":
+        return {
+            **told,
+            "pattern": clip(str(kept.get("pattern") or record.body), _ENTRY),
+            **sparse(
+                context=clip(str(kept.get("context") or ""), _ENTRY),
+                applies_to=kept.get("applies_to"),
+            ),
+            "learning_type": kept.get("kind") or "pattern",
+            "quality_score": kept.get("quality", 50),
+            "verified": record.status == "verified",
+        }
+    shown: dict[str, Json] = {
+        **told,
+        "category": record.tags[0] if record.tags else "",
+        "summary": clip(record.title, _SUMMARY),
+        **sparse(files=list(record.files)),
+    }
+    if record.body != record.title:
+        shown["details"] = clip(record.body, _ENTRY)
+    rest = {name: value for name, value in kept.items() if name not in shown}
+    return {**shown, **rest} if size_of(rest) <= _ENTRY else shown
+
+
+def _head(sheet: IssueDetails) -> dict[str, Json]:
+    item = sheet.line.item
+    return {
+        **present_line(sheet.line),
+        "size": sheet.size or None,
+        "updatedAt": item.updated_at,
+        **sparse(
+            moved_to={"project": sheet.moved_to[0], "identifier": present_id(sheet.moved_to[1])}
+            if sheet.moved_to
+            else None,
+        ),
+    }
+
+
+def _around(call: Call, sheet: IssueDetails) -> dict[str, Json]:
+    """Return what stands about an issue and is never long."""
+    item = sheet.line.item
+    trend = call.core.use(Surveys).trend(item.id)
+    health: dict[str, Json] = {}
+    if trend.runs:
+        health = {"test_count": trend.runs[-1].tests, "change": trend.since_first}
+    return {
+        "createdAt": item.created_at,
+        **sparse(
+            depends_on=[_brief(needed) for needed in sheet.needs[:20]],
+            parent_issue=_brief(sheet.parent) if sheet.parent else None,
+            blockers=[
+                {"id": one.id, "reason": clip(one.body, _SUMMARY)}
+                for one in sheet.blockers[:_RECENT]
+            ],
+            test_health=health,
+            former_names=[present_id(name) for name in sheet.names[:_RECENT]],
+        ),
+    }
+
+
+def _brief(item: Item) -> dict[str, Json]:
+    return {
+        "identifier": present_id(item.id),
+        "title": clip(item.title, _SUMMARY),
+        "status": present_status(item, blocked=False),
+    }
+
+
+def _part(call: Call, sheet: IssueDetails, name: str, place: int) -> Part:
+    item = sheet.line.item
+    if name == "description":
+        return part_of_text(item.body, place)
+    if name == "subtasks":
+        return part_of_list([present_line(child) for child in sheet.children], place)
+    if name == "runs":
+        return part_of_list(_runs(call, sheet), place)
+    rows = call.core.use(Issues).records(item.id, RECORDS[name], place, _ROWS + 1)
+    return part_of_rows(rows, _ROWS, present_record, lambda record: record.number, place)
+
+
+def _recent_runs(call: Call, sheet: IssueDetails) -> list[Json]:
+    """Return the last runs: those whose streams were kept, else one for each claim."""
+    kept = call.core.runs.recent(sheet.line.item.id, _RUNS)
+    return [present_run(run) for run in kept] or _runs(call, sheet)[:_RUNS]
+
+
+def _handed_over(call: Call, item: str) -> dict[str, Json]:
+    """Return what was handed over of an issue, and what became of it: the last of each sort."""
+    request = call.core.use(Requests).current(item)
+    kept = call.core.items.attributes(item).get("artifacts")
+    return sparse(
+        pull_request=brief_request(request) if request else None,
+        phase_completions=[brief_claim(one) for one in call.core.use(Phases).claims(item, 2)],
+        phase_verdicts=[brief_verdict(one) for one in call.core.use(Phases).verdicts(item, 2)],
+        artifacts=kept,
+    )
+
+
+def _runs(call: Call, sheet: IssueDetails) -> list[Json]:
+    """Return the runs of an issue, the last first: one for each claim, or phase that was handed over."""
+    claim = sheet.claim
+    live: list[Json] = []
+    if claim is not None and claim.state == "live":
+        live = [{"attempt": claim.token, "status": "running", "startedAt": claim.claimed_at}]
+    handed = call.core.use(Phases).claims(sheet.line.item.id)
+    ended = [*map(_run, sheet.runs), *map(_handed, handed)]
+    return [*live, *sorted(ended, key=lambda one: str(one["finishedAt"]), reverse=True)]
+
+
+def _handed(claim: PhaseClaim) -> dict[str, Json]:
+    """Return a run that ended by handing a phase over."""
+    is_refused = claim.result == "rejected"
+    return {
+        **sparse(id=claim.run),
+        "status": "failed" if is_refused else "completed",
+        "agent": claim.agent,
+        "summary": clip(claim.summary, _SUMMARY),
+        "error": clip("; ".join(claim.reasons), _SUMMARY) if is_refused else None,
+        "cost": None,
+        "finishedAt": claim.created_at,
+    }
+
+
+def _run(outcome: Outcome) -> dict[str, Json]:
+    summary = clip(outcome.summary, _SUMMARY)
+    return {
+        "attempt": outcome.token,
+        "status": _ENDS[outcome.outcome],
+        "agent": outcome.agent,
+        "summary": summary,
+        "error": summary if outcome.outcome == "failed" else None,
+        "cost": None,
+        "finishedAt": outcome.ended_at,
+    }

@@ -1,0 +1,190 @@
+"""The tools `create_pr`, `approve_pr` and `reject_pr`."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Annotated, Any, Final, NotRequired, cast
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from counterpoint.core.model.delivery.requests import (
+    DIFF_LIMIT,
+    ChangeRequest,
+    ClaimedGate,
+    Proposal,
+)
+from counterpoint.core.model.rows import REDACTED
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.paging import clip, sparse
+from counterpoint.dialects.symphony.tools.workspace import verified
+from counterpoint.dialects.symphony.verbs.issues import Issues
+from counterpoint.dialects.symphony.verbs.requests import Requests
+from counterpoint.dialects.symphony.words import Line, Text, bound, present_status
+from counterpoint.kernel.canonical import Json, load
+from counterpoint.kernel.errors import InvalidInput
+from counterpoint.protocol.tools import Progress, tool
+
+Branch = Annotated[str, Field(min_length=1, max_length=250)]
+_DEPRECATED: Final = (
+    "create_pr is deprecated: call complete_phase with completed_phase `ready` instead, and the PR is"
+    " made from your commits."
+)
+_GATES: Final = 50
+_OUTPUT: Final = 65_536
+_WORDS: Final = 600
+_REASON: Final = 200
+_BRIEF: Final = 300
+_SHOWN: Final = 15
+
+
+class GateReport(TypedDict):
+    """A quality gate as you ran it."""
+
+    command: Annotated[Line, Field(description="Command that was run")]
+    label: Annotated[Line, Field(description="Human-readable name")]
+    exit_code: Annotated[int, Field(description="0 = pass")]
+    output: Annotated[str, Field(max_length=_OUTPUT, description="Command output")]
+    required: NotRequired[Annotated[bool, Field(description="Whether it must pass")]]
+
+
+@tool(reads=False, open_world=True)
+def create_pr(
+    call: Call,
+    progress: Progress,
+    diff: Annotated[str, Field(max_length=DIFF_LIMIT, description="Full git diff output")],
+    branch_name: Annotated[Branch, Field(description="Source branch")],
+    base_branch: Annotated[Branch, Field(description="Target branch")],
+    gate_results: Annotated[
+        tuple[GateReport, ...], Field(max_length=_GATES, description="What you ran yourself")
+    ] = (),
+) -> Json:
+    """Deprecated: use complete_phase. Hand a change in; the server measures it and runs the gates."""
+    item = bound(call)
+    tree = verified(call)
+    if tree.branch and tree.branch != branch_name:
+        raise InvalidInput(
+            f"branch_name is {branch_name!r}, but this worktree is on {tree.branch!r}",
+            hint="Name the branch of your worktree.",
+        )
+    proposal = Proposal(
+        item=item,
+        branch=branch_name,
+        base=base_branch,
+        diff=diff,
+        gates=[
+            ClaimedGate(
+                command=gate["command"],
+                label=gate["label"],
+                exit_code=gate["exit_code"],
+                output=gate["output"],
+                required=gate.get("required", True),
+            )
+            for gate in gate_results
+        ],
+        run=call.settings.run,
+    )
+    steps = count(1)
+
+    def watch(words: str) -> None:
+        progress(next(steps), None, clip(words, 400))
+
+    # Taken up after everything was run, so that nobody waits to write while a gate runs.
+    request = call.core.use(Requests).propose(
+        proposal, watch, lambda: call.core.use(Issues).attended(item, lambda: None)
+    )
+    return {**present_request(request), "issue_status": "review", "notice": _DEPRECATED}
+
+
+@tool(reads=False)
+def approve_pr(call: Call, reason: Annotated[Text, Field(description="Why")] = "") -> Json:
+    """Approve the current PR at its head commit; a person merges it."""
+    request = call.core.use(Requests).approve(bound(call), reason, call.settings.run)
+    return {**present_request(request), "issue_status": "review"}
+
+
+@tool(reads=False, idempotent=False)
+def reject_pr(
+    call: Call,
+    reason: Annotated[Text, Field(description="Why")] = "",
+    fix_instructions: Annotated[Text, Field(description="What to do")] = "",
+) -> Json:
+    """Reject the current PR; the issue goes back to todo with the reason as a comment."""
+    request, item = call.core.use(Requests).reject(
+        bound(call), reason, fix_instructions, call.settings.run
+    )
+    return {**present_request(request), "issue_status": present_status(item, blocked=False)}
+
+
+def present_request(request: ChangeRequest) -> dict[str, Json]:
+    """Return a change request without its difference."""
+    risk = cast("dict[str, Any]", _kept(request.risk, {}))
+    gates = cast("list[dict[str, Any]]", _kept(request.gates, []))
+    return {
+        "id": f"pr-{request.number}",
+        "status": request.status,
+        "branch_name": request.branch,
+        "base_branch": request.base,
+        "head": request.head or None,
+        "diff_source": request.source,
+        "stats": {
+            "files": request.files,
+            "additions": request.additions,
+            "deletions": request.deletions,
+        },
+        "risk": {
+            "level": request.risk_level,
+            "score": request.risk_score,
+            "parts": risk.get("parts", {}),
+            "gates_used": risk.get("basis", "none"),
+            "reasons": [clip(str(one), _REASON) for one in risk.get("reasons", ())][:10],
+        },
+        "gates": [_present_gate(gate) for gate in gates[:_SHOWN]],
+        **sparse(
+            gates_not_shown=max(0, len(gates) - _SHOWN) or None,
+            remarks=clip(request.remarks, _WORDS),
+            summary=clip(request.summary, _WORDS),
+            reason=clip(request.reason, _WORDS),
+            fix_instructions=clip(request.fixes, _WORDS),
+            judge=request.judge,
+        ),
+        "created_at": request.created_at,
+        "updated_at": request.updated_at,
+    }
+
+
+def brief_request(request: ChangeRequest) -> dict[str, Json]:
+    """Return a change request in few words, for an issue that has one."""
+    gates = cast("list[dict[str, Any]]", _kept(request.gates, []))
+    failed = [str(gate["label"]) for gate in gates if gate["exit_code"] != 0]
+    return {
+        "id": f"pr-{request.number}",
+        "status": request.status,
+        "branch_name": request.branch,
+        "base_branch": request.base,
+        "head": request.head or None,
+        "files": request.files,
+        "lines": request.additions + request.deletions,
+        "risk": f"{request.risk_level} ({request.risk_score})",
+        "gates": f"{len(gates) - len(failed)} of {len(gates)} passed",
+        **sparse(
+            failed_gates=clip(", ".join(failed), _BRIEF),
+            reason=clip(request.reason, _BRIEF),
+            fix_instructions=clip(request.fixes, _BRIEF),
+        ),
+    }
+
+
+def _present_gate(gate: dict[str, Any]) -> dict[str, Json]:
+    return {
+        "label": clip(str(gate["label"]), 100),
+        "exit_code": gate["exit_code"],
+        "required": gate["required"],
+        "source": "verified" if gate["verified"] else "claimed",
+        **sparse(receipt=gate.get("receipt", "")),
+    }
+
+
+def _kept(text: str, empty: Json) -> Json:
+    """Return a kept value; an empty one once it was redacted."""
+    return empty if text in {"", REDACTED} else load(text)

@@ -1,0 +1,91 @@
+"""The tool `query_run_events`, and how runs are told."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field
+
+from counterpoint.core.model.delivery.runs import NOT_TOLD, EventFilter, Run, StreamEvent
+from counterpoint.core.model.rows import REDACTED
+from counterpoint.core.rules.runs.events import EventType
+from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.paging import PAGE, RESERVE, clip, size_of, sparse
+from counterpoint.dialects.symphony.words import Id, parse_issue
+from counterpoint.kernel.canonical import Json, load
+from counterpoint.kernel.errors import InvalidInput
+from counterpoint.protocol.tools import tool
+
+Subtype = Literal["init", "thinking", "text", "tool_use", "tool_result"]
+_PAYLOAD: Final = 1_500
+_WHOLE: Final = 8_500
+_ERROR: Final = 300
+_MICROS: Final = 1_000_000
+
+
+@tool(reads=True)
+def query_run_events(
+    call: Call,
+    issue_id: Annotated[Id | None, Field(description="All runs of this issue")] = None,
+    run_id: Annotated[
+        Annotated[str, Field(min_length=1, max_length=200)] | None, Field(description="This run")
+    ] = None,
+    event_type: Annotated[EventType | None, Field(description="Only this type")] = None,
+    event_subtype: Annotated[Subtype | None, Field(description="Only this subtype")] = None,
+    limit: Annotated[int, Field(ge=1, le=500, description="Most results")] = 100,
+    offset: Annotated[int, Field(ge=0, le=10_000_000, description="`next_offset` before")] = 0,
+) -> Json:
+    """Query what agents did in their runs, in order; run_id or issue_id is needed."""
+    if not (issue_id or run_id):
+        raise InvalidInput("neither run_id nor issue_id is given", hint="Pass one, or both.")
+    sought = EventFilter(
+        run=run_id or "",
+        item=parse_issue(call, issue_id).id if issue_id else "",
+        type=event_type or "",
+        subtype=event_subtype or "",
+    )
+    page = call.core.runs.events(sought, limit, offset)
+    room = PAGE - RESERVE
+    shown: list[Json] = []
+    for event in page.events:
+        told = _present(event, _WHOLE if limit == 1 else _PAYLOAD)
+        room -= size_of(told) + 1
+        if room < 0:
+            break
+        shown.append(told)
+    after = offset + len(shown)
+    return {
+        "events": shown,
+        "total": page.total,
+        "next_offset": after if after < page.total and shown else None,
+        "note": DATA,
+    }
+
+
+def present_run(run: Run) -> dict[str, Json]:
+    """Return a run in brief."""
+    return {
+        "id": run.id,
+        "status": run.status,
+        "error": clip(run.error, _ERROR) or None,
+        "cost": None if run.cost_micros == NOT_TOLD else run.cost_micros / _MICROS,
+        **sparse(profile=run.profile, agent=run.agent),
+        "duration_ms": None if run.duration_ms == NOT_TOLD else run.duration_ms,
+        "events": run.events,
+        "finishedAt": run.updated_at,
+    }
+
+
+def _present(event: StreamEvent, room: int) -> dict[str, Json]:
+    """Return an event; a payload that is too long is told as the beginning of its text."""
+    payload: Any = event.payload
+    if event.payload != REDACTED and len(event.payload.encode()) <= room:
+        payload = load(event.payload)
+    return {
+        "run_id": event.run,
+        "sequence": event.number,
+        "event_type": event.type,
+        "event_subtype": event.subtype or None,
+        "timestamp": event.time or None,
+        "payload": clip(payload, room) if isinstance(payload, str) else payload,
+    }

@@ -1,0 +1,1 @@
+"""What only symphony does with work, on the one write path."""

@@ -1,0 +1,241 @@
+"""Issues: made, taken up, divided into sub-tasks that hold them, reported on.
+
+Rule 1: an issue that somebody makes waits in the backlog, in the first phase of the project; a sub-task
+is there to be done, in the phase of what it is a part of.
+Rule 2: making a sub-task gives the caller's claim of the issue back: it is blocked until all below it
+is closed, and free again then.
+Rule 3: who has claimed an issue reports on it once: handed in for review, given up, or blocked. No
+report closes an issue.
+Rule 4: only who did not work on it may send an issue back from the review.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import Note, Report
+from counterpoint.core.model.journal import Record, RecordKind
+from counterpoint.core.model.sessions import Claim
+from counterpoint.core.model.work import Item
+from counterpoint.core.operations.claims import Claims, refuse_own
+from counterpoint.core.operations.journal import Journal
+from counterpoint.core.operations.plans import Plans
+from counterpoint.core.operations.readiness import judged
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.moves import move
+from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.tasks import Tasks
+from counterpoint.core.ports.store import Reading
+from counterpoint.dialects.symphony.nouns.issues import (
+    DEPTH,
+    IssueDetails,
+    IssueDraft,
+    IssueFilter,
+    IssueView,
+    Reported,
+)
+from counterpoint.dialects.symphony.rules.labels import phase_of, with_phase
+from counterpoint.dialects.symphony.verbs import queries as looking
+from counterpoint.dialects.symphony.verbs.policies import policy_of
+from counterpoint.kernel.errors import AlreadyClaimed, IllegalMove, InvalidInput, QuotaExceeded
+
+T = TypeVar("T")
+
+_MADE: Final = "issues made"
+"""What is counted of a session, for those that may make only so many."""
+_DEFAULT_REASON: Final[dict[Reported, str]] = {
+    "review": "Handed in for review.",
+    "open": "Given up; somebody else goes on.",
+    "blocked": "Needs the input of a person.",
+}
+
+
+class Issues:
+    """Verbs for the issues of a board."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def named(self, name: str) -> Item:
+        """Return the issue of an id, of the form people say (`SYM-001`), or of a former name; NotFound."""
+        with self._context.reading() as view:
+            return looking.find_issue(view, name)
+
+    def list(self, sought: IssueFilter, after: int, limit: int) -> list[IssueView]:
+        """Return issues by number, beyond a number."""
+        with self._context.reading() as view:
+            return looking.lines(view, sought, after, limit)
+
+    def sheet(self, name: str) -> IssueDetails:
+        """Return an issue, by any of its names, with everything small about it; NotFound."""
+        with self._context.reading() as view:
+            return looking.sheet_of(view, looking.find_issue(view, name))
+
+    def records(
+        self, item: str, kind: RecordKind, after: int, limit: int, *, last: bool = False
+    ) -> list[Record]:
+        """Return records about an issue by number, beyond a number; `last`: the latest ones first."""
+        with self._context.reading() as view:
+            return looking.records(view, item, kind, after, limit, last=last)
+
+    def open(self, asked: IssueDraft, most: int = 0) -> Item:
+        """Make an issue in the backlog.
+
+        most: how many the caller's session may make in all; 0 for no limit. Raises InvalidInput for
+        labels, NotFound for what it needs, QuotaExceeded.
+        """
+        with joined(self._context):
+            if most:
+                self._count(most)
+            with self._context.reading() as view:
+                phases = policy_of(view).phases
+                needs = tuple(looking.find_issue(view, name).id for name in asked.needs)
+            labels = with_phase(asked.labels, phases[0], phases)
+            return Plans(self._context).create(_draft(asked, labels, "backlog", needs)).root
+
+    def open_below(self, name: str, asked: IssueDraft) -> Item:
+        """Make a sub-task of an issue, which is blocked until it is closed.
+
+        Raises NotFound, InvalidInput beyond the depth, Conflict if the issue is closed, IllegalMove in
+        review, AlreadyClaimed if somebody else is at it.
+        """
+        with joined(self._context):
+            with self._context.reading() as view:
+                parent = looking.find_issue(view, name)
+                above = phase_of(looking.labels_of(view, parent.id))
+                phases = policy_of(view).phases
+                depth = looking.depth_of(view, parent)
+                claim = view.find(Claim, parent.id)
+            if depth >= DEPTH:
+                raise InvalidInput(
+                    f"{parent.id} is on level {depth} already; {DEPTH} levels are the most",
+                    hint="Make an issue of its own.",
+                )
+            if parent.category == "review":
+                raise IllegalMove(
+                    f"{parent.id} is in review", hint="Make an issue of its own.", state="review"
+                )
+            usual = above if above in phases else phases[0]
+            labels = with_phase(asked.labels, usual, phases)
+            self._divide(parent, claim)
+            return Plans(self._context).create(_draft(asked, labels, "open", ()), parent.id).root
+
+    def _divide(self, parent: Item, claim: Claim | None) -> None:
+        """Give back the caller's claim of what shall have sub-tasks; fetch it out of the backlog."""
+        if parent.category == "active" and claim is not None and claim.state == "live":
+            token = self._token(parent, claim)
+            report = Report(outcome="partial", summary="Divided into sub-tasks.")
+            Tasks(self._context).finish(parent.id, token, report)
+        elif not parent.is_closed and parent.status != "open":
+            with recording(self._context, "issue.divided", parent.id) as change:
+                change.open_session()
+                move(change, change.get(Item, parent.id), "open")
+
+    def attended(self, name: str, run: Callable[[], T]) -> T:
+        """Run a call that writes, having taken up an issue for the caller if it is free to be.
+
+        Both land together, or neither does; an issue that cannot be taken up stays as it is.
+        """
+        with joined(self._context):
+            with self._context.reading() as view:
+                found = self._free(view, name)
+            if found:
+                # What looked free may have been taken since: this is decided inside the transaction.
+                with recording(self._context, "issue.sought") as change:
+                    found = self._free(change.writing, name)
+            if found:
+                Claims(self._context).start(found)
+            return run()
+
+    def _free(self, view: Reading, name: str) -> str:
+        """Return the id of an issue that the caller can take up now; empty if that cannot be."""
+        session, now = self._context.caller.actor.session, self._context.ports.clock.now()
+        found = looking.find_issue(view, name)
+        claim = view.find(Claim, found.id)
+        if not session or (claim is not None and claim.is_live(now)):
+            return ""
+        return found.id if judged(view, found, session, now).is_ready else ""
+
+    def report(
+        self, name: str, status: Reported, reason: str = "", *, judges: bool = False
+    ) -> Item:
+        """Report on an issue that the caller has claimed: the claim ends, measured.
+
+        judges: the caller looks at what others have done, and may send it back from the review.
+        Raises NotFound, IllegalMove if it is not in progress, AlreadyClaimed, Forbidden, GateClosed.
+        """
+        with joined(self._context):
+            with self._context.reading() as view:
+                found = looking.find_issue(view, name)
+                claim = view.find(Claim, found.id)
+            if judges and found.category == "review" and status != "review":
+                self._send_back(found)
+            elif found.category != "active" or claim is None or claim.state != "live":
+                raise IllegalMove(
+                    f"{found.id} is not in progress: it is {found.status}",
+                    hint="Read it with `get_issue`; only the one who works on an issue reports on it.",
+                    state=found.status,
+                )
+            else:
+                outcome = Report(
+                    outcome="done" if status == "review" else "partial",
+                    summary=reason or _DEFAULT_REASON[status],
+                    hands_in=status == "review",
+                )
+                Tasks(self._context).finish(found.id, self._token(found, claim), outcome)
+            self._tell(found, status, reason)
+            return self.named(found.id)
+
+    def _token(self, item: Item, claim: Claim) -> int:
+        """Return the token of the caller's claim; AlreadyClaimed if it is another's."""
+        if claim.session != self._context.caller.actor.session:
+            raise AlreadyClaimed(
+                f"{item.id} is held by {claim.agent or claim.session} until {claim.leased_until}",
+                holder=claim.agent,
+                until=claim.leased_until,
+            )
+        return claim.token
+
+    def _send_back(self, item: Item) -> None:
+        with recording(self._context, "issue.sent_back", item.id) as change:
+            change.open_session()
+            refuse_own(change, item.id, "send back")
+            move(change, change.get(Item, item.id), "open")
+
+    def _tell(self, item: Item, status: Reported, reason: str) -> None:
+        """Write down why; what blocks an issue is a blocker, everything else is said if it was."""
+        kind: RecordKind = "blocker" if status == "blocked" else "comment"
+        if kind == "blocker" or reason:
+            body = reason or _DEFAULT_REASON[status]
+            note = Note(kind=kind, item=item.id, body=body, details={"status": status})
+            Journal(self._context).append(note)
+
+    def _count(self, most: int) -> None:
+        """Count one more issue of the caller's session; QuotaExceeded."""
+        session = self._context.caller.actor.session
+        with recording(self._context, "issue.counted") as change:
+            made = change.writing.meter(session, _MADE)
+            if made >= most:
+                raise QuotaExceeded(
+                    f"this session has made {made} issues, and may make no more",
+                    hint="Put what is left into the description of one of them, or ask a person.",
+                    most=most,
+                )
+            change.writing.use(session, _MADE, made + 1)
+
+
+def _draft(
+    asked: IssueDraft, labels: tuple[str, ...], status: str, needs: tuple[str, ...]
+) -> Draft:
+    return Draft(
+        kind="issue",
+        title=asked.title,
+        body=asked.description,
+        needs=needs,
+        labels=labels,
+        priority=asked.priority,
+        status=status,
+        attributes={"run": asked.run} if asked.run else {},
+    )

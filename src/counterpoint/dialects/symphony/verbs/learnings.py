@@ -1,0 +1,203 @@
+"""Learnings: kept if they say enough and something new, found best first.
+
+A learning is a record of its item. What is searched of it, in this order, is the pattern (which is
+its title as far as it fits), what it applies to, its context and its kind; its details keep each apart,
+with its quality. A person's word that it is right is the status `verified` of its record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from counterpoint.core.model.filters import Note
+from counterpoint.core.model.journal import Record
+from counterpoint.core.model.rows import Prose
+from counterpoint.core.operations.journal import Journal
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.ports.store import Hit, Reading
+from counterpoint.core.rules.knowledge import ranking
+from counterpoint.dialects.symphony.nouns.learnings import (
+    Learning,
+    LearningDraft,
+    LearningHit,
+    LearningQuery,
+    SavedLearning,
+)
+from counterpoint.dialects.symphony.rules import quality
+from counterpoint.dialects.symphony.rules.kept import kept_object
+from counterpoint.kernel import canonical
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import Conflict, InvalidInput
+
+VERIFIED: Final = "verified"
+_KIND: Final = "learning"
+_NEAR: Final = 3
+_LOOKED_AT: Final = 20
+_FEW: Final = 50
+_PLAIN: Final = "pattern"
+
+
+class Learnings:
+    """Verbs for learnings."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def keep(self, asked: LearningDraft) -> SavedLearning:
+        """Keep a learning; answer those of other items that say nearly the same.
+
+        Raises InvalidInput with all that is missing in it, Conflict if the item has one alike.
+        """
+        quality.check(asked.pattern, asked.context, asked.kind)
+        with joined(self._context):
+            with recording(self._context, "learning.compared") as change:
+                _refuse_twin(change, asked)
+                near = _near(change.writing, asked)
+            record = Journal(self._context).append(note_of(asked))
+        return SavedLearning(learning=learning_of(record), near=near)
+
+    def find(self, asked: LearningQuery) -> list[LearningHit]:
+        """Return learnings that have a word of the query, best first; InvalidInput without a word."""
+        words = ranking.asked_words(asked.query)
+        projects = [self._context.project]
+        if asked.elsewhere:
+            known = self._context.ports.store.projects()
+            projects = [one.project for one in known if one.project != self._context.project]
+        found: dict[str, tuple[Learning, Hit]] = {}
+        for project in projects:
+            for learning, hit in self._found(project, words, _candidates(asked)):
+                found[f"{project}/{learning.record.id}"] = learning, hit
+        matches = [_match(key, learning, hit) for key, (learning, hit) in found.items()]
+        with self._context.reading() as view:
+            ranked = ranking.order(
+                words, matches, view.stems, min_quality=asked.min_quality, limit=asked.limit
+            )
+        return [_present(found[one.key][0], one) for one in ranked]
+
+    def _found(self, project: str, words: Sequence[str], most: int) -> list[tuple[Learning, Hit]]:
+        if project == self._context.project:
+            with self._context.reading() as view:
+                return _hits(view, words, most)
+        with self._context.ports.store.reading(project) as view:
+            return _hits(view, words, most)
+
+    def judge(
+        self, record: str, *, verified: bool | None = None, score: int | None = None
+    ) -> Learning:
+        """Say that a learning is right, or what it is worth; NotFound, InvalidInput."""
+        if score is not None and not 0 <= score <= 100:  # noqa: PLR2004 -- the ends of the scale
+            raise InvalidInput(f"a quality is from 0 to 100, not {score}")
+        with recording(self._context, "learning.judged") as change:
+            change.open_session()
+            found = change.get(Record, record)
+            if found.kind != _KIND:
+                raise InvalidInput(f"{record} is a {found.kind}", hint="Name a learning.")
+            details = {
+                **kept_object(found.details),
+                **({} if score is None else {"quality": score}),
+            }
+            after = replace(found, details=Prose(canonical.dump_any(details)))
+            if verified is not None:
+                after = replace(after, status=VERIFIED if verified else "")
+            change.put(after)
+            change.subject = found.item
+            change.add_facts(record=record)
+            return learning_of(after)
+
+
+def learning_of(record: Record) -> Learning:
+    """Return the learning that a record keeps; one of another source is taken at its text."""
+    kept = kept_object(record.details)
+    return Learning(
+        record=record,
+        project=record.project,
+        pattern=str(kept.get("pattern") or record.body),
+        context=str(kept.get("context") or ""),
+        applies_to=tuple(map(str, kept.get("applies_to") or ())),
+        kind=str(kept.get("kind") or _PLAIN),
+        quality=int(kept.get("quality", quality.FIRST_QUALITY)),
+        is_verified=record.status == VERIFIED,
+    )
+
+
+def note_of(asked: LearningDraft) -> Note:
+    """Return the note that a learning is kept as."""
+    kind = asked.kind or _PLAIN
+    details: dict[str, Json] = {
+        "pattern": asked.pattern,
+        "context": asked.context or "",
+        "applies_to": list(asked.applies_to),
+        "kind": kind,
+        "quality": quality.FIRST_QUALITY,
+        **({"run": asked.run} if asked.run else {}),
+    }
+    parts = (asked.pattern, " ".join(asked.applies_to), asked.context or "", kind)
+    return Note(
+        kind=_KIND,
+        item=asked.item,
+        body="\n\n".join(part for part in parts if part),
+        tags=(kind,),
+        details=details,
+    )
+
+
+def _refuse_twin(change: Change, asked: LearningDraft) -> None:
+    mine = change.select(Record, item=asked.item, kind=_KIND, order="number")
+    known = [(record.id, learning_of(record).pattern) for record in mine]
+    twin = quality.find_twin(asked.pattern, known)
+    if twin is not None:
+        earlier = dict(known)[twin]
+        raise Conflict(
+            f"{twin} of the same issue says this already: {earlier[:200]}",
+            hint="Leave it out, or say what is different in other words.",
+            record=twin,
+        )
+
+
+def _near(view: Reading, asked: LearningDraft) -> tuple[Learning, ...]:
+    """Return learnings of other items that say what this one says."""
+    words = ranking.asked_words(asked.pattern)
+    hits = view.search(words, kinds=(_KIND,), limit=_LOOKED_AT)
+    rows = [view.find(Record, hit.key) for hit in hits if hit.item != asked.item]
+    known = [learning_of(row) for row in rows if row is not None]
+    return tuple(one for one in known if quality.is_twin(asked.pattern, one.pattern))[:_NEAR]
+
+
+def _candidates(asked: LearningQuery) -> int:
+    """Return how many are ranked: twice as many as are asked for; more if some may fall away."""
+    few = max(2 * asked.limit, _FEW)
+    return ranking.CANDIDATES if asked.min_quality else min(few, ranking.CANDIDATES)
+
+
+def _hits(view: Reading, words: Sequence[str], most: int) -> list[tuple[Learning, Hit]]:
+    """Return the most relevant learnings of a project, with their hits."""
+    hits = view.search(words, kinds=(_KIND,), begun=True, limit=most)
+    keys = tuple(hit.key for hit in hits)
+    rows = {row.id: row for row in view.select(Record, id=keys)} if keys else {}
+    return [(learning_of(rows[hit.key]), hit) for hit in hits if hit.key in rows]
+
+
+def _match(key: str, learning: Learning, hit: Hit) -> ranking.Match:
+    return ranking.Match(
+        key=key,
+        relevance=hit.score,
+        texts={
+            "pattern": learning.pattern,
+            "applies_to": " ".join(learning.applies_to),
+            "context": learning.context,
+            "type": learning.kind,
+        },
+        quality=learning.quality,
+        is_verified=learning.is_verified,
+    )
+
+
+def _present(learning: Learning, one: ranking.Ranked) -> LearningHit:
+    told: dict[str, Any] = {
+        name: getattr(one, name) for name in ("score", "relevance", "place", "quality", "fields")
+    }
+    return LearningHit(learning=learning, **told)

@@ -1,0 +1,371 @@
+"""Acting upon claims and verdicts: the step that brings items from phase to phase.
+
+Of each claim that waits, in one transaction, the first that is so:
+1. another process acted upon it: nothing. 2. the item has closed or is in another phase: stale.
+3. the text is not there, is not what was claimed, lacks its form, or the contract has another version or
+another next phase: refused. 4. a verdict is needed and there is none: it waits. 5. the last verdict
+rejects: refused. 6. commits were handed over: they become a change request, the item goes to review.
+7. it has passed: the text is copied to where it was promised, unless another one lies there; the item
+gets the label of the next phase, past those that need not be gone through, and is open.
+
+A refusal gives the item the label `needs-revision`, counts for the phase, is told in a comment, and
+gives the item back. At the contract's number of refusals, or when an item has waited for its revision for
+24 hours, a blocker asks for a person. What is read or run is read and run before the transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from counterpoint.core.model.delivery.phases import Fate, PhaseClaim, PhaseVerdict, Step
+from counterpoint.core.model.delivery.requests import DIFF_LIMIT, Proposal
+from counterpoint.core.model.rows import Proses
+from counterpoint.core.model.texts.contracts import Contract
+from counterpoint.core.model.work import Item, Label
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.facets import set_attributes
+from counterpoint.core.operations.recording.moves import give_back, move
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.ports.evidence import Watch
+from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.core.rules.texts.contracts import artifact_place
+from counterpoint.dialects.symphony.rules.handing import (
+    REVISE,
+    REVISION_SECONDS,
+    chain,
+    needs_verdict,
+    text_faults,
+    word_faults,
+)
+from counterpoint.dialects.symphony.rules.labels import PHASE, SKIP, phase_of
+from counterpoint.dialects.symphony.verbs.authors import (
+    kept_object,
+    labels_of,
+    note,
+    relabel,
+)
+from counterpoint.dialects.symphony.verbs.policies import policy_of
+from counterpoint.dialects.symphony.verbs.requests import Measured, Requests
+from counterpoint.kernel.canonical import sha256
+from counterpoint.kernel.clock import Timestamp, later
+from counterpoint.kernel.errors import CounterpointError, InvalidInput, NotFound
+
+_TEXT_LIMIT: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """A claim as things are now: its contract, what is wrong, what it would become.
+
+    tree, content: where its text lies and what it is. onward: the phases from the next one on.
+    """
+
+    contract: Contract
+    faults: tuple[str, ...] = ()
+    tree: Path | None = None
+    content: bytes = b""
+    onward: tuple[str, ...] = ()
+    change: Measured | None = None
+
+
+class Advancing:
+    """One walk over all that waits."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._requests = Requests(context)
+
+    def run(self, watch: Watch | None = None) -> tuple[Step, ...]:
+        """Act upon everything that waits; answer what became of each."""
+        with self._context.reading() as view:
+            waiting = view.select(PhaseClaim, processed=0, order="number")
+        steps = [self._step(claim, watch) for claim in waiting]
+        steps += self._expired()
+        steps += [
+            Step(item=one.item, fate="renewed", reasons=(f"{one.branch} is at {one.head[:12]}",))
+            for one in self._requests.renew(watch)
+        ]
+        return tuple(steps)
+
+    def _step(self, claim: PhaseClaim, watch: Watch | None) -> Step:
+        with self._context.reading() as view:
+            item = view.find(Item, claim.item)
+            current = phase_of(labels_of(view, claim.item))
+        is_stale = item is None or item.is_closed or current not in {claim.phase, ""}
+        try:
+            found = None if is_stale else self._look(claim, watch)
+        except CounterpointError as fault:
+            return _present(claim, "waiting", (fault.message,))
+        with recording(self._context, "phase.advanced", claim.item) as change:
+            change.open_session()
+            fresh = change.get(PhaseClaim, claim.id)
+            if fresh.processed:
+                return _present(claim, "left")
+            here = change.get(Item, claim.item)
+            labels = labels_of(change.writing, claim.item)
+            if found is None or here.is_closed or phase_of(labels) not in {claim.phase, ""}:
+                change.action = "phase.stale"
+                _close(change, fresh, "stale")
+                return _present(claim, "stale")
+            return self._decide(change, fresh, here, labels, found)
+
+    def _decide(
+        self,
+        change: Change,
+        claim: PhaseClaim,
+        item: Item,
+        labels: Sequence[str],
+        found: _Found,
+    ) -> Step:
+        if found.faults:
+            return self._refuse(change, claim, item, found.contract, found.faults)
+        if found.change is not None:
+            request = self._requests.put(change, found.change, claim.session, claim.agent)
+            change.action = "phase.passed"
+            _close(change, claim, "passed", (f"handed in as {request.id}",))
+            _clear(change, item, claim.phase)
+            return _present(claim, "passed", (f"handed in as {request.id}",))
+        needed = needs_verdict(found.contract, labels, claim.confidence, len(claim.questions))
+        verdicts = change.select(PhaseVerdict, claim=claim.id, processed=0, order="number")
+        spoken = next((one for one in reversed(verdicts) if one.sha256 == claim.sha256), None)
+        if spoken is not None and spoken.decision == "reject":
+            fixes = (spoken.fixes,) if spoken.fixes else ()
+            return self._refuse(
+                change, claim, item, found.contract, (spoken.reason, *fixes), is_told=True
+            )
+        if needed and spoken is None:
+            return _present(claim, "waiting", needed)
+        return self._pass(change, claim, item, found)
+
+    def _pass(self, change: Change, claim: PhaseClaim, item: Item, found: _Found) -> Step:
+        change.action = "phase.passed"
+        remarks = self._promote(claim, found)
+        target = found.onward[-1] if found.onward else ""
+        for phase in found.onward:
+            relabel(change, item.id, drop=f"{SKIP}{phase}" if phase != target else "")
+        relabel(
+            change, item.id, drop=f"{PHASE}{claim.phase}", add=f"{PHASE}{target}" if target else ""
+        )
+        relabel(change, item.id, drop=REVISE)
+        _clear(change, item, claim.phase)
+        _mark(change, item, claim.phase, "approved")
+        here = change.get(Item, item.id)
+        if here.category == "active":
+            give_back(change, here)
+        elif here.status in here.states.parked and target and not self._after(target):
+            move(change, here, here.states.first)
+        if remarks:
+            note(change, item.id, "comment", "\n".join(remarks), claim=claim.id)
+        change.add_facts(phase=claim.phase, next=target)
+        _close(change, claim, "passed", remarks)
+        return _present(claim, "passed", remarks, found.onward)
+
+    def _after(self, phase: str) -> str:
+        """Return the phase after one; empty after the last, or if it has no contract."""
+        try:
+            return self._context.ports.contracts.contract(phase).next_phase
+        except CounterpointError:
+            return ""
+
+    def _promote(self, claim: PhaseClaim, found: _Found) -> tuple[str, ...]:
+        """Copy the text to where it was promised; answer why not, if another one lies there."""
+        if not claim.promote_to or found.tree is None:
+            return ()
+        evidence = self._context.ports.evidence
+        try:
+            there = evidence.load(found.tree, claim.promote_to, _TEXT_LIMIT)
+        except NotFound:
+            evidence.save(found.tree, claim.promote_to, found.content)
+            return ()
+        if there == found.content:
+            return ()
+        return (f"{claim.promote_to} was not written: another text lies there already",)
+
+    def _refuse(
+        self,
+        change: Change,
+        claim: PhaseClaim,
+        item: Item,
+        contract: Contract,
+        reasons: Sequence[str],
+        *,
+        is_told: bool = False,
+    ) -> Step:
+        """Send an item back for its revision; a person is asked if that came too often."""
+        change.action = "phase.refused"
+        counts = kept_object(change.writing, item.id, "rejections")
+        counts[claim.phase] = count = int(counts.get(claim.phase, 0)) + 1
+        is_enough = count >= contract.most_revisions
+        kept = {"phase": claim.phase, "since": change.now, "asked": is_enough}
+        set_attributes(change, item, {"rejections": counts, "revision": kept})
+        relabel(change, item.id, add=REVISE)
+        _mark(change, item, claim.phase, "rejected")
+        if not is_told:
+            words = "\n".join(f"- {reason}" for reason in reasons)
+            body = f"The claim of the phase {claim.phase} was refused:\n{words}"
+            note(change, item.id, "comment", body, claim=claim.id)
+        here = change.get(Item, item.id)
+        if here.category == "active":
+            give_back(change, here)
+        if is_enough:
+            _ask_person(
+                change, item.id, f"The phase {claim.phase} was refused {count} times: {reasons[0]}"
+            )
+        change.add_facts(phase=claim.phase, refusals=count)
+        _close(change, claim, "rejected", reasons)
+        return _present(claim, "rejected", tuple(reasons))
+
+    def _look(self, claim: PhaseClaim, watch: Watch | None) -> _Found:
+        """Return a claim as things are now; CounterpointError if the contract cannot be read."""
+        contract = self._context.ports.contracts.contract(claim.phase)
+        if not contract.artifact:
+            return self._look_at_commits(claim, contract, watch)
+        faults = word_faults(contract, claim.version, claim.next_phase)
+        tree, content = self._text(claim)
+        if tree is None:
+            faults.append(f"{claim.path} is not there")
+        elif sha256(content) != claim.sha256:
+            faults.append(f"{claim.path} is not what was claimed: it has another SHA-256")
+        else:
+            faults += text_faults(contract, content)
+        onward = self._onward(contract, claim) if not faults else ()
+        return _Found(
+            contract=contract, faults=tuple(faults), tree=tree, content=content, onward=onward
+        )
+
+    def _look_at_commits(
+        self, claim: PhaseClaim, contract: Contract, watch: Watch | None
+    ) -> _Found:
+        evidence = self._context.ports.evidence
+        tree = self._tree_of(claim)
+        proposal = Proposal(
+            item=claim.item,
+            branch=claim.branch,
+            base=claim.base,
+            summary=claim.summary,
+            run=claim.run,
+            tree=str(tree),
+        )
+        try:
+            branch = evidence.branch(tree, claim.branch, claim.base, DIFF_LIMIT)
+            measured = self._requests.measure(proposal, branch, (), watch)
+        except (InvalidInput, NotFound) as fault:
+            return _Found(contract=contract, faults=(fault.message,))
+        return _Found(contract=contract, change=measured)
+
+    @property
+    def _home(self) -> Path:
+        """The project's own tree, which outlives those that were opened for one item."""
+        return self._context.caller.home or self._context.caller.root
+
+    def _tree_of(self, claim: PhaseClaim) -> Path:
+        """Return the tree a claim was made in, or the project's own if that is gone."""
+        tree = Path(claim.tree)
+        try:
+            self._context.ports.evidence.snapshot(tree)
+        except NotFound:
+            return self._home
+        return tree
+
+    def _text(self, claim: PhaseClaim) -> tuple[Path | None, bytes]:
+        """Return where the text of a claim lies, and what it is now."""
+        for tree in (Path(claim.tree), self._home):
+            try:
+                return tree, self._context.ports.evidence.load(tree, claim.path, _TEXT_LIMIT)
+            except (NotFound, InvalidInput):
+                continue
+        return None, b""
+
+    def _onward(self, contract: Contract, claim: PhaseClaim) -> tuple[str, ...]:
+        """Return the phases from the next one on, past those that need not be gone through."""
+        if not contract.next_phase:
+            return ()
+        with self._context.reading() as view:
+            labels = labels_of(view, claim.item)
+            phases = policy_of(view).phases
+        shelf = self._context.ports.contracts
+        following = {phase: self._after(phase) for phase in shelf.phases()}
+        passed = [phase for phase in following if phase not in phases]
+        for label in labels:
+            phase = label.removeprefix(SKIP)
+            if label.startswith(SKIP) and phase in following and self._is_there(claim, phase):
+                passed.append(phase)
+        return chain(contract.next_phase, following, passed)
+
+    def _is_there(self, claim: PhaseClaim, phase: str) -> bool:
+        """Return whether the text of a phase that may be skipped is there and has its form."""
+        contract = self._context.ports.contracts.contract(phase)
+        place = artifact_place(contract, spoken_of(claim.item))
+        if not place:
+            return False
+        _, content = self._text(replace(claim, path=place))
+        return bool(content) and not text_faults(contract, content)
+
+    def _expired(self) -> list[Step]:
+        """Ask a person about every item that has waited too long for its revision."""
+        with self._context.reading() as view:
+            items = [label.item for label in view.select(Label, name=REVISE)]
+        return [step for item in items if (step := self._expire(item)) is not None]
+
+    def _expire(self, item: str) -> Step | None:
+        with recording(self._context, "revision.expired", item) as change:
+            kept = kept_object(change.writing, item, "revision")
+            found = change.get(Item, item)
+            since = str(kept.get("since", ""))
+            if not since or kept.get("asked") or found.is_closed:
+                return None
+            if later(Timestamp(since), REVISION_SECONDS) > change.now:
+                return None
+            change.open_session()
+            set_attributes(change, found, {"revision": {**kept, "asked": True}})
+            reason = f"Nobody revised the phase {kept['phase']} for 24 hours."
+            _ask_person(change, item, reason)
+            return Step(item=item, fate="expired", reasons=(reason,))
+
+
+def _present(
+    claim: PhaseClaim, fate: Fate, reasons: Sequence[str] = (), phases: Sequence[str] = ()
+) -> Step:
+    return Step(
+        item=claim.item, fate=fate, claim=claim.id, phases=tuple(phases), reasons=tuple(reasons)
+    )
+
+
+def _close(change: Change, claim: PhaseClaim, fate: Fate, reasons: Sequence[str] = ()) -> None:
+    """Note that a claim, and every verdict about it, was acted upon."""
+    change.put(
+        replace(
+            claim,
+            processed=True,
+            processed_at=change.now,
+            result=fate,
+            reasons=Proses(tuple(reasons)),
+        )
+    )
+    change.add_facts(claim=claim.id, fate=fate)
+    for verdict in change.select(PhaseVerdict, claim=claim.id, processed=0):
+        change.put(replace(verdict, processed=True, processed_at=change.now, result=fate))
+
+
+def _clear(change: Change, item: Item, phase: str) -> None:
+    """Forget the refusals of a phase that has passed."""
+    counts = kept_object(change.writing, item.id, "rejections")
+    if counts.pop(phase, None) is not None:
+        set_attributes(change, item, {"rejections": counts or None, "revision": None})
+
+
+def _mark(change: Change, item: Item, phase: str, status: str) -> None:
+    """Note with the item how its text of a phase was taken."""
+    texts = kept_object(change.writing, item.id, "artifacts")
+    if phase in texts:
+        texts[phase] = {**texts[phase], "status": status}
+        set_attributes(change, item, {"artifacts": texts})
+
+
+def _ask_person(change: Change, item: str, reason: str) -> None:
+    note(change, item, "blocker", f"{reason} A person has to look at it.")
+    note(change, item, "comment", f"{reason} It is blocked until a person resolves that.")

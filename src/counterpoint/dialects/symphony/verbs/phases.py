@@ -1,0 +1,381 @@
+"""Claims and verdicts of phases, which a later step acts upon.
+
+Rule 1: what is handed over is measured here, at once; what the caller says of it is only compared.
+Rule 2: a claim and a verdict stay as they are; beside them stands whether they were acted upon.
+Rule 3: of each item one claim waits; a later one takes its place. The same one again changes nothing.
+Rule 4: who handed something in does not judge it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from counterpoint.core.model.delivery.phases import (
+    Claimed,
+    PhaseClaim,
+    PhaseJudgment,
+    PhaseReport,
+    PhaseVerdict,
+    Step,
+)
+from counterpoint.core.model.delivery.requests import DIFF_LIMIT
+from counterpoint.core.model.rows import Prose, Proses
+from counterpoint.core.model.texts.contracts import Contract
+from counterpoint.core.model.work import Item, Project
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.facets import set_attributes
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.ports.evidence import Watch
+from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.dialects.symphony.rules.handing import (
+    REVISE,
+    needs_verdict,
+    place_faults,
+    promotion_faults,
+    strays,
+    text_faults,
+    word_faults,
+)
+from counterpoint.dialects.symphony.rules.labels import phase_of
+from counterpoint.dialects.symphony.verbs.authors import (
+    kept_object,
+    labels_of,
+    note,
+    refuse_author,
+    relabel,
+)
+from counterpoint.dialects.symphony.verbs.phase_progress import Advancing
+from counterpoint.kernel.canonical import sha256
+from counterpoint.kernel.errors import (
+    Conflict,
+    InvalidInput,
+    NotFound,
+    NotReady,
+    StaleVersion,
+)
+
+TEXT_LIMIT: Final = 1_000_000
+"""Bytes that a text that is handed over may have."""
+_STRAYS_TOLD: Final = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Measured:
+    """What is handed over, as the server found it."""
+
+    path: str = ""
+    sha256: str = ""
+    size: int = 0
+    branch: str = ""
+    base: str = ""
+    commit: str = ""
+    stray: tuple[str, ...] = ()
+
+
+class Phases:
+    """Verbs for phases."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def hand_over(
+        self, item: str, report: PhaseReport, *, marker: str = "", base: str = ""
+    ) -> Claimed:
+        """Say that the phase an item is in is finished; nothing moves yet.
+
+        marker: a file of the tree that does not count as a change. base: the branch it goes back to.
+        Raises InvalidInput with all that is wrong with the text, Conflict, NotReady, NotFound.
+        """
+        contract = self._context.ports.contracts.contract(report.phase)
+        with self._context.reading() as view:
+            _refuse_other_phase(view.find(Item, item), labels_of(view, item), report.phase)
+        if contract.artifact:
+            measured = self._measure_text(contract, item, report, marker)
+        else:
+            measured = self._measure_commits(report.phase, marker, base)
+        with recording(self._context, "phase.claimed", item) as change:
+            session = change.open_session()
+            found = change.get(Item, item)
+            labels = labels_of(change.writing, item)
+            _refuse_other_phase(found, labels, report.phase)
+            if not contract.artifact and found.category not in {"active", "review"}:
+                raise NotReady(
+                    f"{spoken_of(item)} is not in progress: it is {found.status}",
+                    hint="Only work that somebody is at can be handed over.",
+                )
+            why = needs_verdict(contract, labels, report.confidence, len(report.questions))
+            for before in change.select(PhaseClaim, item=item, processed=0):
+                if _is_same(before, report, measured):
+                    return Claimed(claim=before, needs_verdict=why, again=True)
+                change.put(
+                    replace(before, processed=True, processed_at=change.now, result="superseded")
+                )
+            claim = change.masked(self._claim(change, item, session, report, measured))
+            change.put(claim)
+            change.add_facts(claim=claim.id, phase=claim.phase, sha256=claim.sha256 or claim.commit)
+            if measured.stray:
+                change.add_facts(stray=list(measured.stray[:_STRAYS_TOLD]))
+            relabel(change, item, drop=REVISE)
+            _remember(change, found, claim)
+            return Claimed(claim=claim, needs_verdict=why, again=False, stray=measured.stray)
+
+    def _measure_text(
+        self, contract: Contract, item: str, report: PhaseReport, marker: str
+    ) -> _Measured:
+        """Return the text that is handed over; InvalidInput names everything that is wrong."""
+        evidence, root = self._context.ports.evidence, self._context.caller.root
+        faults = _word_faults(contract, report)
+        path = evidence.contain(root, report.path) if report.path else ""
+        if path:
+            faults += place_faults(contract, spoken_of(item), path)
+        if report.promote_to:
+            faults += promotion_faults(evidence.contain(root, report.promote_to))
+        content = evidence.load(root, path, TEXT_LIMIT) if path else b""
+        actual = sha256(content)
+        if path:
+            faults += text_faults(contract, content)
+        if report.promote_to and not faults:
+            faults += self._collision(report.promote_to, content)
+        if path and report.sha256 and report.sha256.lower() != actual:
+            faults.append(f"artifact_hash is not that of {path}: its SHA-256 is {actual}")
+        if faults:
+            raise InvalidInput(
+                "; ".join(faults),
+                hint="Mend the artifact or the arguments, then hand it over again.",
+                faults=faults,
+                **({"actual_hash": actual} if path else {}),
+            )
+        snapshot = evidence.snapshot(root)
+        written = [one for one in snapshot.files if one not in {marker, report.promote_to}]
+        return _Measured(
+            path=path,
+            sha256=actual,
+            size=len(content),
+            branch=snapshot.branch,
+            commit=snapshot.commit,
+            stray=strays(contract, spoken_of(item), written),
+        )
+
+    def _collision(self, target: str, content: bytes) -> list[str]:
+        """Return that another text lies already where this one is to be copied to."""
+        try:
+            there = self._context.ports.evidence.load(self._context.caller.root, target, TEXT_LIMIT)
+        except NotFound:
+            return []
+        return [] if there == content else [f"promote_to {target!r} is there with another text"]
+
+    def _measure_commits(self, phase: str, marker: str, base: str) -> _Measured:
+        """Return the commits that are handed over; Conflict if something is not committed."""
+        branch = self._context.ports.evidence.branch(
+            self._context.caller.root, "", base, DIFF_LIMIT
+        )
+        dirty = [path for path in branch.dirty if path != marker]
+        if dirty:
+            raise Conflict(
+                f"{len(dirty)} paths are not committed: {', '.join(dirty[:5])}",
+                hint="Commit what belongs to the work, remove what does not, then try again.",
+                paths=dirty[:50],
+            )
+        if branch.head == branch.base_commit:
+            raise Conflict(
+                f"{branch.name} has no commit that {branch.base} does not have",
+                hint=f"Commit the work of the phase {phase} first.",
+            )
+        return _Measured(branch=branch.name, base=branch.base, commit=branch.head)
+
+    def _claim(
+        self, change: Change, item: str, session: str, report: PhaseReport, measured: _Measured
+    ) -> PhaseClaim:
+        number = change.next_number(PhaseClaim)
+        return PhaseClaim(
+            project=self._context.project,
+            id=f"{change.get(Project).prefix}-p{number}",
+            number=number,
+            item=item,
+            phase=report.phase,
+            version=report.version,
+            path=measured.path,
+            sha256=measured.sha256,
+            size=measured.size,
+            tree=str(self._context.caller.root),
+            branch=measured.branch,
+            base=measured.base,
+            commit=measured.commit,
+            summary=Prose(report.summary),
+            questions=Proses(report.questions),
+            confidence=report.confidence,
+            promote_to=report.promote_to,
+            next_phase=report.next_phase,
+            run=report.run,
+            session=session,
+            agent=self._context.caller.actor.name,
+            created_at=change.now,
+            processed=False,
+            processed_at="",
+            result="",
+            reasons=Proses(()),
+        )
+
+    def judge(self, item: str, judgment: PhaseJudgment) -> PhaseVerdict:
+        """Approve or reject the text of the claim that waits; nothing moves yet, but a rejection is told.
+
+        Raises NotReady without such a claim, StaleVersion for another hash, Forbidden for its author.
+        """
+        with recording(self._context, "phase.judged", item) as change:
+            session = change.open_session()
+            change.get(Item, item)
+            claims = change.select(PhaseClaim, item=item, processed=0, order="number")
+            claim = next((one for one in claims if one.phase == judgment.phase), None)
+            if claim is None:
+                raise NotReady(
+                    f"no claim of the phase {judgment.phase} of {spoken_of(item)} waits",
+                    hint="Look at the issue again; somebody may have acted upon it.",
+                )
+            refuse_author(change, item, claim, "judge")
+            subject = claim.sha256 or claim.commit
+            if judgment.sha256.lower() != subject:
+                raise StaleVersion(
+                    f"what waits has the hash {subject}, not {judgment.sha256}",
+                    hint="Read the artifact again, then judge what lies there.",
+                    actual_hash=subject,
+                )
+            verdict = change.masked(self._verdict(change, session, claim, judgment))
+            for before in change.select(PhaseVerdict, claim=claim.id, processed=0):
+                if _says_the_same(before, verdict):
+                    return before
+                change.put(
+                    replace(before, processed=True, processed_at=change.now, result="superseded")
+                )
+            change.put(verdict)
+            change.action = "phase.approved" if judgment.approves else "phase.rejected"
+            change.add_facts(verdict=verdict.id, claim=claim.id)
+            if not judgment.approves:
+                note(change, item, "comment", _present_rejection(verdict), verdict=verdict.id)
+            return verdict
+
+    def _verdict(
+        self, change: Change, session: str, claim: PhaseClaim, judgment: PhaseJudgment
+    ) -> PhaseVerdict:
+        number = change.next_number(PhaseVerdict)
+        return PhaseVerdict(
+            project=self._context.project,
+            id=f"{change.get(Project).prefix}-q{number}",
+            number=number,
+            item=claim.item,
+            claim=claim.id,
+            phase=claim.phase,
+            sha256=judgment.sha256.lower(),
+            decision="approve" if judgment.approves else "reject",
+            reason=Prose(judgment.reason),
+            fixes=Prose(judgment.fixes),
+            run=judgment.run,
+            session=session,
+            agent=self._context.caller.actor.name,
+            created_at=change.now,
+            processed=False,
+            processed_at="",
+            result="",
+        )
+
+    def claims(self, item: str, limit: int = 20) -> list[PhaseClaim]:
+        """Return the claims of an item, the latest first."""
+        with self._context.reading() as view:
+            return view.select(PhaseClaim, item=item, order="number desc", limit=limit)
+
+    def verdicts(self, item: str, limit: int = 20) -> list[PhaseVerdict]:
+        """Return the verdicts on an item's phases, the latest first."""
+        with self._context.reading() as view:
+            return view.select(PhaseVerdict, item=item, order="number desc", limit=limit)
+
+    def advance(self, watch: Watch | None = None) -> tuple[Step, ...]:
+        """Act upon every claim and verdict that waits; answer what became of each.
+
+        Each in a transaction of its own, so that several processes may do it at once.
+        """
+        return Advancing(self._context).run(watch)
+
+
+def _word_faults(contract: Contract, report: PhaseReport) -> list[str]:
+    needed = {
+        "contract_version": report.version,
+        "artifact_path": report.path,
+        "artifact_hash": report.sha256,
+        "recommended_next_phase": report.next_phase or not contract.next_phase,
+    }
+    missing = [name for name, value in needed.items() if not value]
+    if missing:
+        return [f"{name} is needed for the phase {contract.phase}" for name in missing]
+    return word_faults(contract, report.version, report.next_phase)
+
+
+def _refuse_other_phase(item: Item | None, labels: tuple[str, ...], phase: str) -> None:
+    if item is None:
+        raise NotFound("there is no such issue in this project")
+    current = phase_of(labels)
+    if item.is_closed:
+        raise NotReady(
+            f"{spoken_of(item.id)} is {item.status}", hint="Nothing can be handed over any more."
+        )
+    if current != phase and (current or phase != "ready"):
+        raise NotReady(
+            f"{spoken_of(item.id)} is in {f'the phase {current}' if current else 'no phase'},"
+            f" not in {phase}",
+            hint=f"Complete {current}." if current else "Ask a person to give it a phase.",
+            phase=current,
+        )
+
+
+def _is_same(before: PhaseClaim, report: PhaseReport, measured: _Measured) -> bool:
+    return (
+        before.phase,
+        before.path,
+        before.sha256,
+        before.version,
+        before.next_phase,
+        before.promote_to,
+        before.summary,
+        before.commit if not before.path else "",
+    ) == (
+        report.phase,
+        measured.path,
+        measured.sha256,
+        report.version,
+        report.next_phase,
+        report.promote_to,
+        report.summary,
+        measured.commit if not measured.path else "",
+    )
+
+
+def _says_the_same(before: PhaseVerdict, after: PhaseVerdict) -> bool:
+    return (before.decision, before.reason, before.fixes, before.agent) == (
+        after.decision,
+        after.reason,
+        after.fixes,
+        after.agent,
+    )
+
+
+def _remember(change: Change, item: Item, claim: PhaseClaim) -> None:
+    """Keep with the item which text its phase was handed over with, and that it is revised now."""
+    revision = kept_object(change.writing, item.id, "revision")
+    if revision:
+        set_attributes(change, item, {"revision": None})
+    if not claim.path:
+        return
+    texts = kept_object(change.writing, item.id, "artifacts")
+    before = texts.get(claim.phase, {})
+    texts[claim.phase] = {
+        "path": claim.path,
+        "sha256": claim.sha256,
+        "status": "submitted",
+        "revision": int(before.get("revision", 0)) + 1,
+    }
+    set_attributes(change, item, {"artifacts": texts})
+
+
+def _present_rejection(verdict: PhaseVerdict) -> str:
+    fixes = f"\n\nWhat to do: {verdict.fixes}" if verdict.fixes else ""
+    return f"The phase {verdict.phase} was rejected: {verdict.reason}{fixes}"

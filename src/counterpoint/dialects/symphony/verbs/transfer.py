@@ -1,0 +1,255 @@
+"""Transfer an issue to another project, with everything that was written for it.
+
+A move has three steps, and each can be repeated: (1) in the other project, in one transaction: the issue
+with a number of its own, the former id as another name, its labels, values and records; (2) the files
+of `docs/tickets/<name>/` copied below the new name; (3) here, in one transaction: the issue is
+cancelled and says where it goes on. Whoever moves it again after an interruption finds what is done
+already and goes on from there; after the last step the answer is the same again.
+
+Sub-tasks do not go along: an issue with open ones stays. Nor do edges: what waited for it is let go, and
+is told why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import Note
+from counterpoint.core.model.journal import Record, RecordKind
+from counterpoint.core.model.sessions import Claim
+from counterpoint.core.model.work import Alias, Item, Project
+from counterpoint.core.operations.journal import Journal
+from counterpoint.core.operations.plans import Plans
+from counterpoint.core.operations.readiness import has_open_children
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.facets import (
+    attributes_of,
+    names_of,
+    set_attributes,
+)
+from counterpoint.core.operations.recording.moves import move
+from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.release_waiters import let_go
+from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.core.rules.texts.contracts import artifact_place
+from counterpoint.dialects.symphony.nouns.issues import TransferredIssue
+from counterpoint.dialects.symphony.rules import labels as meaning
+from counterpoint.dialects.symphony.rules.kept import kept_object, object_of
+from counterpoint.dialects.symphony.verbs import queries as looking
+from counterpoint.dialects.symphony.verbs.policies import policy_of
+from counterpoint.kernel import canonical
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import (
+    AlreadyClaimed,
+    Conflict,
+    GateClosed,
+    IllegalMove,
+    InvalidInput,
+    NotFound,
+)
+
+FOLDER: Final = "docs/tickets"
+"""Where the texts of an issue lie, each in a folder of the issue's name."""
+_KINDS: Final[tuple[RecordKind, ...]] = ("finding", "learning", "comment", "decision")
+_RECORDS: Final = 500
+_FILES: Final = 500
+_FILE_LIMIT: Final = 5_000_000
+_STAY: Final = frozenset({looking.MOVED_TO, "revision"})
+"""Values of an issue that say something of its place here."""
+
+
+class Transfer:
+    """Verbs for moving issues between projects."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def move(self, name: str, target: str, reason: str) -> TransferredIssue:
+        """Move an issue to another project; the same move again answers as before.
+
+        Raises NotFound, InvalidInput for the same project, IllegalMove if it is closed, Conflict without
+        a label that allows it, GateClosed with open sub-tasks, AlreadyClaimed if another is at it.
+        """
+        there = self._there(target)
+        with self._context.reading() as view:
+            found = looking.find_issue(view, name)
+            labels = looking.labels_of(view, found.id)
+            self._refuse(view, found, labels, target)
+        moved = self._make(there, found, labels, reason)
+        artifacts = self._copy(spoken_of(found.id), spoken_of(moved.id))
+        waited = self._leave(found, moved, reason)
+        warnings = (f"{', '.join(waited)} do not wait for it any more",) if waited else ()
+        with there.reading() as view:
+            after = looking.labels_of(view, moved.id)
+        return TransferredIssue(
+            item=moved, origin=found.id, labels=after, artifacts=artifacts, warnings=warnings
+        )
+
+    def _there(self, target: str) -> Context:
+        """Return a context of the same caller in another project, with a transaction of its own."""
+        ports = self._context.ports
+        if target == ports.project:
+            raise InvalidInput(f"the issue is in {target} already", hint="Name another project.")
+        known = [one.project for one in ports.store.projects()]
+        if target not in known:
+            raise NotFound(
+                f"there is no project {target[:80]!r}", hint=f"There are: {', '.join(known)}."
+            )
+        return Context(
+            ports=replace(ports, project=target), caller=replace(self._context.caller, item="")
+        )
+
+    def _refuse(self, view: Reading, item: Item, labels: tuple[str, ...], target: str) -> None:
+        goes = object_of(attributes_of(view, item.id).get(looking.MOVED_TO))
+        if goes.get("project") == target:
+            return
+        if item.is_closed:
+            where = f" and goes on as {goes['item']} in {goes['project']}" if goes else ""
+            raise IllegalMove(
+                f"{item.id} is {item.status}{where}", hint="Only open work is moved.", **goes
+            )
+        if not meaning.may_move(labels):
+            raise Conflict(
+                f"{item.id} has no label that lets it be moved",
+                hint=f"It needs a phase:* label, or one of {', '.join(sorted(meaning.MOVABLE))}.",
+            )
+        if has_open_children(view, item):
+            raise GateClosed(
+                f"{item.id} has sub-tasks that are open",
+                hint="Finish or cancel them first: they do not go along.",
+            )
+        claim, now = view.find(Claim, item.id), self._context.ports.clock.now()
+        session = self._context.caller.actor.session
+        if claim is not None and claim.is_live(now) and claim.session != session:
+            raise AlreadyClaimed(
+                f"{item.id} is held by {claim.agent or claim.session} until {claim.leased_until}",
+                holder=claim.agent,
+                until=claim.leased_until,
+            )
+
+    def _make(self, there: Context, item: Item, labels: tuple[str, ...], reason: str) -> Item:
+        """Return the issue in the other project, made unless it is there."""
+        with self._context.reading() as view:
+            kept = {n: v for n, v in attributes_of(view, item.id).items() if n not in _STAY}
+            names = names_of(view, item.id)
+            said = [
+                record
+                for kind in _KINDS
+                for record in looking.records(view, item.id, kind, 0, _RECORDS)
+            ]
+        with joined(there):
+            with recording(there, "issue.sought") as change:
+                known = change.find(Alias, looking.IDENTIFIER, item.id)
+                if known is not None:
+                    return change.get(Item, known.item)
+                phases = policy_of(change.writing).phases
+                change.get(Project)
+            moved = Plans(there).create(self._draft(item, labels, phases)).root
+            with recording(there, "issue.arrived", moved.id) as change:
+                change.open_session()
+                before, after = (
+                    f"{FOLDER}/{spoken_of(item.id)}/",
+                    f"{FOLDER}/{spoken_of(moved.id)}/",
+                )
+                set_attributes(change, moved, _renamed(kept, before, after))
+                former = names.get(looking.IDENTIFIER)
+                change.add_facts(origin=item.id, project=item.project, before=former or "")
+            self._retell(there, moved, said)
+            origin = f"{spoken_of(item.id)} of {item.project}"
+            _say(there, moved, f"Moved here from {origin}: {reason}")
+            return moved
+
+    def _draft(self, item: Item, labels: tuple[str, ...], phases: tuple[str, ...]) -> Draft:
+        origin = spoken_of(item.id)
+        return Draft(
+            kind="issue",
+            title=item.title,
+            body=item.body,
+            needs=(),
+            labels=meaning.after_move(labels, origin, phases, self._written(origin, phases)),
+            priority=item.priority,
+            status="open",
+            aliases=((looking.IDENTIFIER, item.id),),
+        )
+
+    def _written(self, identifier: str, phases: tuple[str, ...]) -> list[str]:
+        """Return the phases that have their artifact already."""
+        ports, root = self._context.ports, self._context.caller.root
+        there = set(ports.evidence.below(root, f"{FOLDER}/{identifier}", _FILES))
+        known = ports.contracts.phases()
+        return [
+            phase
+            for phase in phases
+            if phase in known
+            and artifact_place(ports.contracts.contract(phase), identifier) in there
+        ]
+
+    def _retell(self, there: Context, moved: Item, said: list[Record]) -> None:
+        """Write down in the other project what was written about the issue, with its origin."""
+        journal = Journal(there)
+        for record in sorted(said, key=lambda one: one.number):
+            with recording(there, f"{record.kind}.retold", moved.id) as change:
+                note = Note(
+                    kind=record.kind,
+                    item=moved.id,
+                    title=record.title,
+                    body=record.body,
+                    tags=record.tags,
+                    details={
+                        "author": f"agent:{record.agent}",
+                        **kept_object(record.details),
+                        "retold": {"record": record.id, "at": record.created_at},
+                    },
+                )
+                drafted = journal.draft(change, note, change.open_session(), record.files)
+                change.put(replace(drafted, status=record.status))
+
+    def _copy(self, origin: str, name: str) -> tuple[str, ...]:
+        """Copy the files of an issue below its new name; a file that is there stays as it is."""
+        evidence, root = self._context.ports.evidence, self._context.caller.root
+        before, after = f"{FOLDER}/{origin}/", f"{FOLDER}/{name}/"
+        there = set(evidence.below(root, after.rstrip("/"), _FILES))
+        copied: list[str] = []
+        for path in evidence.below(root, before.rstrip("/"), _FILES):
+            target = after + path.removeprefix(before)
+            if target not in there:
+                content = evidence.load(root, path, _FILE_LIMIT)
+                evidence.save(root, target, content.replace(before.encode(), after.encode()))
+            copied.append(target)
+        return tuple(copied)
+
+    def _leave(self, item: Item, moved: Item, reason: str) -> list[str]:
+        """Cancel the issue here, unless it is; it says where it goes on. Answer who waited for it."""
+        with joined(self._context):
+            with recording(self._context, "issue.moved", item.id) as change:
+                change.open_session()
+                found = change.get(Item, item.id)
+                if found.is_closed:
+                    return []
+                place: dict[str, Json] = {"project": moved.project, "item": moved.id}
+                set_attributes(change, found, {looking.MOVED_TO: place})
+                move(change, found, "cancelled")
+                where = f"it goes on as {spoken_of(moved.id)} of {moved.project}"
+                waited = let_go(change, found, where)
+                change.add_facts(**place, let_go=list(waited))
+            _say(
+                self._context,
+                item,
+                f"Moved to {spoken_of(moved.id)} of {moved.project}: {reason}",
+            )
+            return waited
+
+
+def _say(context: Context, item: Item, text: str) -> None:
+    Journal(context).append(Note(kind="comment", item=item.id, body=text))
+
+
+def _renamed(values: dict[str, Json], before: str, after: str) -> dict[str, Json]:
+    """Return values with the paths in them renamed."""
+    return {
+        name: canonical.load(canonical.dump_any(value).replace(before, after))
+        for name, value in values.items()
+    }

@@ -1,0 +1,123 @@
+"""The symphony words: types of arguments, and how the core's nouns are told.
+
+    core                                             here
+    backlog                                          backlog
+    open, with an open blocker or open sub-tasks     blocked
+    open, active, review                             todo, in_progress, review
+    done, skipped, partial                           done
+    failed, cancelled                                cancelled
+    priority 0, 1, 2, 3 and 4                        1 (urgent), 2, 3, 4
+
+Ids are told as people say them (`SYM-001`) and heard in any of their forms.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, cast
+
+from pydantic import Field, WithJsonSchema
+
+from counterpoint.core.model.journal import Record
+from counterpoint.core.model.rows import REDACTED
+from counterpoint.core.model.work import Item
+from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.symphony.verbs.issues import Issues
+from counterpoint.kernel.canonical import Json, load
+from counterpoint.kernel.errors import InvalidInput
+
+_TEXT = WithJsonSchema({"type": "string"})
+_TEXTS = WithJsonSchema({"type": "array", "items": {"type": "string"}})
+
+Id = Annotated[str, Field(min_length=1, max_length=80), _TEXT]
+Title = Annotated[str, Field(min_length=1, max_length=500), _TEXT]
+Body = Annotated[str, Field(max_length=100_000), _TEXT]
+Comment = Annotated[str, Field(min_length=1, max_length=65_536, pattern=r"\S"), _TEXT]
+Said = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S"), _TEXT]
+Text = Annotated[str, Field(max_length=20_000), _TEXT]
+Line = Annotated[str, Field(min_length=1, max_length=500), _TEXT]
+Lines = Annotated[tuple[Line, ...], Field(max_length=100), _TEXTS]
+Labels = Annotated[
+    tuple[Annotated[str, Field(min_length=1, max_length=100)], ...], Field(max_length=50), _TEXTS
+]
+Ids = Annotated[tuple[Id, ...], Field(max_length=100), _TEXTS]
+Priority = Annotated[int, Field(ge=1, le=4)]
+Count = Annotated[int, Field(ge=0, le=2**53 - 1), WithJsonSchema({"type": "integer"})]
+Limit = Annotated[int, Field(ge=1, le=100)]
+Cursor = Annotated[str, Field(max_length=2_000), _TEXT]
+
+Status = Literal["backlog", "todo", "in_progress", "blocked", "review", "done", "cancelled"]
+Reported = Literal["review", "todo", "blocked"]
+FindingCategory = Literal["test_result", "code_pattern", "architecture", "bug", "gap"]
+LearningType = Literal["convention", "gotcha", "pattern"]
+Covered = Literal["covered", "has_issues"]
+
+_STATUSES: Final[dict[str, Status]] = {
+    "backlog": "backlog",
+    "open": "todo",
+    "active": "in_progress",
+    "review": "review",
+    "done": "done",
+    "skipped": "done",
+    "partial": "done",
+    "failed": "cancelled",
+    "cancelled": "cancelled",
+}
+STATES: Final[dict[Status, tuple[str, ...]]] = {
+    "backlog": ("backlog",),
+    "todo": ("open",),
+    "in_progress": ("active",),
+    "blocked": ("open",),
+    "review": ("review",),
+    "done": ("done", "skipped", "partial"),
+    "cancelled": ("failed", "cancelled"),
+}
+"""The states of the core that a status may stand for."""
+_LEAST: Final = 4
+
+
+def parse_priority(priority: int) -> int:
+    """Return the core's number, from 0, of a priority from 1 to 4."""
+    return priority - 1
+
+
+def present_priority(priority: int) -> int:
+    """Return the priority from 1 to 4 of the core's number; its least two are one here."""
+    return min(priority + 1, _LEAST)
+
+
+def present_status(item: Item, *, blocked: bool) -> Status:
+    """Return the status of an issue; `blocked` if a blocker is open or a sub-task is."""
+    return "blocked" if blocked and item.category == "open" else _STATUSES[item.status]
+
+
+def present_id(item: str) -> str:
+    """Return an item's id as people say it."""
+    return spoken_of(item)
+
+
+def bound(call: Call) -> str:
+    """Return the id of the issue that the connection was started for; InvalidInput without one."""
+    if not call.core.caller.item:
+        raise InvalidInput(
+            "this server was started without an issue",
+            hint="Start it with --issue-id.",
+        )
+    return call.core.use(Issues).named(call.core.caller.item).id
+
+
+def parse_issue(call: Call, issue_id: str = "") -> Item:
+    """Return the issue of an id or identifier, the bound one for an empty text; NotFound."""
+    return call.core.use(Issues).named(issue_id or bound(call))
+
+
+def run_of(call: Call) -> dict[str, Json]:
+    """Return the run that what is written belongs to, as a detail; nothing without `--run-id`."""
+    return {"run": call.settings.run} if call.settings.run else {}
+
+
+def details_of(record: Record) -> dict[str, Json]:
+    """Return what a record keeps beside its text; nothing once that was redacted."""
+    if record.details in {"", REDACTED}:
+        return {}
+    return cast("dict[str, Json]", load(record.details))

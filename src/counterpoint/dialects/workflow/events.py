@@ -1,0 +1,182 @@
+"""What happens in workflows, as events: what came to be, and what changed.
+
+    event                               data
+    workflow:created, :updated          workflow_id, workflow
+    phase:created, :updated             workflow_id, phase_id, phase
+    task:created, :updated              workflow_id, phase_id, task_id, task
+    decision:created, issue:created,    workflow_id, phase_id, task_id, and the entry under its own name
+    milestone:created
+
+Rules: (1) Everything below a root of kind workflow counts, whatever dialect it was made in. (2) Phases,
+tasks and entries are told as `get_context` lists them, with the state that this event left them in. (3)
+A task that is started as it is made is one event. (4) What happens to phases is news of their
+workflow too, once an entry; so is a blocker that is resolved, which `resolved_issue_id` names. (5) An event
+is about its workflow, its phase, its task and the tasks above that: each of these ids finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from itertools import groupby
+from typing import Final
+
+from counterpoint.core.model.journal import Record, RecordKind
+from counterpoint.core.model.touches import ItemChange
+from counterpoint.core.model.work import Item
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.paging import clip
+from counterpoint.dialects.workflow.nouns import LogView, TaskView
+from counterpoint.dialects.workflow.verbs.queries import WorkflowQueries
+from counterpoint.dialects.workflow.words import (
+    details_of,
+    object_of,
+    present_log_line,
+    present_part,
+    present_phase_line,
+    present_task_line,
+)
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import NotFound
+from counterpoint.protocol.surface import Event
+
+_SHOWN: Final = frozenset({"status", "title", "body", "parent", "assignee"})
+"""The columns of an item that can be seen here: the others are the core's own accounts."""
+_LOGS: Final[dict[RecordKind, str]] = {
+    "decision": "decision",
+    "milestone": "milestone",
+    "finding": "issue",
+    "blocker": "issue",
+}
+_TEXT: Final = 2_000
+
+
+def tell(call: Call, position: int | None, limit: int, seconds: float) -> tuple[int, list[Event]]:
+    """Wait for what happens in workflows; answer where to go on, and the events."""
+    if position is None:
+        return call.core.feed.last(), []
+    position, touches = call.core.feed.touches("workflow", position, limit, seconds)
+    events = [
+        event
+        for _, entry in groupby(touches, lambda touch: touch.sequence)
+        for event in _events(call, list(entry))
+    ]
+    return position, events
+
+
+def _events(call: Call, entry: list[ItemChange]) -> Iterator[Event]:
+    """Return the events of one entry; workflows whose phases changed come last, each once."""
+    stirred: dict[str, ItemChange] = {}
+    told: set[str] = set()
+    for touch in entry:
+        sort = _sort(touch)
+        if touch.record is not None:
+            yield from _of_record(call, touch, touch.record)
+        elif sort and (touch.made or touch.changed & _SHOWN):
+            yield _of_item(call, touch, sort)
+            if sort == "phase":
+                stirred.setdefault(_root(touch).id, touch)
+            elif sort == "workflow":
+                told.add(touch.item.id)
+    for name, touch in stirred.items():
+        if name not in told:
+            yield _of_workflow(call, touch, "updated")
+
+
+def _sort(touch: ItemChange) -> str:
+    """Return what an item is here; nothing for what has no place in a workflow."""
+    if touch.item.is_workable:
+        return "task"
+    is_root = touch.item.kind == "workflow" and not touch.above
+    return "phase" if touch.item.kind == "phase" else "workflow" if is_root else ""
+
+
+def _of_item(call: Call, touch: ItemChange, sort: str) -> Event:
+    item, name = touch.item, "created" if touch.made else "updated"
+    if sort == "workflow":
+        return _of_workflow(call, touch, name)
+    if sort == "phase":
+        line = replace(call.core.use(WorkflowQueries).phase(item.id), item=item)
+        return _event(touch, f"phase:{name}", {"phase": present_phase_line(line)})
+    line = TaskView(
+        item=item,
+        phase=(_phase(touch) or _root(touch)).id,
+        kept=touch.attributes,
+        outcome=touch.outcome if item.is_closed else None,
+    )
+    return _event(touch, f"task:{name}", {"task": present_task_line(line)})
+
+
+def _of_workflow(call: Call, touch: ItemChange, what: str, **more: Json) -> Event:
+    item = _root(touch)
+    head = call.core.use(WorkflowQueries).head(item.id)
+    told: dict[str, Json] = {
+        "workflow_id": item.id,
+        "name": item.title,
+        "objective": clip(item.body, _TEXT),
+        "status": present_part(item),
+        "profile": str(head.kept.get("profile", "standard")).upper(),
+        "total_phases": head.kept.get("total_phases", head.phases),
+        "current_phase": head.current_phase,
+        "created_at": item.created_at,
+        "completed_at": item.closed_at or None,
+    }
+    if item.is_closed:
+        ended = object_of(head.kept.get("outcome"))
+        told |= {**object_of(ended.get("words")), "metrics": ended.get("metrics")}
+    return _event(touch, f"workflow:{what}", {"workflow": told, **more})
+
+
+def _of_record(call: Call, touch: ItemChange, record: Record) -> Iterator[Event]:
+    """Return the event of an entry of a task's log, or of a blocker that is resolved."""
+    if not touch.made:
+        if record.kind == "blocker" and "status" in touch.changed:
+            yield _of_workflow(call, touch, "updated", resolved_issue_id=record.id)
+        return
+    name = _LOGS.get(record.kind)
+    if name is None:
+        return
+    task = _task(call, touch, record)
+    told = present_log_line(LogView(record=record, task=task))
+    if name == "issue":
+        told |= {
+            "description": clip(record.body, _TEXT),
+            "requires_human_review": record.kind == "blocker",
+        }
+    yield _event(touch, f"{name}:created", {name: told}, task)
+
+
+def _task(call: Call, touch: ItemChange, record: Record) -> Item:
+    """Return the task that an entry is about, also where it hangs on what holds the task."""
+    told = details_of(record).get("task")
+    if not isinstance(told, str) or told == touch.item.id:
+        return touch.item
+    with suppress(NotFound):
+        return call.core.items.get(told)
+    return touch.item
+
+
+def _event(touch: ItemChange, name: str, data: dict[str, Json], about: Item | None = None) -> Event:
+    """Return an event with the ids of its place; `about` is its item if that is not the touched."""
+    item, phase = about or touch.item, _phase(touch)
+    place: dict[str, Json] = {"workflow_id": _root(touch).id}
+    if not name.startswith("workflow:"):
+        place |= {"phase_id": phase.id} if phase else {}
+        place |= {"task_id": item.id} if item.is_workable else {}
+    subjects = [*(above.id for above in touch.above), touch.item.id, item.id]
+    return Event(
+        sequence=touch.sequence,
+        name=name,
+        data={**place, **data},
+        subjects=tuple(dict.fromkeys(subjects)),
+    )
+
+
+def _root(touch: ItemChange) -> Item:
+    return (touch.above or (touch.item,))[0]
+
+
+def _phase(touch: ItemChange) -> Item | None:
+    """Return the phase that an item is or is of, the nearest above it."""
+    return next((one for one in (touch.item, *reversed(touch.above)) if one.kind == "phase"), None)

@@ -1,0 +1,1 @@
+"""The tools of workflow, one file for each noun."""

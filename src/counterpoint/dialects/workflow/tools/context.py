@@ -1,0 +1,159 @@
+"""The tool `get_context`: a workflow in lists that go on at a cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Final, cast
+
+from pydantic import Field
+
+from counterpoint.core.model.journal import RecordKind
+from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.paging import PAGE, RESERVE, Part, seal, shared, size_of, unseal
+from counterpoint.dialects.workflow.nouns import ContextFilter, LogView
+from counterpoint.dialects.workflow.verbs.queries import WorkflowQueries
+from counterpoint.dialects.workflow.words import (
+    Cursor,
+    Filter,
+    Id,
+    Include,
+    present_log_line,
+    present_part,
+    present_phase_line,
+    present_task_line,
+)
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.clock import moment, stamp
+from counterpoint.kernel.errors import InvalidInput
+from counterpoint.protocol.tools import tool
+
+_LOGS: Final[dict[str, RecordKind]] = {
+    "decisions": "decision",
+    "milestones": "milestone",
+    "blockers": "blocker",
+}
+
+
+@tool(reads=True)
+def get_context(
+    call: Call,
+    workflow_id: Annotated[Id, Field(description="From `start_workflow`")],
+    include: Annotated[tuple[Include, ...], Field(max_length=5, description="What to list")],
+    filter: Annotated[  # noqa: A002 -- the seed's name
+        Filter | None, Field(description="Only these tasks and their logs")
+    ] = None,
+    limit: Annotated[int, Field(ge=1, le=200, description="Most entries of a list")] = 50,
+    cursor: Cursor = "",
+) -> Json:
+    """Read a workflow's state and memory: phases, tasks, decisions, milestones, blockers."""
+    head = call.core.use(WorkflowQueries).head(workflow_id)
+    answer: dict[str, Json] = {
+        "workflow_id": workflow_id,
+        "workflow_name": head.item.title,
+        "workflow_status": present_part(head.item),
+        "current_phase": head.current_phase,
+        "total_phases": head.kept.get("total_phases", head.phases),
+        **({"filters_applied": dict(filter)} if filter else {}),
+    }
+    asked, warning = _parse(call, workflow_id, filter or {})
+    if asked is None:
+        empty: dict[str, Json] = {name: [] for name in include}
+        return {**answer, "warning": warning, **empty}
+    query: dict[str, Json] = {
+        "workflow": workflow_id,
+        "include": sorted(include),
+        "filter": dict(filter or {}),
+    }
+    places = cast("dict[str, Any]", unseal(call, query, cursor, {}))
+    wanted = [name for name in dict.fromkeys(include) if not cursor or name in places]
+    parts: dict[str, Part] = {}
+    for name in wanted:
+        place = places.get(name, 0)
+        parts[name] = _part(call, workflow_id, name, asked, place, limit)
+        answer |= _counts(call, workflow_id, name, asked)
+    room = PAGE - RESERVE - size_of(answer) - size_of(DATA)
+    shown, rest = shared(parts, room) if parts else ({}, {})
+    lists = {name: shown.get(name, []) for name in wanted}
+    return {
+        **answer,
+        **lists,
+        **({"next_cursor": seal(call, query, rest)} if rest else {}),
+        **({"note": DATA} if any(lists.values()) else {}),
+    }
+
+
+def _parse(call: Call, workflow: str, given: Filter) -> tuple[ContextFilter | None, str]:
+    """Return the filter in the core's words; None, and why, for a phase that is not there."""
+    phase = ""
+    if "phase" in given:
+        found = call.core.use(WorkflowQueries).phase_numbered(workflow, given["phase"])
+        if found is None:
+            return None, f"there is no phase {given['phase']} in this workflow"
+        phase = found.id
+    return ContextFilter(
+        phase=phase, agent=given.get("agent", ""), since=_parse_time(given.get("since", ""))
+    ), ""
+
+
+def _parse_time(text: str) -> str:
+    """Return a moment as the core writes it; without a zone it is one in UTC."""
+    if not text:
+        return ""
+    try:
+        heard = moment(text)
+        return stamp(heard) if heard.tzinfo else stamp(moment(f"{text}+00:00"))
+    except (ValueError, OverflowError):
+        raise InvalidInput(
+            f"filter.since is {text!r}, which is no ISO-8601 time",
+            hint="Write it like 2026-01-31T12:00:00Z.",
+        ) from None
+
+
+def _part(
+    call: Call, workflow: str, name: str, asked: ContextFilter, place: int, limit: int
+) -> Part:
+    """Return one list from a place on, of which one more entry than the limit is looked for."""
+    context = call.core.use(WorkflowQueries)
+    if name == "phase_summary":
+        phases = context.phases(workflow, asked, place, limit + 1)
+        return _listed(phases, limit, present_phase_line, lambda line: line.item.number, place)
+    if name == "tasks":
+        tasks = context.tasks(workflow, asked, place, limit + 1)
+        return _listed(tasks, limit, present_task_line, lambda line: line.item.number, place)
+    lines = context.log(workflow, _LOGS[name], asked, place, limit + 1, **_open(name))
+    return _listed(lines, limit, present_log_line, _number, place)
+
+
+def _number(line: LogView) -> int:
+    return line.record.number
+
+
+def _open(name: str) -> dict[str, str]:
+    """Return what more is asked of a list: blockers that are resolved block no more."""
+    return {"status": "open"} if name == "blockers" else {}
+
+
+def _listed(
+    lines: Sequence[Any],
+    limit: int,
+    told: Callable[[Any], dict[str, Json]],
+    number: Callable[[Any], int],
+    place: int,
+) -> Part:
+    chosen = lines[:limit]
+    return Part(
+        content=[told(line) for line in chosen],
+        start=place,
+        places=[number(line) for line in chosen],
+        more=len(lines) > limit,
+    )
+
+
+def _counts(call: Call, workflow: str, name: str, asked: ContextFilter) -> dict[str, Json]:
+    """Return how many there are in all, whatever fits on the page."""
+    if name == "phase_summary":
+        return {}
+    if name == "tasks":
+        return {"tasks_count": call.core.use(WorkflowQueries).count_tasks(workflow, asked)}
+    count = call.core.use(WorkflowQueries).count_log(workflow, _LOGS[name], asked, **_open(name))
+    return {f"{name}_count": count, **({"has_blockers": count > 0} if name == "blockers" else {})}

@@ -1,0 +1,1 @@
+"""What only workflow does with work, on the one write path."""

@@ -1,0 +1,380 @@
+"""Workflows: declared when their parts begin, measured when they end.
+
+Rule 1: a workflow and its phases end by word only; what has ended takes up nothing more.
+Rule 2: a phase has a number in its workflow; whoever opens it again hears of the one that is there.
+Rule 3: a task is made and claimed in one transaction. Whoever knows its id may end it for the session
+that began it, as long as nobody took it over.
+Rule 4: a task is measured in the tree that it began in, wherever the one who ends it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from os.path import relpath
+from pathlib import Path
+from typing import Final, cast
+
+from counterpoint.core.model.answers import Finished
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import Note, Report
+from counterpoint.core.model.journal import Receipt, Record, StartPoint
+from counterpoint.core.model.sessions import Claim
+from counterpoint.core.model.work import Area, Item
+from counterpoint.core.operations.claims import Claims
+from counterpoint.core.operations.journal import Journal
+from counterpoint.core.operations.plans import Plans
+from counterpoint.core.operations.readiness import busy_areas
+from counterpoint.core.operations.recording.change import Change, missing
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.facets import (
+    attributes_of,
+    item_named,
+    set_attributes,
+)
+from counterpoint.core.operations.recording.moves import move, refuse_closed_gates
+from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.tasks import Tasks
+from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules.areas import overlapping
+from counterpoint.core.rules.verification import Ended, Verification, files_changed, verification
+from counterpoint.dialects.workflow.nouns import (
+    BegunTask,
+    ClosedWork,
+    EndedTask,
+    OpenedPhase,
+    PhaseDraft,
+    TaskDraft,
+    TaskWords,
+)
+from counterpoint.dialects.workflow.verbs.queries import (
+    PHASE,
+    find_below,
+    kept_object,
+    metrics_of,
+    of_kind,
+    phase_of,
+    running_below,
+)
+from counterpoint.kernel import canonical
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import Conflict, GateClosed, NotClaimHolder
+
+_FIRST_TOKEN: Final = 1
+_NAMED: Final = 5
+_LINES_KEPT: Final = 100
+_BYTES_KEPT: Final = 20_000
+"""The most that is kept of unexpected files, and of warnings: a task must end whatever it changed."""
+
+
+class Workflows:
+    """Verbs for work that is declared as it goes."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def open(self, name: str, objective: str, kept: dict[str, Json]) -> Item:
+        """Return a workflow that has begun; `kept` are its attributes. InvalidInput."""
+        draft = Draft(
+            kind="workflow",
+            title=name,
+            body=objective,
+            lifecycle="declared",
+            status="active",
+            attributes=kept,
+        )
+        return Plans(self._context).create(draft).root
+
+    def open_phase(self, workflow: str, asked: PhaseDraft) -> OpenedPhase:
+        """Return the phase of a number, made if there is none yet; NotFound, Conflict."""
+        name = f"{workflow}/{asked.number}"
+        with joined(self._context):
+            with recording(self._context, "phase.opened") as change:
+                above = of_kind(change.writing, workflow, "workflow")
+                known = item_named(change.writing, name, PHASE)
+                if known is not None:
+                    return OpenedPhase(phase=known, was_there=True)
+                _refuse_closed(above)
+            draft = Draft(
+                kind="phase",
+                title=asked.name,
+                body=asked.description,
+                needs=(),
+                lifecycle="declared",
+                status="active",
+                aliases=((PHASE, name),),
+                attributes={"number": asked.number, "is_parallel": asked.is_parallel},
+            )
+            return OpenedPhase(
+                phase=Plans(self._context).create(draft, workflow).root, was_there=False
+            )
+
+    def close_phase(self, phase: str, status: str, summary: str) -> ClosedWork:
+        """End a phase as `done` or `failed`; tasks that still run go on, and are told of.
+
+        Raises NotFound, Conflict if it has ended, GateClosed.
+        """
+        with recording(self._context, "phase.closed", phase) as change:
+            change.open_session()
+            found = of_kind(change.writing, phase, "phase")
+            _refuse_closed(found)
+            return self._close(change, found, status, {"summary": summary})
+
+    def close(self, workflow: str, status: str, words: dict[str, Json]) -> ClosedWork:
+        """End a workflow as `done`, `partial` or `failed`; the same words again change nothing.
+
+        Raises NotFound, Conflict if it has ended with other words, GateClosed.
+        """
+        with recording(self._context, "workflow.closed", workflow) as change:
+            change.open_session()
+            found = of_kind(change.writing, workflow, "workflow")
+            if found.is_closed:
+                return _closed_before(change, found, status, words)
+            closed = self._close(change, found, status, {"words": words})
+            metrics = metrics_of(change.writing, closed.item)
+            warnings = (*closed.warnings, *_unresolved(change.writing, workflow))
+            said: Json = {"words": words, "metrics": metrics, "warnings": list(warnings)}
+            set_attributes(change, closed.item, {"outcome": said})
+            return replace(closed, metrics=metrics, warnings=warnings)
+
+    def _close(
+        self, change: Change, item: Item, status: str, outcome: dict[str, Json]
+    ) -> ClosedWork:
+        if status == "done":
+            refuse_closed_gates(change, item.id)
+        running = running_below(change.writing, item)
+        parts = [part for part in find_below(change.writing, item.id) if part.kind != "task"]
+        set_attributes(change, item, {"outcome": outcome})
+        after = move(change, change.get(Item, item.id), status)
+        change.add_facts(status=status)
+        warnings = (
+            *_left("tasks are still running", running),
+            *_left(f"phases were not ended and are {after.status} with it", parts),
+        )
+        return ClosedWork(item=after, metrics={}, warnings=warnings)
+
+    def begin_task(self, workflow: str, phase: str, asked: TaskDraft) -> BegunTask:
+        """Make a task below a phase (or another task of it) and claim it, measuring its tree.
+
+        Raises NotFound, Conflict for a part that has ended, PathOutside for the tree.
+        """
+        caller, evidence = self._context.caller, self._context.ports.evidence
+        root = caller.root / (evidence.contain(caller.root, asked.tree) if asked.tree else "")
+        tree = relpath(root, self._home)
+        with self._context.reading() as view:
+            above = _parts(view, workflow, phase, asked.parent)
+            number = attributes_of(view, phase)
+            warnings = _beside(
+                view, self._context, above[1], asked, parallel=number.get("is_parallel") is True
+            )
+        kept: dict[str, Json] = {**asked.kept, "tree": tree}
+        draft = Draft(
+            kind="task", title=asked.name, body=asked.goal, areas=asked.areas, attributes=kept
+        )
+        context = self._at(self._context.caller.actor.session, asked.agent, tree)
+        started = Claims(context).begin(draft, asked.parent or phase)
+        return BegunTask(started=started, phase=above[1], warnings=(*started.warnings, *warnings))
+
+    def end_task(self, task: str, report: Report, words: TaskWords) -> EndedTask:
+        """End a task that runs, and answer what the evidence says of it.
+
+        Raises NotFound, Conflict if it does not run, GateClosed with sub-tasks that are open, ClaimLost.
+        """
+        with joined(self._context):
+            with self._context.reading() as view:
+                found = of_kind(view, task, "task")
+                kept = attributes_of(view, task)
+                claim = view.find(Claim, task)
+                children = find_below(view, task)
+            if claim is None or claim.state != "live":
+                raise Conflict(
+                    f"{task} is not in progress: it is {found.status}",
+                    hint="A task is completed once; start another one for more work.",
+                    state=found.status,
+                )
+            if children:
+                raise GateClosed(
+                    f"{task} has sub-tasks that are open: {', '.join(c.title for c in children[:_NAMED])}",
+                    hint="Complete them first.",
+                    items=[child.id for child in children[:_NAMED]],
+                )
+            session = self._context.caller.actor.session
+            if claim.token == _FIRST_TOKEN:
+                session = claim.session
+            elif claim.session != session:
+                raise NotClaimHolder(f"{task} was taken over by {claim.agent or claim.session}")
+            context = self._at(session, claim.agent, cast("str | None", kept.get("tree")))
+            finished = Tasks(context).finish(task, claim.token, report)
+            return self._ended(context, finished, claim, words)
+
+    def _ended(
+        self, context: Context, finished: Finished, claim: Claim, words: TaskWords
+    ) -> EndedTask:
+        item = finished.item
+        with recording(context, "task.verified", item.id) as change:
+            point = change.get(StartPoint, item.id, claim.token)
+            found = _verified(change.writing, finished, point, words)
+            told: Json = {
+                "scope_match": found.scope_match,
+                "unexpected_files": _kept(found.unexpected_files),
+                "warnings": _kept(found.warnings),
+            }
+            set_attributes(change, item, {"verification": told, "words": words.kept})
+            phase = phase_of(change.writing, item)
+        files = files_changed(finished.changes)
+        return EndedTask(
+            finished=finished,
+            began_at=point.taken_at,
+            added=files.added,
+            modified=files.modified,
+            deleted=files.deleted,
+            scope_match=found.scope_match,
+            unexpected_files=found.unexpected_files,
+            warnings=found.warnings,
+            phase=phase,
+        )
+
+    def log(self, note: Note) -> Record:
+        """Write down something about a task, also one that has ended; a blocker needs a place.
+
+        A blocker of a task that has ended stands in the way of its phase, or of the workflow.
+        """
+        with joined(self._context):
+            with self._context.reading() as view:
+                task = of_kind(view, note.item, "task")
+                about = task
+                while note.kind == "blocker" and about.is_closed and about.parent:
+                    about = cast("Item", view.find(Item, about.parent))
+            details = {**note.details, "task": task.id}
+            return Journal(self._context).append(replace(note, item=about.id, details=details))
+
+    def resolve(self, task: str, blocker: str, resolution: str) -> Record:
+        """Resolve a blocker of the workflow that a task is of; NotFound, InvalidInput."""
+        with joined(self._context):
+            with self._context.reading() as view:
+                within = of_kind(view, task, "task")
+                found = view.find(Record, blocker)
+                about = view.find(Item, found.item) if found is not None else None
+                if about is None or about.root != within.root:
+                    raise missing(Record, blocker)
+            return Journal(self._context).resolve(blocker, resolution)
+
+    @property
+    def _home(self) -> Path:
+        return self._context.caller.home or self._context.caller.root
+
+    def _at(self, session: str, agent: str, tree: str | None) -> Context:
+        """Return a context of this call where somebody works in a tree; None: in the caller's."""
+        caller = self._context.caller
+        actor = replace(caller.actor, session=session, name=agent or caller.actor.name)
+        root = caller.root if tree is None else self._home / tree
+        return Context(
+            ports=self._context.ports,
+            caller=replace(caller, actor=actor, root=root),
+            unit=self._context.unit,
+        )
+
+
+def _left(what: str, items: Sequence[Item]) -> tuple[str, ...]:
+    """Return the warning of what was left when something ended; none if nothing was."""
+    shown = ", ".join(f"{item.id} ({item.title})" for item in items[:_NAMED])
+    more = f" and {len(items) - _NAMED} more" if len(items) > _NAMED else ""
+    return (f"{what}: {shown}{more}",) if items else ()
+
+
+def _kept(lines: Sequence[str]) -> list[Json]:
+    """Return as many of the first lines as are kept with a task."""
+    kept: list[Json] = []
+    room = _BYTES_KEPT
+    for line in lines[:_LINES_KEPT]:
+        room -= len(canonical.dump_any(line).encode())
+        if room < 0:
+            break
+        kept.append(line)
+    return kept
+
+
+def _unresolved(view: Reading, workflow: str) -> Iterator[str]:
+    """Return a warning if blockers of a workflow are open."""
+    found = view.select(Record, kind="blocker", status="open", order="number")
+    about = {record.item for record in found if record.item}
+    below = {item.id for item in view.select(Item, id=tuple(about), root=workflow)} if about else ()
+    names = [record.id for record in found if record.item in below]
+    if names:
+        yield f"blockers are still open: {', '.join(names[:_NAMED])}"
+
+
+def _closed_before(change: Change, item: Item, status: str, words: dict[str, Json]) -> ClosedWork:
+    """Return what the same end answered the first time; Conflict for another."""
+    kept = kept_object(change.writing, item.id, "outcome")
+    if (kept.get("words"), item.status) != (words, status):
+        raise Conflict(
+            f"{item.id} has ended already: it is {item.status}",
+            hint="Read what it ended with; start another workflow for more work.",
+            state=item.status,
+        )
+    return ClosedWork(item=item, metrics=kept["metrics"], warnings=tuple(kept["warnings"]))
+
+
+def _refuse_closed(item: Item) -> None:
+    if item.is_closed:
+        raise Conflict(
+            f"{item.id} has ended: it is {item.status}",
+            hint=f"What has ended is not reopened by this: start another {item.kind}.",
+            state=item.status,
+        )
+
+
+def _parts(view: Reading, workflow: str, phase: str, parent: str) -> tuple[Item, Item]:
+    """Return the workflow and the phase that a task begins in, if all is right with them."""
+    above = of_kind(view, workflow, "workflow")
+    _refuse_closed(above)
+    within = of_kind(view, phase, "phase")
+    if within.root != above.root:
+        raise Conflict(f"{phase} is no phase of {workflow}", hint="Name the phase's own workflow.")
+    _refuse_closed(within)
+    if parent:
+        task = of_kind(view, parent, "task")
+        if phase_of(view, task).id != phase:
+            raise Conflict(f"{parent} is no task of {phase}", hint="Name a task of the same phase.")
+        _refuse_closed(task)
+    return above, within
+
+
+def _beside(
+    view: Reading, context: Context, phase: Item, asked: TaskDraft, *, parallel: bool
+) -> tuple[str, ...]:
+    """Return warnings of what else goes on: in a phase in which one comes after the other, and areas."""
+    warnings: list[str] = []
+    running = [task for task in running_below(view, phase) if task.id != asked.parent]
+    if running and not parallel and not asked.parent:
+        warnings.append(
+            f"{running[0].id} still runs in this phase, which is not declared as parallel"
+        )
+    busy = busy_areas(view, "", context.ports.clock.now())
+    for other, areas in busy.items():
+        if other != asked.parent:
+            warnings += [
+                f"area {mine} overlaps {theirs} of {other}, which is being worked on"
+                for mine, theirs in overlapping(asked.areas, areas)[:1]
+            ]
+    return tuple(warnings)
+
+
+def _verified(
+    view: Reading, finished: Finished, point: StartPoint, words: TaskWords
+) -> Verification:
+    item = finished.item
+    busy = busy_areas(view, "", point.taken_at)
+    receipts = view.select(Receipt, item=item.id, order="number")
+    return verification(
+        Ended(
+            changes=finished.changes,
+            measuring=finished.measured.warnings if finished.measured else (),
+            areas=tuple(area.pattern for area in view.select(Area, item=item.id)),
+            tests=words.tests,
+            receipts=[one for one in receipts if one.started_at >= point.taken_at],
+            packages_added=words.packages_added,
+            others={name: areas for name, areas in busy.items() if areas and name != item.id},
+        )
+    )

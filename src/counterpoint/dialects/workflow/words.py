@@ -1,0 +1,280 @@
+"""The workflow words: types of arguments, and how the core's nouns are told.
+
+    core                                 here
+    done, partial, failed of a task      SUCCESS, PARTIAL_SUCCESS, FAILED
+    done, partial, failed of the rest    COMPLETED, PARTIAL, FAILED
+    open, active, review                 PENDING, IN_PROGRESS (a task: always IN_PROGRESS)
+
+Enumerations come in lower case and go out in upper case, as the original kept them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal, NotRequired, cast
+
+from pydantic import AfterValidator, Field, WithJsonSchema
+from typing_extensions import TypedDict
+
+from counterpoint.core.model.filters import Report
+from counterpoint.core.model.journal import Outcomes, Record
+from counterpoint.core.model.work import Item
+from counterpoint.dialects.paging import clip, size_of
+from counterpoint.dialects.workflow.nouns import LogView, PhaseView, TaskView
+from counterpoint.kernel.canonical import Json, dump_any, load
+from counterpoint.kernel.clock import Timestamp, elapsed_ms
+from counterpoint.kernel.errors import InvalidInput
+
+
+def _one_line(text: str) -> str:
+    """Return a name as the core takes it for a title; ValueError if it would not."""
+    if len(text.strip().splitlines()) != 1:
+        raise ValueError("must be one line that is not blank")
+    return text
+
+
+_TEXT = WithJsonSchema({"type": "string"})
+_TEXTS = WithJsonSchema({"type": "array", "items": {"type": "string"}})
+
+Id = Annotated[str, Field(min_length=1, max_length=80), _TEXT]
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_line)]
+Said = Annotated[str, Field(min_length=1, max_length=20_000), _TEXT]
+Text = Annotated[str, Field(max_length=20_000), _TEXT]
+Line = Annotated[str, Field(max_length=2_000), _TEXT]
+Lines = Annotated[tuple[Line, ...], Field(max_length=100), _TEXTS]
+Areas = Annotated[
+    tuple[Annotated[str, Field(min_length=1, max_length=500)], ...], Field(max_length=50), _TEXTS
+]
+Tokens = Annotated[int, Field(ge=0, le=2**53 - 1)]
+Cursor = Annotated[
+    str, Field(max_length=2_000, description="`next_cursor` of the page before"), _TEXT
+]
+
+Profile = Literal["simple", "standard", "complex"]
+Ended = Literal["completed", "failed", "partial"]
+PhaseEnded = Literal["completed", "failed"]
+TaskEnded = Literal["success", "partial_success", "failed"]
+CallerType = Literal["orchestrator", "subagent"]
+Category = Literal["architecture", "library_choice", "trade_off", "workaround", "other"]
+IssueType = Literal[
+    "documentation_gap", "bug_encountered", "dependency_conflict", "unclear_requirement", "other"
+]
+Include = Literal["phase_summary", "tasks", "decisions", "milestones", "blockers"]
+Tests = Literal["passed", "failed", "not_run"]
+
+PHASES: Final[dict[Profile, int]] = {"simple": 2, "standard": 3, "complex": 4}
+"""How many phases a workflow is expected to have, if nobody says."""
+STATUS: Final[dict[str, str]] = {"completed": "done", "failed": "failed", "partial": "partial"}
+"""The core's word for each end of a workflow or a phase."""
+
+_PARTS: Final[dict[str, str]] = {
+    "open": "PENDING",
+    "active": "IN_PROGRESS",
+    "review": "IN_PROGRESS",
+    "done": "COMPLETED",
+    "skipped": "COMPLETED",
+    "partial": "PARTIAL",
+    "failed": "FAILED",
+    "cancelled": "FAILED",
+}
+_TASKS: Final[dict[str, str]] = {
+    "done": "SUCCESS",
+    "skipped": "SUCCESS",
+    "partial": "PARTIAL_SUCCESS",
+    "failed": "FAILED",
+    "cancelled": "FAILED",
+}
+_OUTCOMES: Final[dict[TaskEnded, Outcomes]] = {
+    "success": "done",
+    "partial_success": "partial",
+    "failed": "failed",
+}
+_ISSUES: Final[dict[IssueType, str]] = {
+    "documentation_gap": "DOC_GAP",
+    "bug_encountered": "BUG",
+    "dependency_conflict": "DEPENDENCY_CONFLICT",
+    "unclear_requirement": "UNCLEAR_REQUIREMENT",
+    "other": "OTHER",
+}
+_KEPT: Final = 60_000
+"""The most bytes of words that are kept with the end of something."""
+_ENTRY: Final = 2_000
+"""The most bytes of one text of an entry in a list."""
+_WHOLE: Final = 6_000
+"""The most bytes of an entry, so that each fits on a page whatever stands above it."""
+_SHARES: Final = ((1_000, 100), (400, 100), (150, 50), (50, 20))
+"""What is left of each text of an entry, in bytes, and of each list, one after the other, until it fits."""
+
+
+class Outcome(TypedDict):
+    """What a task came to."""
+
+    summary: Annotated[Said, Field(description="What was done")]
+    achievements: NotRequired[Annotated[Lines, Field(description="What works now")]]
+    limitations: NotRequired[Annotated[Lines, Field(description="What is missing")]]
+    next_steps: NotRequired[Annotated[Lines, Field(description="What follows")]]
+    manual_review_needed: NotRequired[Annotated[bool, Field(description="A person should look")]]
+    manual_review_reason: NotRequired[Annotated[Text, Field(description="Why")]]
+
+
+class Metadata(TypedDict, total=False):
+    """What a task used."""
+
+    packages_added: Annotated[Lines, Field(description="New dependencies")]
+    packages_removed: Annotated[Lines, Field(description="Dependencies gone")]
+    commands_executed: Annotated[Lines, Field(description="Commands run")]
+    tests_status: Annotated[Tests, Field(description="Held against what the server ran")]
+    tokens_input: Annotated[Tokens, Field(description="Tokens read")]
+    tokens_output: Annotated[Tokens, Field(description="Tokens written")]
+
+
+class Filter(TypedDict, total=False):
+    """Which tasks and logs are asked for."""
+
+    phase: Annotated[int, Field(ge=1, description="Phase number")]
+    agent: Annotated[str, Field(min_length=1, max_length=200, description="Agent name")]
+    since: Annotated[str, Field(min_length=1, max_length=40, description="ISO time")]
+
+
+def parse_report(status: TaskEnded, outcome: Outcome) -> Report:
+    """Return the report of a task's end; partly done ends it too."""
+    return Report(
+        outcome=_OUTCOMES[status],
+        summary=outcome["summary"],
+        achievements=tuple(outcome.get("achievements", ())),
+        limitations=tuple(outcome.get("limitations", ())),
+        next_steps=tuple(outcome.get("next_steps", ())),
+        ends=status == "partial_success",
+    )
+
+
+def refuse_large(what: str, words: Json) -> None:
+    """Raise InvalidInput for words that are too many to be kept together."""
+    if size_of(words) > _KEPT:
+        raise InvalidInput(
+            f"{what}: has more than {_KEPT:,} bytes", hint="Say it in fewer words, or name a file."
+        )
+
+
+def plain(used: Metadata) -> dict[str, Json]:
+    """Return what a task used as it is kept."""
+    return cast("dict[str, Json]", load(dump_any(cast("Any", used))))
+
+
+def parse_issue(kind: IssueType) -> str:
+    """Return the stored name of a type of issue."""
+    return _ISSUES[kind]
+
+
+def present_part(item: Item) -> str:
+    """Return the status of a workflow or a phase."""
+    return _PARTS[item.status]
+
+
+def present_task_status(item: Item) -> str:
+    """Return the status of a task."""
+    return _TASKS.get(item.status, "IN_PROGRESS")
+
+
+def lasted(item: Item) -> int | None:
+    """Return the milliseconds from the begin of an item to its end; None while it goes on."""
+    return elapsed_ms(item.created_at, Timestamp(item.closed_at)) if item.closed_at else None
+
+
+def seconds(milliseconds: int | None) -> int | None:
+    """Return whole seconds."""
+    return None if milliseconds is None else round(milliseconds / 1000)
+
+
+def present_phase_line(line: PhaseView) -> dict[str, Json]:
+    """Return a phase as `phase_summary` lists it."""
+    return {
+        "phase_number": line.number,
+        "phase_name": line.item.title,
+        "phase_id": line.item.id,
+        "status": present_part(line.item),
+        "is_parallel": line.is_parallel,
+        "tasks": {
+            "total": line.tasks.total,
+            "completed": line.tasks.completed,
+            "failed": line.tasks.failed,
+            "in_progress": line.tasks.in_progress,
+        },
+        "duration_seconds": seconds(lasted(line.item)),
+        "started_at": line.item.created_at,
+        "completed_at": line.item.closed_at or None,
+    }
+
+
+def present_task_line(line: TaskView) -> dict[str, Json]:
+    """Return a task as `tasks` lists it."""
+    item, kept = line.item, line.kept
+    told: dict[str, Json] = {
+        "id": item.id,
+        "phase_id": line.phase,
+        "parent_task_id": None if item.parent == line.phase else item.parent,
+        "name": item.title,
+        "goal": clip(item.body, _ENTRY),
+        "status": present_task_status(item),
+        "caller_type": kept.get("caller_type"),
+        "agent_name": item.assignee or None,
+        "duration_seconds": seconds(lasted(item)),
+        "started_at": item.created_at,
+        "completed_at": item.closed_at or None,
+    }
+    words = object_of(kept.get("words"))
+    if line.outcome is not None:
+        told["summary"] = clip(line.outcome.summary, _ENTRY)
+        told["manual_review_needed"] = words.get("manual_review_needed", False)
+        told["verification"] = kept.get("verification")
+    return _fitted(told)
+
+
+def object_of(value: Json) -> dict[str, Json]:
+    """Return a kept value that is an object; an empty one if it was redacted, or is not there."""
+    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+
+
+def details_of(record: Record) -> dict[str, Json]:
+    """Return what an entry keeps beside its text; nothing once that was redacted."""
+    try:
+        return load(record.details) if record.details else {}
+    except InvalidInput:
+        return {}
+
+
+def present_log_line(line: LogView) -> dict[str, Json]:
+    """Return a decision, a milestone or a blocker as its list shows it."""
+    record = line.record
+    details = details_of(record)
+    told: dict[str, Json] = {
+        "id": record.id,
+        "task_id": details.get("task") or record.item,
+        "task_name": line.task.title,
+        "agent_name": line.task.assignee or None,
+    }
+    shown = {name: value for name, value in details.items() if name != "task"}
+    if record.kind == "blocker":
+        told |= {"description": clip(record.body, _ENTRY), "created_at": record.created_at}
+        return _fitted({**told, **shown, "status": record.status.upper()})
+    words: dict[str, Json] = {"message": record.body} if record.kind == "milestone" else {}
+    return _fitted({**told, **words, **shown, "created_at": record.created_at})
+
+
+def _fitted(entry: dict[str, Json]) -> dict[str, Json]:
+    """Return an entry that fits on a page: its texts and lists are cut as far as it needs."""
+    found = entry
+    for room, most in _SHARES:
+        if size_of(found) <= _WHOLE:
+            break
+        found = {name: _cut(value, room, most) for name, value in entry.items()}
+    return found
+
+
+def _cut(value: Json, room: int, most: int) -> Json:
+    if isinstance(value, str):
+        return clip(value, room)
+    if isinstance(value, list):
+        listed = cast("list[Json]", value)
+        more = [f"… {len(listed) - most} more"] if len(listed) > most else []
+        return [*(_cut(one, room, most) for one in listed[:most]), *more]
+    return {name: _cut(one, room, most) for name, one in object_of(value).items()} or value

@@ -1,0 +1,427 @@
+"""The ASGI application: MCP for each surface, health, metrics, and who may enter.
+
+    POST /mcp, /mcp/<surface>                       MCP, stateless, versions from 2024-11-05 on
+    GET  /healthz                                   the process lives
+    GET  /readyz                                    the store answers, the disk has room; else 503
+    GET  /metrics                                   OpenMetrics text; needs a token where MCP does
+    GET  a page of the house's own                  needs a token where MCP does
+    GET  /events/<surface>                          what a surface tells, as server-sent events, or
+                                                    as a WebSocket; needs a token where MCP does
+    GET  /.well-known/oauth-protected-resource…     RFC 9728, only with an issuer
+
+An answer is plain JSON unless the caller asked for progress. A token allows what it allows
+at the call; lists depend on the token and on nothing else, and say that they are private.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+import orjson
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from counterpoint.kernel.errors import CounterpointError, Forbidden
+from counterpoint.protocol.http import guards
+from counterpoint.protocol.http.access_log import (
+    AccessLogLine,
+    RequestRecord,
+    ResponseObserver,
+    present_of,
+)
+from counterpoint.protocol.http.admission import Admission, may_look
+from counterpoint.protocol.http.grants import Grant, Limits
+from counterpoint.protocol.http.guards import Hosts, Refused, refuse
+from counterpoint.protocol.http.metrics import MEDIA_TYPE, Metrics
+from counterpoint.protocol.http.narrowing import GRANT, list_by_grant, refusal_of
+from counterpoint.protocol.http.oauth import Issuer
+from counterpoint.protocol.http.quotas import QuotaStore, Spending
+from counterpoint.protocol.http.subscribers import Subscribers
+from counterpoint.protocol.server import Caller, create_server
+from counterpoint.protocol.surface import Surface
+from counterpoint.protocol.workers import Workers
+
+C = TypeVar("C")
+
+Gauges = Mapping[str, tuple[str, float]]
+Page = Callable[[Scope, Headers], Awaitable[Response]]
+OwnPage = Callable[[Grant, Scope], Awaitable[Response]]
+
+WHY = "counterpoint.refusal"
+"""Where a refusal lies that a surface shall say in its own words."""
+
+_METHODS = frozenset(
+    {"initialize", "ping", "server/discover", "tools/list", "tools/call", "resources/list"}
+    | {"resources/templates/list", "resources/read", "prompts/list", "prompts/get"}
+    | {"subscriptions/listen", "notifications/initialized", "notifications/cancelled"}
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerConfig(Generic[C]):
+    """What stands behind the door; everything but `tell` is called in worker threads.
+
+    surfaces: the names there are. build: answers a surface. call_for: makes what a tool gets, for a
+    grant and a caller. find: answers the grant of a token from an address, or None. anyone: answers
+    the grant of a caller without a token, or None where one is needed. troubles: what keeps the server
+    from being ready. gauges: what else is measured. tell: hears one line a request. pages: more paths
+    to read from, each for callers who may read. till: where the calls of months are kept.
+    """
+
+    surfaces: tuple[str, ...]
+    build: Callable[[str], Surface[C]]
+    call_for: Callable[[Grant, Caller], C]
+    find: Callable[[str, str], Grant | None]
+    anyone: Callable[[], Grant | None]
+    troubles: Callable[[], list[str]]
+    gauges: Callable[[], Gauges]
+    tell: Callable[[AccessLogLine], None]
+    hosts: Hosts
+    issuer: Issuer | None = None
+    pages: Mapping[str, OwnPage] = field(default_factory=dict[str, OwnPage])
+    till: QuotaStore | None = None
+    seconds: Callable[[], float] = time.monotonic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Room(Generic[C]):
+    """One surface behind the door: the same server, answering in JSON or as a stream."""
+
+    surface: Surface[C]
+    plain: StreamableHTTPSessionManager
+    stream: StreamableHTTPSessionManager
+
+
+@dataclass(kw_only=True)
+class HttpApp(Generic[C]):
+    """The application that an ASGI server runs."""
+
+    house: ServerConfig[C]
+    metrics: Metrics = field(default_factory=Metrics)
+    workers: Workers = field(default_factory=Workers)
+    _entrance: Admission = field(init=False)
+    _spending: Spending = field(init=False)
+    _audience: Subscribers[C] = field(init=False, default_factory=Subscribers["C"])
+    _rooms: dict[str, _Room[C]] = field(init=False, default_factory=dict[str, "_Room[C]"])
+    _open: int = field(init=False, default=0)
+    _endless: set[asyncio.Task[Any]] = field(init=False, default_factory=set[asyncio.Task[Any]])
+
+    def __post_init__(self) -> None:
+        """Begin with full buckets."""
+        house = self.house
+        self._entrance = Admission(
+            house.find,
+            house.anyone,
+            issuer=house.issuer,
+            workers=self.workers,
+            seconds=house.seconds,
+        )
+        self._spending = Spending(Limits(house.seconds), house.till)
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncGenerator[None]:
+        """Keep every surface ready while the block runs; what is under way at its end is cancelled."""
+        async with AsyncExitStack() as held:
+            for name in self.house.surfaces:
+                room = self._furnish(name)
+                await held.enter_async_context(room.plain.run())
+                await held.enter_async_context(room.stream.run())
+                self._rooms[name] = room
+            yield
+
+    def _furnish(self, name: str) -> _Room[C]:
+        surface = self.house.build(name)
+        server = create_server(surface, self._call, workers=self.workers, pushes=False)
+        list_by_grant(server, surface)
+        names = self.house.hosts.names
+        security = TransportSecuritySettings(
+            allowed_hosts=[form for one in names for form in (one, f"{one}:*")],
+            allowed_origins=[
+                f"{scheme}://{form}"
+                for one in names
+                for scheme in ("http", "https")
+                for form in (one, f"{one}:*")
+            ],
+        )
+        plain, stream = (
+            StreamableHTTPSessionManager(
+                server,
+                json_response=as_json,
+                stateless=True,
+                security_settings=security,
+                max_request_body_size=guards.LARGEST_BODY,
+            )
+            for as_json in (True, False)
+        )
+        return _Room(surface=surface, plain=plain, stream=stream)
+
+    def _call(self, caller: Caller) -> C:
+        scope: Scope = getattr(caller.request, "scope", {})
+        refusal = scope.get(WHY)
+        if refusal is not None:
+            raise refusal
+        return self.house.call_for(scope[GRANT], caller)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Return one request, or talk on one WebSocket to its end."""
+        if scope["type"] not in {"http", "websocket"}:
+            return
+        began, visit = self.house.seconds(), RequestRecord()
+
+        async def watched(message: Message) -> None:
+            if message["type"] in _BEGINS:
+                visit.status = message.get("status", 101)
+                more = [*_SAFE, *_later(visit.retry_after)]
+                message = {**message, "headers": [*message.get("headers", ()), *more]}
+            await send(message)
+
+        self._open += 1
+        try:
+            await self._answer(scope, receive, watched, visit)
+        except Refused as refused:
+            visit.outcome = refused.outcome
+            await refused.response(scope, receive, watched)
+        except CounterpointError as fault:
+            visit.outcome = fault.code
+            answer = refuse(503, fault.code, "the server cannot answer now", fault.hint)
+            await answer.response(scope, receive, watched)
+        finally:
+            self._open -= 1
+            self._present(scope, visit, self.house.seconds() - began)
+
+    def _present(self, scope: Scope, visit: RequestRecord, seconds: float) -> None:
+        outcome = visit.outcome or ("ok" if 0 < visit.status < 400 else "failed")  # noqa: PLR2004 -- the first status of a refusal
+        if not visit.status:
+            outcome = "cut"
+        grant: Grant | None = scope.get(GRANT)
+        known = visit.rpc if visit.rpc in _METHODS else "other"
+        method: str = scope.get("method", "WEBSOCKET")[:10]
+        self.metrics.tell(
+            method=known if visit.rpc else method if method in {"GET", "WEBSOCKET"} else "none",
+            tool=visit.tool,
+            outcome=outcome,
+            seconds=seconds,
+        )
+        self.house.tell(
+            AccessLogLine(
+                method=method,
+                path=scope["path"] if self._is_known(scope["path"]) else "other",
+                status=visit.status,
+                outcome=outcome,
+                ms=round(seconds * 1000, 3),
+                rpc=known if visit.rpc else "",
+                tool=visit.tool,
+                grant=grant.id if grant else "",
+            )
+        )
+
+    def _is_known(self, path: str) -> bool:
+        return (
+            path in self._pages or self._room(path) is not None or self._telling(path) is not None
+        )
+
+    @cached_property
+    def _pages(self) -> dict[str, Page]:
+        pages = {path: self._own(page) for path, page in self.house.pages.items()}
+        pages["/healthz"] = self._healthz
+        pages["/readyz"] = self._readyz
+        pages["/metrics"] = self._metrics
+        if self.house.issuer is not None:
+            pages[self.house.issuer.metadata_path] = self._metadata
+            pages["/.well-known/oauth-protected-resource"] = self._metadata
+        return pages
+
+    async def _answer(
+        self, scope: Scope, receive: Receive, send: Send, visit: RequestRecord
+    ) -> None:
+        headers = Headers(scope=scope)
+        self.house.hosts.check(headers)
+        surface = self._telling(scope["path"])
+        if surface is not None:
+            await self._follow(surface, scope, receive, send)
+            return
+        if scope["type"] == "websocket":
+            raise self._nowhere("/events/")
+        page = self._pages.get(scope["path"])
+        if page is not None:
+            if scope["method"] not in {"GET", "HEAD"}:
+                raise _wrong_method("GET, HEAD")
+            response = await page(scope, headers)
+            with self._lasting(scope["path"] in self.house.pages):
+                await response(scope, receive, send)
+            return
+        room = self._room(scope["path"])
+        if room is None:
+            raise self._nowhere(scope["path"])
+        if scope["method"] != "POST":
+            raise _wrong_method("POST")
+        await self._serve(room, scope, receive, send, visit)
+
+    async def _spend(self, grant: Grant, visit: RequestRecord) -> CounterpointError | None:
+        """Take a call of a tool from what the grant has; answer why not, if there is none."""
+        if not visit.tool:
+            return None
+        refusal = self._spending.hurry(grant, visit.tool)
+        if refusal is None and self._spending.is_counted(grant):
+            # A worker that answers a refusal would be taken for one that raised it.
+            (refusal,) = await self.workers.run(lambda: (self._spending.spend(grant),))
+        if refusal is not None:
+            visit.retry_after = refusal.facts["retry_after"]
+        return refusal
+
+    async def close(self) -> None:
+        """Give back the calls that were drawn and not made; CounterpointError if that fails."""
+        await self.workers.run(self._spending.close)
+
+    async def _follow(self, name: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let someone follow the events of a surface for as long as they may."""
+        if scope.get("method", "GET") not in {"GET", "HEAD"}:
+            raise _wrong_method("GET, HEAD")
+        headers = Headers(scope=scope)
+        grant = await self._entrance.reader(scope, headers, surface=name)
+        find, caller = self._entrance.finder(scope, headers), Caller(request=HTTPConnection(scope))
+
+        def call() -> C:
+            now = find()
+            if now is None or not may_look(now) or not now.opens(name):
+                raise Forbidden("this token is not in force any more")
+            return self.house.call_for(now, caller)
+
+        tell = self._rooms[name].surface.tell
+        if tell is None:
+            raise self._nowhere(scope["path"])
+        with self._lasting(True):
+            await self._audience.serve(
+                tell, call, lambda: self._entrance.wait(grant), scope, receive, send
+            )
+
+    async def _serve(
+        self, room: _Room[C], scope: Scope, receive: Receive, send: Send, visit: RequestRecord
+    ) -> None:
+        headers = Headers(scope=scope)
+        grant = await self._entrance.enter(scope, headers)
+        self._entrance.check_surface(grant, self._named(scope["path"]))
+        self._entrance.take(grant)
+        body = await guards.read_body(headers, receive)
+        message = guards.read_message(body)
+        guards.check_envelope(message)
+        visit.rpc, visit.tool = present_of(room.surface, message)
+        guards.check_agreement(headers, message, HANDSHAKE_PROTOCOL_VERSIONS)
+        self._entrance.check_scopes(grant, room.surface, message)
+        if grant.tools and message.get("method") == "subscriptions/listen":
+            raise refuse(403, "forbidden", "this token is for certain tools only")
+        streams = guards.asks_progress(message)
+        scope[WHY] = refusal_of(grant, message) or await self._spend(grant, visit)
+        chosen = room.stream if streams else room.plain
+        hearing = ResponseObserver(send, visit, streams=streams)
+        with self._lasting(visit.rpc == "subscriptions/listen"):
+            await chosen.handle_request(scope, guards.replayed(body, receive), hearing)
+
+    @contextmanager
+    def _lasting(self, lasts: bool) -> Generator[None]:
+        """Know an answer that has no end, so that nobody waits for it."""
+        task = asyncio.current_task()
+        if not lasts or task is None:
+            yield
+            return
+        self._endless.add(task)
+        try:
+            yield
+        finally:
+            self._endless.discard(task)
+
+    def cut(self) -> None:
+        """Cut off the answers that have no end; a reader comes back with the last id it has."""
+        for task in self._endless:
+            task.cancel()
+
+    def _room(self, path: str) -> _Room[C] | None:
+        return self._rooms.get(self._named(path)) if path.startswith("/mcp") else None
+
+    def _named(self, path: str) -> str:
+        """Return the name of the surface of a path: the first one without a name."""
+        return self.house.surfaces[0] if path in {"/mcp", "/mcp/"} else path.removeprefix("/mcp/")
+
+    def _telling(self, path: str) -> str | None:
+        """Return the surface whose events are at a path, if there is one that tells any."""
+        name = path.removeprefix("/events/")
+        room = None if name == path else self._rooms.get(name)
+        return None if room is None or room.surface.tell is None else name
+
+    def _nowhere(self, path: str) -> Refused:
+        if path.startswith("/events/"):
+            told = [name for name, room in self._rooms.items() if room.surface.tell is not None]
+            known = ", ".join(f"/events/{name}" for name in told)
+            return refuse(
+                404,
+                "unknown_surface",
+                "there is no surface here that tells events",
+                f"There are: {known}." if known else "Every entry is told at /events.",
+            )
+        if path.startswith("/mcp"):
+            known = ", ".join(f"/mcp/{name}" for name in self.house.surfaces)
+            return refuse(
+                404, "unknown_surface", "there is no such surface", f"There are: {known}."
+            )
+        return refuse(404, "not_found", "there is nothing here", "MCP is served at /mcp.")
+
+    async def _healthz(self, scope: Scope, headers: Headers) -> Response:
+        del scope, headers
+        return _json({"alive": True})
+
+    async def _readyz(self, scope: Scope, headers: Headers) -> Response:
+        del scope, headers
+        troubles = await self.workers.run(self.house.troubles)
+        return _json({"ready": not troubles, "troubles": troubles}, 503 if troubles else 200)
+
+    def _own(self, page: OwnPage) -> Page:
+        async def answered(scope: Scope, headers: Headers) -> Response:
+            return await page(await self._entrance.reader(scope, headers), scope)
+
+        return answered
+
+    async def _metrics(self, scope: Scope, headers: Headers) -> Response:
+        await self._entrance.reader(scope, headers)
+        gauges = dict(await self.workers.run(self.house.gauges))
+        gauges["counterpoint_open_requests"] = ("Requests that are being answered.", self._open)
+        gauges["counterpoint_event_readers"] = (
+            "Readers of the events of surfaces.",
+            self._audience.size,
+        )
+        return Response(self.metrics.render(gauges), headers={"content-type": MEDIA_TYPE})
+
+    async def _metadata(self, scope: Scope, headers: Headers) -> Response:
+        del scope, headers
+        issuer = self.house.issuer
+        return _json(issuer.metadata() if issuer else {})
+
+
+_BEGINS = frozenset({"http.response.start", "websocket.http.response.start", "websocket.accept"})
+"""The messages that carry the head of an answer; to accept a WebSocket is the status 101."""
+
+_SAFE = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
+"""What stands on every answer: it is never guessed at and never kept by something in between."""
+
+
+def _later(seconds: int) -> list[tuple[bytes, bytes]]:
+    """Return the header that says when to come again, if there is a time to say (RFC 9110, 10.2.3)."""
+    return [(b"retry-after", str(seconds).encode())] if seconds else []
+
+
+def _wrong_method(allowed: str) -> Refused:
+    return refuse(405, "method_not_allowed", f"only {allowed} is taken here", allow=allowed)
+
+
+def _json(value: Mapping[str, Any], status: int = 200) -> Response:
+    return Response(orjson.dumps(value), status, media_type="application/json")

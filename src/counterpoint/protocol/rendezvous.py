@@ -1,0 +1,206 @@
+"""Where the one server of a database and those who look for it meet.
+
+Files, all with the prefix `<database>-server` beside the database, or, if that folder cannot be
+written, `<hash>-server` in a folder of the user's own (`$XDG_RUNTIME_DIR/counterpoint`, else
+`counterpoint-<uid>` in the folder for temporary files):
+
+    .lock      held exclusively by the server as long as it lives: there are never two
+    .starting  held while a server is started: many who look for one start one
+    .json      {"protocol": 1, "version", "pid", "socket", "started_at"}, mode 0600
+    .sock      the socket, mode 0600; in a folder of the user's own where the path would be too long
+    .log       what a server that a relay started says on standard error
+
+A server is there if and only if the socket of the `.json` takes a connection and answers its first
+line. Whoever holds `.lock` may remove what a dead server left. The relay has these rules too.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import tempfile
+import threading
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, cast
+
+import orjson
+
+from counterpoint import __version__
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.clock import Clock, SystemClock
+from counterpoint.kernel.errors import StoreBusy, Unavailable
+
+PROTOCOL: Final = 1
+"""The number of the conversation between relay and server; another one is refused."""
+LONGEST_PATH: Final = 100
+"""Bytes that a socket's path may have: systems allow 104 or 108 with the final zero."""
+_SHORT: Final = Path(os.sep, "tmp", f"counterpoint-{os.getuid()}")
+PATIENCE: Final = 10.0
+"""Seconds that one waits for another server to leave, and for an answer to a question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendezvous:
+    """The meeting point of one database."""
+
+    database: Path
+    prefix: Path
+
+    def file(self, ending: str) -> Path:
+        """Return the path of one of the files."""
+        return self.prefix.with_name(f"{self.prefix.name}.{ending}")
+
+    @property
+    def socket(self) -> Path:
+        """Where a server listens."""
+        beside = self.file("sock")
+        if _is_short(beside):
+            return beside
+        apart = _own() / f"{_hash(self.database)}.sock"
+        # The folder for temporary files may be set to a long path too.
+        return _private(apart.parent if _is_short(apart) else _SHORT) / apart.name
+
+    @contextmanager
+    def turn(self, ending: str) -> Generator[None]:
+        """Hold `.lock` or `.starting` during the block; StoreBusy if another process keeps it."""
+        self.prefix.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(self.file(ending), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            if not _taken(descriptor):
+                raise StoreBusy(
+                    f"another server has {self.database}",
+                    hint="End it with `counterpoint down`, or use that one.",
+                )
+            yield
+        finally:
+            os.close(descriptor)
+
+    def listen(self, clock: Clock | None = None) -> socket.socket:
+        """Return a socket that listens, made known; only for who holds the meeting point."""
+        self.clear()
+        path = self.socket
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        before = os.umask(0o177)
+        try:
+            listener.bind(str(path))
+        finally:
+            os.umask(before)
+        listener.listen(128)
+        listener.setblocking(False)
+        known = {
+            "protocol": PROTOCOL,
+            "version": __version__,
+            "pid": os.getpid(),
+            "socket": str(path),
+            "started_at": (clock or SystemClock()).now(),
+        }
+        _write(self.file("json"), orjson.dumps(known))
+        return listener
+
+    def clear(self) -> None:
+        """Remove the socket and what makes it known; only for who holds the meeting point."""
+        for path in (self.file("json"), self.socket):
+            path.unlink(missing_ok=True)
+
+    def ask(self, question: str) -> dict[str, Json] | None:
+        """Return what the server says to `status` or `stop`; None if there is no server.
+
+        Raises Unavailable if the one that is there does not answer.
+        """
+        known = self.known()
+        if known is None:
+            return None
+        line = orjson.dumps({"counterpoint": PROTOCOL, "ask": question}) + b"\n"
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as to:
+                to.settimeout(PATIENCE)
+                to.connect(known["socket"])
+                to.sendall(line)
+                with to.makefile("rb") as answers:
+                    heard = answers.readline()
+                    if question == "stop":
+                        answers.read()
+        except (FileNotFoundError, ConnectionError):
+            return None
+        except OSError as fault:
+            raise Unavailable(f"the server {known['pid']} does not answer: {fault}") from fault
+        return cast("dict[str, Json]", orjson.loads(heard)) if heard else None
+
+    def known(self) -> Mapping[str, Any] | None:
+        """Return what a server made known; None if none did, or in a way that nobody can read."""
+        try:
+            known = orjson.loads(self.file("json").read_bytes())
+        except (OSError, orjson.JSONDecodeError):
+            return None
+        if not isinstance(known, dict) or not {"socket", "pid"} <= known.keys():
+            return None
+        return cast("Mapping[str, Any]", known)
+
+
+def find_meeting(database: Path) -> Rendezvous:
+    """Return the meeting point of a database, which need not exist."""
+    there = database.parent
+    while not there.exists() and there != there.parent:
+        there = there.parent
+    if os.access(there, os.W_OK | os.X_OK):
+        return Rendezvous(database=database, prefix=database.with_name(f"{database.name}-server"))
+    return Rendezvous(database=database, prefix=own_folder() / f"{_hash(database)}-server")
+
+
+def own_folder() -> Path:
+    """Return the folder for what cannot lie beside a database; Unavailable if it is not ours."""
+    return _private(_own())
+
+
+def _own() -> Path:
+    given = os.environ.get("XDG_RUNTIME_DIR")
+    return Path(given) / "counterpoint" if given else Path(tempfile.gettempdir()) / _SHORT.name
+
+
+def _private(folder: Path) -> Path:
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+        raise Unavailable(
+            f"{folder} belongs to somebody else",
+            hint="Set XDG_RUNTIME_DIR to a folder of your own.",
+        )
+    return folder
+
+
+def _is_short(path: Path) -> bool:
+    return len(os.fsencode(path)) <= LONGEST_PATH
+
+
+def _hash(database: Path) -> str:
+    return sha256(os.fsencode(database)).hexdigest()[:24]
+
+
+def _taken(descriptor: int) -> bool:
+    """Return whether the lock could be had in time; a server that leaves needs a moment."""
+    waiting = threading.Thread(
+        target=fcntl.flock, args=(descriptor, fcntl.LOCK_EX), name="lock", daemon=True
+    )
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        waiting.start()
+        waiting.join(PATIENCE)
+        return not waiting.is_alive()
+    return True
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file that others read whole or not at all."""
+    draft = path.with_name(f"{path.name}.draft")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(descriptor, content)
+    finally:
+        os.close(descriptor)
+    draft.replace(path)

@@ -1,0 +1,145 @@
+"""Connections to a PostgreSQL server, lent one at a time and kept for the next.
+
+Rules: (1) at most so many are lent at once; who finds none waits its turn, at most so many seconds.
+(2) A connection is in autocommit: transactions begin and end in words. (3) One that was lent before
+may have died since: what begins its next transaction is repeated on a fresh one, as nothing was done
+yet. (4) One that comes back broken, or inside a transaction that cannot be undone, is thrown away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import TransactionStatus
+from psycopg.rows import tuple_row
+
+from counterpoint.kernel.errors import InvalidInput, StoreBusy, StoreCorrupt
+from counterpoint.storage.postgres.address import masked
+from counterpoint.storage.postgres.dialect import Link, adapt
+from counterpoint.storage.postgres.semaphore import FairSemaphore
+
+SCHEMA = "counterpoint"
+_CONNECT_SECONDS = 10
+_SILENCE = 30
+"""Seconds of silence after which a network connection is asked whether it still is one."""
+_DURABLE = (
+    "SELECT set_config('synchronous_commit', 'on', false)"
+    " WHERE current_setting('synchronous_commit') = 'off'"
+)
+
+
+def connect(address: str, patience: float) -> Link:
+    """Return a fresh connection; waits for locks no longer than so many seconds.
+
+    Raises InvalidInput, without a word of it, for an address that cannot be read.
+    """
+    _check(address)
+    link = psycopg.connect(
+        address,
+        autocommit=True,
+        connect_timeout=_CONNECT_SECONDS,
+        keepalives_idle=_SILENCE,
+        application_name="counterpoint",
+        row_factory=tuple_row,
+    )
+    if link.info.parameter_status("server_encoding") != "UTF8":
+        link.close()
+        raise StoreCorrupt(
+            f"{masked(address)} is not encoded in UTF-8",
+            hint="Make a database with `CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`.",
+        )
+    link.execute(f"SET search_path TO {SCHEMA}".encode())
+    link.execute(f"SET lock_timeout TO {int(patience * 1000)}".encode())
+    link.execute(_DURABLE)
+    adapt(link)
+    return link
+
+
+def _check(address: str) -> None:
+    try:
+        options = conninfo_to_dict(address)
+    except psycopg.ProgrammingError:
+        options = {"port": "unreadable"}
+    if not all(port.isdecimal() for port in str(options.get("port", "0")).split(",") if port):
+        # What libpq says of it would quote it, and perhaps a part of the password.
+        raise InvalidInput(
+            "the address of the database cannot be read",
+            hint="Write postgresql://user:password@host:port/database, with `/` and `@` in the"
+            " password as %2F and %40.",
+        ) from None
+
+
+class ConnectionPool:
+    """Lends connections to one database."""
+
+    def __init__(self, address: str, *, most: int, patience: float) -> None:
+        """Prepare to lend; nothing is connected before it is needed."""
+        self._address = address
+        self._patience = patience
+        self._turns = FairSemaphore(most)
+        self._idle: list[Link] = []
+        self._closed = False
+
+    @contextmanager
+    def lent(self, begin: str) -> Generator[Link]:
+        """Lend a connection inside the transaction that `begin` opens; undone unless it was ended.
+
+        Raises StoreBusy when none came free in time.
+        """
+        if not self._turns.take(self._patience):
+            raise StoreBusy(f"all connections to {masked(self._address)} are in use")
+        try:
+            link = self._begun(begin.encode())
+            try:
+                yield link
+            finally:
+                self._take_back(link)
+        finally:
+            self._turns.give()
+
+    def close(self) -> None:
+        """Close what is not lent; what is lent is closed when it comes back."""
+        self._closed = True
+        while self._idle:
+            self._idle.pop().close()
+
+    def _begun(self, begin: bytes) -> Link:
+        while self._idle:
+            link = self._idle.pop()
+            try:
+                link.execute(begin)
+            except psycopg.OperationalError:
+                if not link.broken:
+                    self._take_back(link)
+                    raise
+                link.close()
+            else:
+                return link
+        link = connect(self._address, self._patience)
+        try:
+            link.execute(begin)
+        except BaseException:
+            link.close()
+            raise
+        return link
+
+    def _take_back(self, link: Link) -> None:
+        status = link.info.transaction_status
+        if status in {TransactionStatus.INTRANS, TransactionStatus.INERROR}:
+            status = _undone(link)
+        if status is TransactionStatus.IDLE and not self._closed:
+            self._idle.append(link)
+        else:
+            link.close()
+
+
+def _undone(link: Link) -> TransactionStatus:
+    """Roll back what is open; answer the state that the connection is in afterwards."""
+    try:
+        link.execute(b"ROLLBACK")
+    except psycopg.OperationalError:
+        return TransactionStatus.UNKNOWN
+    return link.info.transaction_status

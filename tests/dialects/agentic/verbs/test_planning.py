@@ -1,0 +1,216 @@
+"""Plans under a slug: opened, listed, moved, put away, pruned."""
+
+from __future__ import annotations
+
+import pytest
+
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import Edit, Note
+from counterpoint.core.model.rows import REDACTED
+from counterpoint.core.model.texts.briefs import BriefRequest
+from counterpoint.dialects.agentic.nouns.plans import PlanFilter
+from counterpoint.dialects.agentic.verbs.briefs import Briefs
+from counterpoint.dialects.agentic.verbs.plans import Planning
+from counterpoint.dialects.agentic.verbs.pruning import Pruning
+from counterpoint.dialects.agentic.verbs.steps import Steps
+from counterpoint.kernel.errors import Conflict, Forbidden, GateClosed, NotFound
+
+DAY = 24 * 60
+WORDS = ("backlog", "active", "paused", "done", "archived")
+
+
+def plan(title="Plan", *, tasks=("a", "b"), **more):
+    """Answer the draft of a plan with one phase."""
+    below = tuple(Draft(kind="task", title=name) for name in tasks)
+    phase = Draft(kind="phase", title="One", children=below)
+    return Draft(kind="plan", title=title, children=(phase,), **more)
+
+
+def test_a_plan_gets_a_slug(ada):
+    """The wanted one, one with a number, or one with random letters."""
+    assert ada.use(Planning).open(plan(), "mine").slug == "mine"
+    assert ada.use(Planning).open(plan("Mine"), numbered=True).slug == "mine-1"
+    assert ada.use(Planning).slug(plan("Mine")) == "mine-2"
+    assert ada.use(Planning).open(plan("Mine"), numbered=True).slug == "mine-2"
+    assert ada.use(Planning).open(plan("New"), numbered=True).slug == "new"
+    slug = ada.use(Planning).open(plan("Größe 2")).slug
+    assert slug.startswith("gro")
+    assert ada.use(Planning).open(plan("日本")).slug.startswith("plan-")
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+def test_no_secret_comes_into_a_slug(ada, numbered):
+    """A title is masked before a name is made of it: small letters would hide the shape of a key."""
+    title = "Rotate " + "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
+    line = ada.use(Planning).open(plan(title), numbered=numbered)
+    assert line.slug.startswith("rotate-secret")
+    assert "292c6912" not in line.slug
+    wish = BriefRequest(title=title, content_type="blog_post")
+    assert ada.use(Briefs).create(wish).slug == "rotate-secret"
+
+
+def test_a_slug_is_taken_once(studio, ada):
+    """Nothing is left behind by the refusal."""
+    ada.use(Planning).open(plan(), "p")
+    fault = studio.refuses(Conflict, lambda: ada.use(Planning).open(plan(), "p"))
+    assert fault.facts == {"slug": "p"}
+
+
+@pytest.mark.parametrize("before", WORDS)
+@pytest.mark.parametrize("after", WORDS)
+def test_every_standing_leads_to_every_other(ada, before, after):
+    """A second time nothing is written."""
+    ada.use(Planning).open(plan(), "p")
+    assert ada.use(Planning).move("p", before)[0].standing == before
+    assert ada.use(Planning).move("p", after)[0].standing == after
+    size = ada.overview.state().ledger_size
+    assert ada.use(Planning).move("p", after)[0].standing == after
+    assert ada.overview.state().ledger_size == size
+
+
+def test_a_plan_that_is_begun_stays_begun(ada):
+    """Taking a label away from it is no move."""
+    ada.use(Planning).open(plan(), "p", start=True)
+    ada.use(Steps).move_phase("p", 1, "active")
+    item = ada.use(Planning).get("p").line.item
+    ada.items.edit(item.id, Edit(add_labels=("archived",)))
+    line, _ = ada.use(Planning).move("p", "active")
+    assert (line.standing, line.item.status) == ("active", "active")
+
+
+def test_completing_names_what_it_skips(studio, ada):
+    """A gate of the plan holds it."""
+    ada.use(Planning).open(plan(), "p")
+    assert ada.use(Planning).move("p", "done")[1] == ("One", "a", "b")
+    ada.use(Planning).open(plan(review=True), "q")
+    studio.refuses(GateClosed, lambda: ada.use(Planning).move("q", "done"))
+
+
+def test_a_phase_that_closes_itself_is_closed_once(ada):
+    """Its last task takes it along."""
+    phase = Draft(
+        kind="phase", title="One", lifecycle="part", children=(Draft(kind="task", title="a"),)
+    )
+    ada.use(Planning).open(Draft(kind="plan", title="P", children=(phase,)), "p")
+    assert ada.use(Planning).move("p", "done")[1] == ("One", "a")
+    assert [line.standing for line in ada.use(Planning).phases("p")] == ["done"]
+    assert ada.use(Planning).phases("p", 0) == []
+
+
+def test_archiving_says_when_and_why(ada):
+    """What was done stays done, and what was open comes back as it was."""
+    ada.use(Planning).open(plan(), "p")
+    ada.use(Steps).move_task("p", 1, 0, "done")
+    line, _ = ada.use(Planning).move("p", "archived", "old")
+    assert ada.use(Planning).put_away("p") == {"at": line.item.updated_at, "reason": "old"}
+    ada.use(Planning).move("p", "active")
+    assert ada.use(Planning).put_away("p") == {}
+    assert ada.use(Steps).phase("p", 1).progress.done == 1
+
+
+def test_a_plan_is_found_by_slug_or_id(studio, ada):
+    """Nothing else is a plan."""
+    line = ada.use(Planning).open(plan(), "p")
+    assert ada.use(Planning).get(line.item.id).line == ada.use(Planning).get("p").line
+    assert ada.use(Planning).line(line.item.id) == ada.use(Planning).get("p").line
+    assert ada.use(Planning).line("demo-2") is None
+    assert ada.use(Planning).line("demo-99") is None
+    studio.refuses(NotFound, lambda: ada.use(Planning).get("demo-2"))
+    native = ada.plans.create(plan()).root.id
+    assert ada.use(Planning).get(native).line.slug == native
+
+
+def test_long_lists_go_on(studio, ada):
+    """Over more than one page of the store; archived ones only when asked for."""
+    for number in range(105):
+        studio.clock.pass_by(seconds=1)
+        ada.use(Planning).open(Draft(kind="plan", title=f"P{number}"), f"p{number}")
+    ada.use(Planning).move("p50", "archived")
+    found = ada.use(Planning).list(PlanFilter(), None, 200)
+    assert [line.slug for line in found] == [f"p{n}" for n in reversed(range(105)) if n != 50]
+    assert len(ada.use(Planning).list(PlanFilter(with_archived=True), None, 200)) == 105
+    last = found[99].item
+    rest = ada.use(Planning).list(PlanFilter(), (last.updated_at, last.number), 200)
+    assert rest == found[100:]
+
+
+def test_a_cancelled_plan_counts_as_archived(ada):
+    """It was given up natively."""
+    line = ada.use(Planning).open(plan(), "p")
+    ada.items.edit(line.item.id, Edit(status="cancelled"))
+    assert ada.use(Planning).get("p").line.standing == "archived"
+
+
+@pytest.fixture
+def shelved(studio, ada):
+    """Give a plan with texts of every sort, archived for a hundred days, and one that stays."""
+    keep = ada.use(Planning).open(plan("Keep", body="shared"), "keep").item.id
+    ada.journal.append(Note(kind="finding", body="shared finding", item=keep))
+    line = ada.use(Planning).open(
+        plan("Gone", body="only here", attributes={"context": {"a": 1}}), "gone"
+    )
+    ada.items.edit(line.item.id, Edit(body="only here, later"))
+    ada.journal.append(Note(kind="finding", body="found", item=line.item.id))
+    ada.journal.append(Note(kind="finding", body="shared finding", item=line.item.id))
+    blocker = ada.journal.append(Note(kind="blocker", body="stuck", item="demo-5"))
+    ada.journal.resolve(blocker.id, "unstuck")
+    ada.memory.put(line.item.id, "k", "first")
+    ada.memory.put(line.item.id, "k", "second")
+    ada.memory.put("project", "k", "other")
+    ada.use(Briefs).create(
+        BriefRequest(title="B", content_type="blog_post", description="brief", item=line.item.id)
+    )
+    ada.use(Planning).move("gone", "archived", "over")
+    studio.clock.pass_by(minutes=100 * DAY)
+    ada.use(Planning).open(plan("Late"), "late")
+    ada.use(Planning).move("late", "archived")
+    return line.item.id
+
+
+def test_pruning_takes_the_texts_and_keeps_the_proofs(studio, ada, person, shelved):
+    """Also those of before; what others have too stays; the slug is free again."""
+    looked = person.use(Pruning).look(90)
+    assert [(one.slug, one.item.id) for one in looked] == [("gone", shelved)]
+    size = person.overview.state().ledger_size
+    assert person.overview.state().ledger_size == size
+    pruned = person.use(Pruning).prune(90)
+    assert [(one.slug, one.texts) for one in pruned] == [("gone", looked[0].texts)]
+    assert looked[0].texts >= 8
+    with studio.store.reading("demo") as view:
+        kept = {body for _, body in view.texts()}
+    gone = {"only here", "only here, later", "found", "stuck", "unstuck", '"first"', '"second"'}
+    assert not kept & gone
+    assert {"shared", "shared finding", '"other"', "brief"} <= kept
+    assert ada.items.get(shelved).body == REDACTED
+    assert ada.items.get(shelved).status == "cancelled"
+    studio.refuses(NotFound, lambda: ada.use(Planning).get("gone"))
+    studio.refuses(Conflict, lambda: ada.use(Planning).move(shelved, "active"))
+    assert ada.use(Planning).open(plan(), "gone").slug == "gone"
+    audit = person.audit.verify()
+    assert audit.sound
+    assert person.audit.rebuild().differences == ()
+    assert person.use(Pruning).prune(90) == []
+    assert [
+        one.slug for one in ada.use(Planning).list(PlanFilter(standing="archived"), None, 9)
+    ] == ["late"]
+
+
+def test_a_plan_that_was_done_is_pruned_as_well(studio, ada, person):
+    """One that has no text loses none; one without a slug goes by its id."""
+    ada.use(Planning).open(Draft(kind="plan", title="Bare"), "bare")
+    ada.use(Planning).move("bare", "done")
+    native = ada.plans.create(Draft(kind="plan", title="Native")).root.id
+    for name in ("bare", native):
+        ada.use(Planning).move(name, "archived")
+    ada.items.edit("demo-1", Edit(add_labels=("archived",)))
+    other = ada.plans.create(Draft(kind="task", title="No plan")).root.id
+    ada.items.edit(other, Edit(add_labels=("archived",)))
+    studio.clock.pass_by(minutes=DAY)
+    assert [one.slug for one in person.use(Pruning).prune(0)] == ["bare", native]
+    assert ada.items.get("demo-1").status == "done"
+
+
+def test_an_agent_prunes_nothing(studio, ada, shelved):
+    """It may look."""
+    studio.refuses(Forbidden, lambda: ada.use(Pruning).prune(0))
+    assert [one.slug for one in ada.use(Pruning).look(0)] == ["gone"]

@@ -1,0 +1,125 @@
+"""The tools `submit` and `review`: handing in and judging."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import pytest
+
+import builders
+
+
+@pytest.fixture
+def shippable(workshop: Any, ada: Any, plan: dict[str, str]) -> str:
+    """Answer the phase `Ship` with all its work done by ada, and a file to submit."""
+    ada.does("edit", id=plan["Parser"], verify=[])
+    for title in ("Parser", "Printer", "Notes", "Package"):
+        token = ada.does("start", id=plan[title])["claim"]["token"]
+        ada.does("finish", id=plan[title], token=token, outcome="done", summary=title)
+    builders.commit(workshop.root, "dist/notes.md", "notes\n")
+    return plan["Ship"]
+
+
+def test_a_phase_is_submitted_with_its_artifact(ada: Any, shippable: str) -> None:
+    """The file is hashed; the phase waits for its review."""
+    answer = ada.does("submit", id=shippable, summary="ready", path="dist/notes.md")
+    assert answer["sha256"] == hashlib.sha256(b"notes\n").hexdigest()
+    assert answer["item"]["status"] == "review"
+    assert [gate["name"] for gate in answer["closed_gates"]] == ["review"]
+    assert ada.last_entry.action == "phase.submitted"
+    shown = ada.does("show", id=shippable, include=["submissions"])
+    assert shown["submissions"][0]["path"] == "dist/notes.md"
+
+
+def test_an_approval_closes_the_phase(ada: Any, bob: Any, shippable: str) -> None:
+    """Another session's approving verdict, bound to the hash it looked at."""
+    sha = ada.does("submit", id=shippable, summary="ready", path="dist/notes.md")["sha256"]
+    answer = bob.does("review", id=shippable, verdict="approve", reason="good", subject=sha)
+    assert answer["item"]["status"] == "done"
+    assert answer["subject"] == sha
+    assert bob.last_entry.action == "item.approved"
+    assert bob.does("show", id=answer["verdict"])["reason"] == "good"
+
+
+def test_who_did_the_work_cannot_approve_it(workshop: Any, ada: Any, shippable: str) -> None:
+    """Neither in the same session nor in another one under the same name."""
+    ada.does("submit", id=shippable, summary="ready", path="dist/notes.md")
+    for agent in (ada, workshop.agent("ada")):
+        refusal = agent.is_refused("review", id=shippable, verdict="approve", reason="mine")
+        assert refusal["error"] == "forbidden"
+
+
+def test_a_rejection_reopens_with_its_fixes(ada: Any, bob: Any, shippable: str) -> None:
+    """What must be mended can be read by the worker."""
+    ada.does("submit", id=shippable, summary="ready", path="dist/notes.md")
+    answer = bob.does("review", id=shippable, verdict="reject", reason="thin", fixes=["add more"])
+    assert answer["item"]["status"] == "active"
+    verdicts = ada.does("show", id=shippable, include=["verdicts"])["verdicts"]
+    assert verdicts[0]["fixes"] == ["add more"]
+
+
+def test_an_approval_of_something_else_is_stale(
+    workshop: Any, ada: Any, bob: Any, shippable: str
+) -> None:
+    """The file changed after the reviewer had looked at it."""
+    sha = ada.does("submit", id=shippable, summary="ready", path="dist/notes.md")["sha256"]
+    (workshop.root / "dist/notes.md").write_text("changed\n")
+    refusal = bob.is_refused("review", id=shippable, verdict="approve", reason="ok", subject=sha)
+    assert refusal["error"] == "stale_version"
+
+
+def test_unfinished_work_cannot_be_submitted(ada: Any, plan: dict[str, str]) -> None:
+    """All below it must be closed first."""
+    refusal = ada.is_refused("submit", id=plan["Ship"], summary="ready")
+    assert refusal["error"] == "gate_closed"
+
+
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [("../outside", "path_outside"), ("/etc/passwd", "path_outside"), ("gone.md", "not_found")],
+)
+def test_an_artifact_must_lie_in_the_project(
+    ada: Any, shippable: str, path: str, error: str
+) -> None:
+    """Ports, or not there at all."""
+    refusal = ada.is_refused("submit", id=shippable, summary="ready", path=path)
+    assert refusal["error"] == error
+
+
+def test_a_submitted_item_of_another_project_is_not_found(
+    workshop: Any, ada: Any, plan: dict[str, str]
+) -> None:
+    """Neither can be handed in nor judged from outside."""
+    stranger = workshop.agent("sam", app=workshop.project("elsewhere"))
+    assert stranger.is_refused("submit", id=plan["Ship"], summary="x")["error"] == "not_found"
+    refusal = stranger.is_refused("review", id=plan["Ship"], verdict="reject", reason="x")
+    assert refusal["error"] == "not_found"
+
+
+def test_handing_in_again_with_its_key_is_one_submission(ada: Any, shippable: str) -> None:
+    """A retry hears the first answer."""
+    arguments = {"id": shippable, "summary": "r", "path": "dist/notes.md", "idempotency_key": "k"}
+    first = ada.does("submit", **arguments)
+    assert ada.does("submit", **arguments) == first
+    shown = ada.does("show", id=shippable, include=["submissions"])
+    assert len(shown["submissions"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("review", {"verdict": "maybe", "reason": "x"}),
+        ("review", {"verdict": "approve"}),
+        ("review", {"verdict": "approve", "reason": ""}),
+        ("review", {"verdict": "approve", "reason": "x", "fixes": ["x"] * 51}),
+        ("submit", {}),
+        ("submit", {"summary": "x", "path": "x" * 501}),
+        ("submit", {"summary": "x", "token": -1}),
+    ],
+)
+def test_wrong_words_are_refused(
+    ada: Any, plan: dict[str, str], tool: str, arguments: dict[str, Any]
+) -> None:
+    """Before anything is measured."""
+    assert ada.is_refused(tool, id=plan["Ship"], **arguments)["error"] == "invalid_input"

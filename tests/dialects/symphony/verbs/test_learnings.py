@@ -1,0 +1,123 @@
+"""Learnings: kept if they say enough, found by relevance, place and quality."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.filters import Note
+from counterpoint.core.model.journal import Record
+from counterpoint.dialects.symphony.nouns.issues import IssueDraft
+from counterpoint.dialects.symphony.nouns.learnings import LearningDraft, LearningQuery
+from counterpoint.dialects.symphony.verbs.issues import Issues
+from counterpoint.dialects.symphony.verbs.learnings import Learnings
+from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound
+
+PATTERN = "Nuxt auto-imports whatever lies in app/utils, so explicit imports fail there"
+OTHER = "The database of the tests is opened in memory, never share it between workers"
+
+
+@pytest.fixture
+def issue(ada):
+    """Give an issue; answer its id."""
+    return ada.use(Issues).open(IssueDraft(title="Hull")).id
+
+
+def keep(core, issue, pattern=PATTERN, **more):
+    """Keep a learning."""
+    return core.use(Learnings).keep(LearningDraft(item=issue, pattern=pattern, **more))
+
+
+def found(core, query, **more):
+    """Answer the ids that a search finds, in order."""
+    return [
+        one.learning.record.id
+        for one in core.use(Learnings).find(LearningQuery(query=query, **more))
+    ]
+
+
+def test_a_learning_is_kept_as_it_was_said(ada, issue):
+    """With the first quality; its parts stay apart."""
+    context = (
+        "When a page of the application is built with the usual configuration of the project. " * 2
+    )
+    kept = keep(ada, issue, context=context, applies_to=("app/",), kind="gotcha", run="r1")
+    one = kept.learning
+    assert (one.pattern, one.context, one.applies_to) == (PATTERN, context, ("app/",))
+    assert (one.kind, one.quality, one.is_verified) == ("gotcha", 50, False)
+    assert kept.near == ()
+
+
+def test_a_learning_that_says_too_little_is_refused(studio, ada, issue):
+    """At 49 and 99 characters."""
+    studio.refuses(InvalidInput, lambda: keep(ada, issue, "x" * 49))
+    studio.refuses(InvalidInput, lambda: keep(ada, issue, context="x" * 99))
+
+
+def test_what_an_issue_knows_already_is_refused(studio, ada, issue):
+    """Small changes of the words do not help; another issue may say it, and hears of the first."""
+    first = keep(ada, issue).learning.record.id
+    fault = studio.refuses(Conflict, lambda: keep(ada, issue, PATTERN.upper() + "!"))
+    assert fault.facts["record"] == first
+    other = ada.use(Issues).open(IssueDraft(title="Sail")).id
+    assert [one.record.id for one in keep(ada, other).near] == [first]
+
+
+def test_a_search_ranks_and_tells_the_parts(ada, issue):
+    """Words by their beginnings and stems; the pattern counts more than the context."""
+    first = keep(ada, issue).learning.record.id
+    context = "This was seen while explicit imports were looked for in the tests of the whole application. "
+    second = keep(ada, issue, OTHER, context=context * 2).learning.record.id
+    assert found(ada, "explicit importing") == [first, second]
+    best, worse = ada.use(Learnings).find(LearningQuery(query="explicit imports"))
+    assert (best.place, worse.place) == (1.0, 0.5)
+    assert best.score >= worse.score
+    assert found(ada, "auto") == [first]
+    assert found(ada, "explicit", limit=1) == [first]
+    assert found(ada, "zebra") == []
+    with pytest.raises(InvalidInput):
+        found(ada, "***")
+
+
+def test_quality_is_asked_for_but_verified_ones_always_pass(studio, ada, person, issue):
+    """A person judges; a quality beyond its ends and a record of another kind are refused."""
+    first = keep(ada, issue).learning.record.id
+    second = keep(ada, issue, OTHER).learning.record.id
+    after = person.use(Learnings).judge(first, score=10)
+    assert (after.quality, after.is_verified) == (10, False)
+    assert found(ada, "explicit tests", min_quality=40) == [second]
+    assert person.use(Learnings).judge(first, verified=True).is_verified
+    assert sorted(found(ada, "explicit tests", min_quality=40)) == [first, second]
+    assert not person.use(Learnings).judge(first, verified=False).is_verified
+    studio.refuses(InvalidInput, lambda: person.use(Learnings).judge(first, score=101))
+    note = ada.journal.append(Note(kind="finding", body="x")).id
+    studio.refuses(InvalidInput, lambda: person.use(Learnings).judge(note, verified=True))
+    studio.refuses(NotFound, lambda: person.use(Learnings).judge("demo-r99", verified=True))
+
+
+def test_other_projects_are_searched_in_place_of_this_one(studio, ada, issue):
+    """Never both."""
+    keep(ada, issue)
+    caller = replace(studio.system.caller, actor=ada.caller.actor)
+    api = Core(replace(studio.ports, project="api"), caller)
+    Core(replace(studio.ports, project="api"), studio.system.caller).projects.open("api")
+    there = keep(api, api.use(Issues).open(IssueDraft(title="Sail")).id).learning
+    (one,) = ada.use(Learnings).find(LearningQuery(query="explicit", elsewhere=True))
+    assert (one.learning.project, one.learning.record.id) == ("api", there.record.id)
+    assert [
+        one.learning.project for one in ada.use(Learnings).find(LearningQuery(query="explicit"))
+    ] == ["demo"]
+
+
+def test_learnings_of_another_source_and_redacted_ones_are_read_too(studio, ada, person, issue):
+    """One is taken at its text; of the other only the mark is left."""
+    note = ada.journal.append(Note(kind="learning", body="A hull is dry", item=issue))
+    (plain,) = ada.use(Learnings).find(LearningQuery(query="hull"))
+    assert (plain.learning.pattern, plain.learning.kind) == ("A hull is dry", "pattern")
+    kept = keep(ada, issue, run="r").learning.record
+    person.redaction.redact(Record, kept.id, reason="told too much")
+    again = [one for one in ada.use(Issues).records(issue, "learning", 0, 9) if one.id == kept.id]
+    assert again[0].body == "[redacted]"
+    assert note.id in found(ada, "hull")

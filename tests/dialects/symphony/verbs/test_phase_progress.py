@@ -1,0 +1,462 @@
+"""The step that brings items from phase to phase."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.delivery.phases import PhaseJudgment, PhaseReport
+from counterpoint.core.model.filters import Edit
+from counterpoint.core.model.journal import Record
+from counterpoint.dialects.symphony.nouns.policy import GateCommand, PolicyEdit
+from counterpoint.dialects.symphony.verbs.phases import Phases
+from counterpoint.dialects.symphony.verbs.policies import Policies
+from counterpoint.dialects.symphony.verbs.requests import Requests
+from counterpoint.kernel.canonical import text_digest
+from counterpoint.kernel.errors import MalformedDocument
+
+TEXT = "# Research\n\n## Problem\n\n" + "What is true before anybody designs. " * 5
+READY = PhaseReport(phase="ready", summary="It is built")
+
+
+@pytest.fixture
+def hand(ada: Any, report: Callable[..., PhaseReport]) -> Callable[..., Any]:
+    """Answer what hands the phase of an item over."""
+
+    def handed(item: str, phase: str = "research", **more: Any) -> Any:
+        return ada.use(Phases).hand_over(item, report(item, phase, **more)).claim
+
+    return handed
+
+
+def records(studio: Any, item: str, kind: str) -> list[str]:
+    """Answer the records of a kind about an item."""
+    with studio.view() as view:
+        return [one.body for one in view.select(Record, item=item, kind=kind, order="number")]
+
+
+def test_an_issue_goes_through_every_phase_to_be_ready(
+    person: Any, ada: Any, issue: Callable[..., str], hand: Callable[..., Any], labels: Any
+) -> None:
+    """Each label is swapped one step after its claim; at the end it is there to be built."""
+    item = issue(status="backlog")
+    for phase, after in (
+        ("research", "architecture"),
+        ("architecture", "grooming"),
+        ("grooming", "ready"),
+    ):
+        hand(item, phase)
+        (step,) = person.use(Phases).advance()
+        assert (step.fate, step.phases) == ("passed", (after,))
+        assert labels(item) == [f"phase:{after}"]
+    assert ada.items.get(item).status == "open"
+    assert ada.items.attributes(item)["artifacts"]["grooming"]["status"] == "approved"
+    assert [one.result for one in ada.use(Phases).claims(item)] == ["passed"] * 3
+    assert person.use(Phases).advance() == ()
+
+
+def test_who_worked_on_a_phase_lets_go_of_the_issue(
+    person: Any, ada: Any, issue: Callable[..., str], hand: Callable[..., Any]
+) -> None:
+    """It is open again for the next role."""
+    item = issue()
+    ada.claims.start(item)
+    hand(item)
+    person.use(Phases).advance()
+    assert ada.overview.facets(item).claim.state == "released"
+    assert ada.items.get(item).status == "open"
+
+
+def test_a_claim_that_needs_a_verdict_waits_for_it(
+    studio: Any,
+    person: Any,
+    bob: Any,
+    issue: Callable[..., str],
+    hand: Callable[..., Any],
+    labels: Any,
+) -> None:
+    """Waiting writes nothing; the verdict is acted upon once."""
+    item = issue("research", "security")
+    hand(item)
+    size = studio.image().size
+    (step,) = person.use(Phases).advance()
+    assert (step.fate, step.reasons) == ("waiting", ("the item is labelled security",))
+    assert studio.image().size == size
+    bob.use(Phases).judge(
+        item, PhaseJudgment(phase="research", sha256=text_digest(TEXT), approves=True)
+    )
+    assert person.use(Phases).advance()[0].fate == "passed"
+    assert labels(item) == ["phase:architecture", "security"]
+    (verdict,) = bob.use(Phases).verdicts(item)
+    assert (verdict.processed, verdict.result) == (True, "passed")
+
+
+def test_a_rejection_sends_an_issue_back(
+    studio: Any,
+    person: Any,
+    ada: Any,
+    bob: Any,
+    issue: Callable[..., str],
+    hand: Callable[..., Any],
+    labels: Any,
+) -> None:
+    """It is counted and labelled; the comment of the judge is not told twice; a new claim clears it."""
+    item = issue()
+    ada.claims.start(item)
+    hand(item)
+    no = PhaseJudgment(
+        phase="research", sha256=text_digest(TEXT), approves=False, reason="No", fixes="Do"
+    )
+    bob.use(Phases).judge(item, no)
+    (step,) = person.use(Phases).advance()
+    assert (step.fate, step.reasons) == ("rejected", ("No", "Do"))
+    assert labels(item) == ["needs-revision", "phase:research"]
+    assert ada.items.attributes(item)["rejections"] == {"research": 1}
+    assert ada.items.get(item).status == "open"
+    assert len(records(studio, item, "comment")) == 1
+    hand(item, text=TEXT + "Better.")
+    assert labels(item) == ["phase:research"]
+    assert person.use(Phases).advance()[0].fate == "passed"
+    assert "rejections" not in ada.items.attributes(item)
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [({"version": 2}, "contract_version"), ({"next_phase": "ready"}, "recommended_next_phase")],
+)
+def test_a_contract_that_changed_meanwhile_refuses_a_claim(
+    studio: Any,
+    person: Any,
+    issue: Callable[..., str],
+    hand: Callable[..., Any],
+    labels: Any,
+    change: dict[str, Any],
+    word: str,
+) -> None:
+    """The issue needs a revision, and a comment says why."""
+    item = issue()
+    hand(item)
+    shelf = studio.cabinet.contracts
+    shelf["research"] = replace(shelf["research"], **change)
+    (step,) = person.use(Phases).advance()
+    assert step.fate == "rejected"
+    assert labels(item) == ["needs-revision", "phase:research"]
+    assert word in records(studio, item, "comment")[0]
+
+
+def test_a_text_that_changed_or_went_away_refuses_a_claim(
+    studio: Any, person: Any, issue: Callable[..., str], hand: Callable[..., Any]
+) -> None:
+    """What was claimed is what has to lie there."""
+    item = issue()
+    claim = hand(item)
+    studio.tree.write(claim.path, TEXT + "Sneaked in.")
+    assert "another SHA-256" in person.use(Phases).advance()[0].reasons[0]
+    claim = hand(item)
+    del studio.tree.files[claim.path]
+    assert "not there" in person.use(Phases).advance()[0].reasons[0]
+
+
+def test_a_text_is_sought_in_the_projects_own_tree_too(
+    studio: Any, person: Any, issue: Callable[..., str], report: Callable[..., PhaseReport]
+) -> None:
+    """The tree it was claimed in may be gone by now."""
+    item = issue()
+    said = report(item)
+    root = Path("linked")
+    studio.tree.places["linked"] = dict(studio.tree.files)
+    away = Core(studio.ports, replace(studio.core("cleo").caller, root=root))
+    away.use(Phases).hand_over(item, said)
+    studio.tree.places["linked"].clear()
+    assert person.use(Phases).advance()[0].fate == "passed"
+
+
+def test_a_claim_of_another_phase_is_passed_over_silently(
+    studio: Any, person: Any, issue: Callable[..., str], hand: Callable[..., Any], labels: Any
+) -> None:
+    """Neither label nor counter tells of it; a verdict about it is closed with it."""
+    item = issue()
+    hand(item)
+    studio.core("bob").use(Phases).judge(
+        item, PhaseJudgment(phase="research", sha256=text_digest(TEXT), approves=True)
+    )
+    change = Edit(add_labels=("phase:grooming",), remove_labels=("phase:research",))
+    person.items.edit(item, change)
+    (step,) = person.use(Phases).advance()
+    assert step.fate == "stale"
+    assert labels(item) == ["phase:grooming"]
+    assert "rejections" not in person.items.attributes(item)
+    assert person.use(Phases).claims(item)[0].result == "stale"
+    assert person.use(Phases).verdicts(item)[0].result == "stale"
+
+
+def test_a_claim_of_a_closed_issue_is_stale(
+    person: Any, issue: Callable[..., str], hand: Callable[..., Any]
+) -> None:
+    """Nothing is to be done any more."""
+    item = issue()
+    hand(item)
+    person.items.edit(item, Edit(status="cancelled"))
+    assert person.use(Phases).advance()[0].fate == "stale"
+
+
+def test_a_contract_that_cannot_be_read_makes_a_claim_wait(
+    studio: Any, person: Any, issue: Callable[..., str], hand: Callable[..., Any], labels: Any
+) -> None:
+    """It is no fault of who handed it over."""
+    item = issue()
+    hand(item)
+
+    class Broken:
+        def contract(self, phase: str) -> Any:
+            raise MalformedDocument(f"{phase}.md cannot be read")
+
+        def phases(self) -> list[str]:
+            return []
+
+    ports = replace(studio.ports, contracts=Broken())
+    (step,) = Core(ports, person.caller).use(Phases).advance()
+    assert (step.fate, step.reasons) == ("waiting", ("research.md cannot be read",))
+    assert labels(item) == ["phase:research"]
+
+
+def test_phases_that_may_be_skipped_are_passed_in_the_same_step(
+    studio: Any, person: Any, issue: Callable[..., str], hand: Callable[..., Any], labels: Any
+) -> None:
+    """If their text is there and has its form; their label goes."""
+    item = issue("research", "skip:architecture", "skip:grooming", "skip:ready", "skip:dreams")
+    studio.tree.write("docs/tickets/DEMO-001/architecture.md", TEXT)
+    studio.tree.write("docs/tickets/DEMO-001/grooming.md", "# Short")
+    hand(item)
+    assert person.use(Phases).advance()[0].phases == ("architecture", "grooming")
+    assert labels(item) == [
+        "phase:grooming", "skip:dreams", "skip:grooming", "skip:ready",
+    ]  # fmt: skip
+
+
+def test_phases_a_project_does_not_have_are_passed_over(
+    person: Any, issue: Callable[..., str], hand: Callable[..., Any], labels: Any
+) -> None:
+    """Its policy says which it has."""
+    person.use(Policies).edit(PolicyEdit(phases=("research", "ready")))
+    item = issue()
+    hand(item)
+    person.use(Phases).advance()
+    assert labels(item) == ["phase:ready"]
+
+
+def test_the_last_text_leaves_an_issue_without_a_phase(
+    studio: Any, person: Any, issue: Callable[..., str], hand: Callable[..., Any], labels: Any
+) -> None:
+    """A contract may have nothing after it."""
+    shelf = studio.cabinet.contracts
+    shelf["research"] = replace(shelf["research"], next_phase="")
+    item = issue()
+    hand(item, next_phase="")
+    assert person.use(Phases).advance()[0].phases == ()
+    assert labels(item) == []
+
+
+def test_a_backlog_stays_a_backlog_before_the_last_phase(
+    studio: Any, person: Any, issue: Callable[..., str], hand: Callable[..., Any]
+) -> None:
+    """A next phase without a contract is the last one that is known."""
+    item = issue(status="backlog")
+    hand(item)
+    person.use(Phases).advance()
+    assert person.items.get(item).status == "backlog"
+    del studio.cabinet.contracts["grooming"]
+    hand(item, "architecture")
+    person.use(Phases).advance()
+    assert person.items.get(item).status == "open"
+
+
+def test_a_text_is_copied_to_where_it_was_promised(
+    studio: Any, person: Any, issue: Callable[..., str], hand: Callable[..., Any]
+) -> None:
+    """Never over another one: that is told in a comment, and the phase passes all the same."""
+    item = issue()
+    hand(item, promote_to="docs/design.md")
+    person.use(Phases).advance()
+    assert studio.tree.files["docs/design.md"] == TEXT
+    other = issue()
+    hand(other, promote_to="docs/other.md")
+    studio.tree.write("docs/other.md", "was here first")
+    (step,) = person.use(Phases).advance()
+    assert step.fate == "passed"
+    assert "docs/other.md was not written" in records(studio, other, "comment")[0]
+    assert studio.tree.files["docs/other.md"] == "was here first"
+    same = issue()
+    hand(same, promote_to="docs/same.md")
+    studio.tree.write("docs/same.md", TEXT)
+    assert person.use(Phases).advance()[0].reasons == ()
+
+
+def test_too_many_refusals_ask_for_a_person(
+    studio: Any, person: Any, issue: Callable[..., str], hand: Callable[..., Any]
+) -> None:
+    """The third one blocks the issue, and a comment says so."""
+    item = issue()
+    for turn in range(3):
+        claim = hand(item, text=TEXT + str(turn))
+        studio.tree.write(claim.path, "other")
+        person.use(Phases).advance()
+    (blocker,) = records(studio, item, "blocker")
+    assert "refused 3 times" in blocker
+    assert person.items.get(item).blockers == 1
+    studio.clock.pass_by(minutes=25 * 60)
+    assert person.use(Phases).advance() == ()
+
+
+def test_a_revision_that_nobody_makes_expires_once(
+    studio: Any, person: Any, issue: Callable[..., str], hand: Callable[..., Any]
+) -> None:
+    """After 24 hours, not before; a closed issue is left alone."""
+    item, closed = issue(), issue()
+    for one in (item, closed):
+        claim = hand(one)
+        studio.tree.write(claim.path, "other")
+    person.use(Phases).advance()
+    person.items.edit(closed, Edit(status="cancelled"))
+    studio.clock.pass_by(minutes=24 * 60 - 1)
+    assert person.use(Phases).advance() == ()
+    studio.clock.pass_by(minutes=2)
+    (step,) = person.use(Phases).advance()
+    assert (step.item, step.fate) == (item, "expired")
+    assert person.items.get(item).blockers == 1
+    assert person.use(Phases).advance() == ()
+
+
+def test_a_label_that_a_person_gave_never_expires(
+    studio: Any, person: Any, issue: Callable[..., str]
+) -> None:
+    """Nobody knows since when it is there."""
+    issue("research", "needs-revision")
+    studio.clock.pass_by(minutes=48 * 60)
+    assert person.use(Phases).advance() == ()
+
+
+def test_commits_become_a_request_and_the_issue_goes_to_review(
+    studio: Any, person: Any, ada: Any, issue: Callable[..., str], branch: Any, labels: Any
+) -> None:
+    """Its author is who handed it over; the gates of the project are run."""
+    person.use(Policies).edit(
+        PolicyEdit(gates=(GateCommand(command="pytest -q", label="Tests", required=True),))
+    )
+    item = issue("ready")
+    ada.claims.start(item)
+    head = branch().head
+    ada.use(Phases).hand_over(item, READY)
+    told: list[str] = []
+    (step,) = person.use(Phases).advance(told.append)
+    assert step.fate == "passed"
+    request = ada.use(Requests).current(item)
+    assert (request.head, request.agent, request.status) == (head, "ada", "open")
+    assert (request.summary, request.branch) == ("It is built", "work")
+    assert studio.tree.ran == [("pytest", "-q")]
+    assert told == ["running pytest -q", "pytest runs"]
+    assert ada.items.get(item).status == "review"
+    assert labels(item) == ["phase:ready"]
+
+
+def test_commits_that_cannot_be_measured_refuse_a_claim(
+    studio: Any, person: Any, ada: Any, issue: Callable[..., str], branch: Any
+) -> None:
+    """The branch may be gone, or its difference too long."""
+    item = issue("ready")
+    ada.claims.start(item)
+    branch()
+    ada.use(Phases).hand_over(item, READY)
+    studio.tree.branches.clear()
+    (step,) = person.use(Phases).advance()
+    assert (step.fate, step.reasons) == ("rejected", ("there is no branch 'work'",))
+    assert ada.items.get(item).status == "open"
+
+
+def test_commits_are_measured_without_the_tree_they_were_made_in(
+    studio: Any, person: Any, ada: Any, issue: Callable[..., str], branch: Any
+) -> None:
+    """The branch is still there; no gate is run on other files."""
+    from counterpoint.kernel.errors import NotFound
+
+    person.use(Policies).edit(
+        PolicyEdit(gates=(GateCommand(command="pytest -q", label="Tests", required=True),))
+    )
+    item = issue("ready")
+    gone = Core(studio.ports, replace(ada.caller, root=Path("gone")))
+    gone.claims.start(item)
+    branch(head="a" * 40)
+    gone.use(Phases).hand_over(item, READY)
+    script = studio.tree.snapshot
+
+    def snapshot(root: Path) -> Any:
+        if root.name == "gone":
+            raise NotFound("the root folder does not exist")
+        return script(root)
+
+    studio.tree.snapshot = snapshot
+    assert person.use(Phases).advance()[0].fate == "passed"
+    assert "not run" in ada.use(Requests).current(item).remarks
+
+
+def test_an_issue_that_lost_its_worker_still_goes_to_review(
+    person: Any, ada: Any, issue: Callable[..., str], branch: Any
+) -> None:
+    """What was handed over counts, also out of the backlog."""
+    for status in ("open", "backlog"):
+        item = issue("ready")
+        ada.claims.start(item)
+        branch()
+        ada.use(Phases).hand_over(item, READY)
+        person.items.edit(item, Edit(status=status))
+        person.use(Phases).advance()
+        assert ada.items.get(item).status == "review"
+
+
+def test_a_request_whose_branch_went_on_is_open_again(
+    studio: Any, person: Any, ada: Any, bob: Any, issue: Callable[..., str], branch: Any
+) -> None:
+    """The approval was of another commit."""
+    item = issue("ready")
+    ada.claims.start(item)
+    branch()
+    ada.use(Phases).hand_over(item, READY)
+    person.use(Phases).advance()
+    bob.use(Requests).approve(item)
+    studio.tree.write("more.py", "x")
+    head = branch().head
+    (step,) = person.use(Phases).advance()
+    assert step.fate == "renewed"
+    request = ada.use(Requests).current(item)
+    assert (request.status, request.head, request.judge) == ("open", head, "")
+    assert person.use(Phases).advance() == ()
+
+
+def test_a_claim_that_another_process_acted_upon_is_left(
+    studio: Any, person: Any, issue: Callable[..., str], hand: Callable[..., Any]
+) -> None:
+    """Even between looking at it and writing."""
+    item = issue()
+    hand(item)
+    shelf = studio.cabinet
+
+    class Meanwhile:
+        is_first = True
+
+        def contract(self, phase: str) -> Any:
+            if Meanwhile.is_first:
+                Meanwhile.is_first = False
+                assert person.use(Phases).advance()[0].fate == "passed"
+            return shelf.contract(phase)
+
+        def phases(self) -> list[str]:
+            return shelf.phases()
+
+    slow = Core(replace(studio.ports, contracts=Meanwhile()), person.caller)
+    assert slow.use(Phases).advance()[0].fate == "left"
+    assert person.use(Phases).claims(item)[0].result == "passed"

@@ -1,0 +1,296 @@
+"""Handing phases over and judging them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from counterpoint.core.model.delivery.phases import PhaseJudgment, PhaseReport
+from counterpoint.core.model.journal import Record
+from counterpoint.core.model.sessions import Claim
+from counterpoint.dialects.symphony.verbs.phases import Phases
+from counterpoint.kernel.canonical import text_digest
+from counterpoint.kernel.errors import (
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    NotReady,
+    PathOutside,
+    StaleVersion,
+)
+
+TEXT = "# Research\n\n## Problem\n\n" + "What is true before anybody designs. " * 5
+READY = PhaseReport(phase="ready", summary="It is built")
+
+
+def test_a_claim_is_kept_with_what_the_server_measured(
+    studio: Any, ada: Any, issue: Callable[..., str], report: Callable[..., PhaseReport]
+) -> None:
+    """Nothing moves yet; the text is noted with the issue."""
+    item = issue()
+    made = ada.use(Phases).hand_over(item, report(item, questions=("Why?",), run="r1"))
+    claim = made.claim
+    assert (claim.id, claim.item, claim.phase, claim.run) == ("demo-p1", item, "research", "r1")
+    assert (claim.sha256, claim.size) == (text_digest(TEXT), len(TEXT))
+    assert (claim.processed, claim.result, made.again) == (False, "", False)
+    assert made.needs_verdict == ("1 questions are open",)
+    assert studio.last().action == "phase.claimed"
+    kept = ada.items.attributes(item)["artifacts"]["research"]
+    assert (kept["status"], kept["revision"]) == ("submitted", 1)
+    assert ada.use(Phases).claims(item) == [claim]
+
+
+def test_what_a_phase_was_not_to_write_is_told(
+    studio: Any, ada: Any, issue: Callable[..., str], report: Callable[..., PhaseReport]
+) -> None:
+    """Neither the item's own texts, nor the marker, nor the promised copy; it stands in the entry."""
+    item = issue()
+    for path in ("src/a.py", "marker", "docs/copy.md", "docs/tickets/DEMO-001/design.md"):
+        studio.tree.write(path, TEXT)
+    said = report(item, promote_to="docs/copy.md")
+    assert ada.use(Phases).hand_over(item, said, marker="marker").stray == ("src/a.py",)
+    assert studio.last().facts["stray"] == ["src/a.py"]
+
+
+def test_the_same_claim_again_changes_nothing(
+    studio: Any, ada: Any, issue: Callable[..., str], report: Callable[..., PhaseReport]
+) -> None:
+    """It answers the one that waits."""
+    item = issue()
+    said = report(item)
+    first = ada.use(Phases).hand_over(item, said)
+    size = studio.image().size
+    again = ada.use(Phases).hand_over(item, said)
+    assert (again.claim, again.again) == (first.claim, True)
+    assert studio.image().size == size
+
+
+def test_a_later_claim_takes_the_place_of_the_one_that_waits(
+    ada: Any, issue: Callable[..., str], report: Callable[..., PhaseReport]
+) -> None:
+    """The first is closed as superseded; the revision counts up."""
+    item = issue()
+    ada.use(Phases).hand_over(item, report(item))
+    second = ada.use(Phases).hand_over(item, report(item, text=TEXT + "More."))
+    latest, before = ada.use(Phases).claims(item)
+    assert latest == second.claim
+    assert (before.processed, before.result) == (True, "superseded")
+    assert ada.items.attributes(item)["artifacts"]["research"]["revision"] == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"sha256": "0" * 64}, text_digest(TEXT)),
+        ({"sha256": ""}, "artifact_hash is needed"),
+        ({"version": 0}, "contract_version is needed"),
+        ({"version": 2}, "contract_version is 2"),
+        ({"next_phase": "ready"}, "after research comes 'architecture'"),
+        ({"path": ""}, "artifact_path is needed"),
+        ({"text": "# Short"}, "at least 100"),
+        ({"text": "no heading " * 20}, "no Markdown heading"),
+        ({"text": "# Head\n" + "words " * 30}, "Problem"),
+        ({"promote_to": "src/a.md"}, "promote_to"),
+        ({"promote_to": "docs/taken.md"}, "another text"),
+    ],
+)
+def test_everything_wrong_with_a_claim_is_told_and_nothing_kept(
+    studio: Any,
+    ada: Any,
+    issue: Callable[..., str],
+    report: Callable[..., PhaseReport],
+    change: dict[str, Any],
+    word: str,
+) -> None:
+    """So that it can be mended in the same turn."""
+    studio.tree.write("docs/taken.md", "another one")
+    item = issue()
+    said = report(item, **change)
+    fault = studio.refuses(InvalidInput, lambda: ada.use(Phases).hand_over(item, said))
+    assert word in fault.message
+    assert fault.facts["faults"]
+
+
+def test_paths_out_of_the_folder_or_the_tree_are_refused(
+    studio: Any, ada: Any, issue: Callable[..., str], report: Callable[..., PhaseReport]
+) -> None:
+    """Neither another issue's folder nor a way up."""
+    item = issue()
+    said = report(item)
+    other = replace(said, path="docs/tickets/DEMO-009/research.md")
+    studio.tree.write(other.path, TEXT)
+    assert (
+        "DEMO-001"
+        in studio.refuses(InvalidInput, lambda: ada.use(Phases).hand_over(item, other)).message
+    )
+    up = replace(said, path="../research.md")
+    studio.refuses(PathOutside, lambda: ada.use(Phases).hand_over(item, up))
+    gone = replace(said, path="docs/tickets/DEMO-001/none.md")
+    studio.refuses(NotFound, lambda: ada.use(Phases).hand_over(item, gone))
+
+
+def test_a_promised_copy_may_be_there_already_if_it_is_the_same(
+    studio: Any, ada: Any, issue: Callable[..., str], report: Callable[..., PhaseReport]
+) -> None:
+    """A repetition is no collision, nor is a free place."""
+    item = issue()
+    studio.tree.write("docs/same.md", TEXT)
+    assert ada.use(Phases).hand_over(item, report(item, promote_to="docs/same.md")).claim
+    assert ada.use(Phases).hand_over(item, report(item, promote_to="docs/free.md")).claim
+
+
+@pytest.mark.parametrize("phase", ["architecture", ""])
+def test_only_the_phase_an_issue_is_in_is_handed_over(
+    studio: Any,
+    ada: Any,
+    issue: Callable[..., str],
+    report: Callable[..., PhaseReport],
+    phase: str,
+) -> None:
+    """Another one, or none at all, is told at once."""
+    item = issue(phase)
+    said = report(item)
+    fault = studio.refuses(NotReady, lambda: ada.use(Phases).hand_over(item, said))
+    assert fault.facts["phase"] == phase
+
+
+def test_what_is_closed_or_not_there_is_not_handed_over(
+    studio: Any,
+    ada: Any,
+    person: Any,
+    issue: Callable[..., str],
+    report: Callable[..., PhaseReport],
+) -> None:
+    """Nor is a phase without a contract."""
+    from counterpoint.core.model.filters import Edit
+
+    item = issue()
+    said = report(item)
+    studio.refuses(NotFound, lambda: ada.use(Phases).hand_over("demo-99", said))
+    studio.refuses(
+        NotFound, lambda: ada.use(Phases).hand_over(item, replace(said, phase="dreaming"))
+    )
+    person.items.edit(item, Edit(status="cancelled"))
+    studio.refuses(NotReady, lambda: ada.use(Phases).hand_over(item, said))
+
+
+def test_commits_are_handed_over_clean_and_ahead(
+    studio: Any, ada: Any, issue: Callable[..., str], branch: Callable[..., Any]
+) -> None:
+    """Uncommitted paths are named, all but the marker; a branch without commits is refused."""
+    item = issue("ready")
+    ada.claims.start(item)
+    branch(dirty=("marker", "b.py"))
+    fault = studio.refuses(
+        Conflict, lambda: ada.use(Phases).hand_over(item, READY, marker="marker")
+    )
+    assert fault.facts["paths"] == ["b.py"]
+    branch(head="0" * 40)
+    studio.refuses(Conflict, lambda: ada.use(Phases).hand_over(item, READY))
+    made = branch(dirty=("marker",))
+    claim = ada.use(Phases).hand_over(item, READY, marker="marker", base="trunk").claim
+    assert (claim.commit, claim.branch, claim.base) == (made.head, "work", "trunk")
+    assert (claim.path, claim.sha256) == ("", "")
+    assert ada.use(Phases).hand_over(item, READY, marker="marker", base="trunk").again
+
+
+def test_commits_of_an_issue_that_nobody_is_at_are_refused(
+    studio: Any, ada: Any, issue: Callable[..., str], branch: Callable[..., Any]
+) -> None:
+    """An issue without a phase may be handed over ready, but not from nowhere."""
+    item = issue("")
+    branch()
+    studio.refuses(NotReady, lambda: ada.use(Phases).hand_over(item, READY))
+    ada.claims.start(item)
+    assert ada.use(Phases).hand_over(item, READY).claim.phase == "ready"
+
+
+@pytest.fixture
+def claimed(ada: Any, issue: Callable[..., str], report: Callable[..., PhaseReport]) -> str:
+    """Answer an issue whose research waits for a verdict."""
+    item = issue("research", "security")
+    ada.use(Phases).hand_over(item, report(item))
+    return item
+
+
+def verdict(**more: Any) -> PhaseJudgment:
+    """Answer what a judge says."""
+    plain: dict[str, Any] = {"phase": "research", "sha256": text_digest(TEXT), "approves": True}
+    return PhaseJudgment(**(plain | more))
+
+
+def test_a_verdict_is_kept_and_moves_nothing(studio: Any, bob: Any, claimed: str) -> None:
+    """The same one again answers the first; another takes its place."""
+    first = bob.use(Phases).judge(claimed, verdict(reason="good"))
+    assert (first.decision, first.processed, first.claim) == ("approve", False, "demo-p1")
+    assert studio.last().action == "phase.approved"
+    assert bob.use(Phases).judge(claimed, verdict(reason="good")) == first
+    second = bob.use(Phases).judge(
+        claimed, verdict(reason="better", sha256=text_digest(TEXT).upper())
+    )
+    assert second.id == "demo-q2"
+    assert [one.result for one in bob.use(Phases).verdicts(claimed)] == ["", "superseded"]
+    assert bob.overview.facets(claimed).item.status == "open"
+
+
+def test_a_rejection_is_told_in_a_comment(studio: Any, bob: Any, claimed: str) -> None:
+    """With its reason and what to do."""
+    bob.use(Phases).judge(claimed, verdict(approves=False, reason="No plan", fixes="Add one"))
+    assert studio.last().action == "phase.rejected"
+    with studio.view() as view:
+        (comment,) = view.select(Record, item=claimed, kind="comment")
+    assert "No plan" in comment.body
+    assert "Add one" in comment.body
+
+
+def test_nobody_judges_what_he_handed_in(studio: Any, ada: Any, claimed: str) -> None:
+    """Neither in the same session nor by the same name in another one."""
+    studio.refuses(Forbidden, lambda: ada.use(Phases).judge(claimed, verdict()))
+    again = studio.core("ada")
+    studio.refuses(Forbidden, lambda: again.use(Phases).judge(claimed, verdict()))
+
+
+def test_who_worked_on_an_issue_does_not_judge_it(
+    studio: Any, bob: Any, person: Any, claimed: str
+) -> None:
+    """Even if somebody else handed it in."""
+    bob.claims.start(claimed)
+    studio.refuses(Forbidden, lambda: bob.use(Phases).judge(claimed, verdict()))
+    assert person.use(Phases).judge(claimed, verdict()).agent == "pat"
+
+
+def test_a_verdict_is_of_what_waits(studio: Any, bob: Any, claimed: str) -> None:
+    """Of another text or another phase there is nothing to say."""
+    stale = verdict(sha256="0" * 64)
+    fault = studio.refuses(StaleVersion, lambda: bob.use(Phases).judge(claimed, stale))
+    assert fault.facts["actual_hash"] == text_digest(TEXT)
+    other = verdict(phase="grooming")
+    studio.refuses(NotReady, lambda: bob.use(Phases).judge(claimed, other))
+    studio.refuses(NotFound, lambda: bob.use(Phases).judge("demo-99", verdict()))
+
+
+def test_a_verdict_on_commits_names_the_commit(
+    ada: Any, bob: Any, issue: Callable[..., str], branch: Callable[..., Any]
+) -> None:
+    """There is no text whose hash could be named."""
+    item = issue("ready")
+    ada.claims.start(item)
+    head = branch().head
+    ada.use(Phases).hand_over(item, READY)
+    assert bob.use(Phases).judge(item, verdict(phase="ready", sha256=head)).sha256 == head
+
+
+def test_claims_end_with_the_claim_of_the_issue_unchanged(
+    studio: Any, ada: Any, issue: Callable[..., str], report: Callable[..., PhaseReport]
+) -> None:
+    """Handing over moves nothing: the lease runs on until the step."""
+    item = issue()
+    ada.claims.start(item)
+    ada.use(Phases).hand_over(item, report(item))
+    with studio.view() as view:
+        found = view.find(Claim, item)
+    assert found.state == "live"

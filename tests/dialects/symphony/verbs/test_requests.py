@@ -1,0 +1,324 @@
+"""Changes that are handed in: measured, checked, judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.delivery.requests import (
+    DIFF_LIMIT,
+    GATE_OUTPUT,
+    ClaimedGate,
+    Proposal,
+)
+from counterpoint.core.model.filters import Note
+from counterpoint.core.model.journal import Receipt, Record
+from counterpoint.dialects.symphony.nouns.policy import GateCommand, PolicyEdit
+from counterpoint.dialects.symphony.verbs.policies import Policies
+from counterpoint.dialects.symphony.verbs.requests import Requests
+from counterpoint.kernel.canonical import load
+from counterpoint.kernel.errors import (
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    NotReady,
+    StaleVersion,
+)
+
+DIFF = (
+    "diff --git a/src/a.py b/src/a.py\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1,2 @@\n one\n+two\n"
+)
+OTHER = DIFF.replace("a.py", "b.py")
+TESTS = GateCommand(command="pytest -q", label="Tests", required=True)
+
+
+@pytest.fixture
+def item(ada: Any, issue: Callable[..., str], branch: Callable[..., Any]) -> str:
+    """Answer an issue that ada is at, with a branch in the tree."""
+    made = issue("ready")
+    ada.claims.start(made)
+    branch()
+    return made
+
+
+def test_a_change_is_measured_by_the_server(studio: Any, ada: Any, item: str) -> None:
+    """What git says counts; what was sent instead is remarked upon."""
+    request = ada.use(Requests).propose(Proposal(item=item, diff=OTHER, run="r1"))
+    assert (request.id, request.source, request.status) == ("demo-m1", "git", "open")
+    assert (request.files, request.additions, request.deletions) == (1, 1, 0)
+    assert (request.paths, request.diff) == (("src/a.py",), DIFF)
+    assert (request.branch, request.base, request.run) == ("work", "main", "r1")
+    assert "not that of the branch" in request.remarks
+    assert request.summary == "abc write a"
+    assert ada.items.get(item).status == "review"
+    assert studio.last().action == "change.proposed"
+
+
+def test_the_same_difference_is_no_remark(ada: Any, item: str) -> None:
+    """Its index lines may differ, its lines may not."""
+    sent = DIFF.replace("--- a", "index 1..2 100644\n--- a")
+    assert ada.use(Requests).propose(Proposal(item=item, diff=sent)).remarks == ""
+
+
+def test_the_same_commit_again_changes_nothing(studio: Any, ada: Any, item: str) -> None:
+    """No gate is run a second time."""
+    first = ada.use(Requests).propose(Proposal(item=item))
+    size = studio.image().size
+    assert ada.use(Requests).propose(Proposal(item=item)) == first
+    assert studio.image().size == size
+
+
+def test_another_commit_supersedes_the_request(
+    studio: Any, ada: Any, item: str, branch: Callable[..., Any]
+) -> None:
+    """The last one counts; so does one with other words about its gates."""
+    ada.use(Requests).propose(Proposal(item=item))
+    studio.tree.write("n.py", "n")
+    branch()
+    second = ada.use(Requests).propose(Proposal(item=item))
+    assert (second.id, ada.use(Requests).current(item)) == ("demo-m2", second)
+    gate = ClaimedGate(command="x", label="X", exit_code=0, output="")
+    third = ada.use(Requests).propose(Proposal(item=item, gates=(gate,)))
+    assert third.id == "demo-m3"
+
+
+def test_gates_are_run_here_and_what_agents_say_is_their_word(
+    studio: Any, ada: Any, person: Any, item: str
+) -> None:
+    """Each with a signed receipt; of one command the measured result counts."""
+    lint = GateCommand(command="ruff check", label="Lint", required=False)
+    shell = GateCommand(command="SHELL", label="Shell", required=True)
+    gone = GateCommand(command="nowhere", label="Gone", required=False)
+    person.use(Policies).edit(
+        PolicyEdit(gates=(TESTS, lint, shell, gone), sensitive_paths=("src/*",))
+    )
+    kept = person.memory.get("settings", "policy").value
+    # A policy of before commands were looked at when they are set.
+    person.memory.put("settings", "policy", load(kept.replace("SHELL", "a && b")))
+    studio.tree.exits["ruff"] = 3
+    studio.tree.outputs["ruff"] = "x" * (GATE_OUTPUT + 5) + "the end"
+    studio.tree.missing.add("nowhere")
+    told = ClaimedGate(command="pytest -q", label="Tests", exit_code=1, output="no")
+    request = ada.use(Requests).propose(Proposal(item=item, gates=(told,)))
+    gates = load(request.gates)
+    assert [(one["label"], one["exit_code"], one["verified"]) for one in gates] == [
+        ("Tests", 0, True), ("Lint", 3, True), ("Shell", 127, True), ("Gone", 127, True),
+        ("Tests", 1, False),
+    ]  # fmt: skip
+    assert gates[1]["output"].startswith("… (12 characters before)")
+    assert "needs a shell" in gates[2]["output"]
+    assert [receipt.argv for receipt in _receipts(studio)] == [("pytest", "-q"), ("ruff", "check")]
+    risk = load(request.risk)
+    assert (request.risk_level, risk["parts"]["gates"], risk["basis"]) == ("high", 10, "verified")
+    assert risk["sensitive"] == ["src/a.py"]
+
+
+def test_nobody_waits_to_write_while_gates_run(
+    studio: Any, ada: Any, bob: Any, person: Any, issue: Callable[..., str], branch: Any
+) -> None:
+    """Not even under an idempotency key: a free issue is taken up after them."""
+    free = issue("ready")
+    branch()
+    person.use(Policies).edit(PolicyEdit(gates=(TESTS,)))
+    said: list[str] = []
+    studio.tree.during = lambda: said.append(
+        bob.journal.append(Note(kind="finding", body="meanwhile")).id
+    )
+
+    def hand_in() -> str:
+        proposal = Proposal(item=free)
+        return ada.use(Requests).propose(proposal, None, lambda: ada.claims.start(free)).id
+
+    assert ada.once("k", 1, hand_in) == ada.once("k", 1, hand_in) == "demo-m1"
+    assert said == ["demo-r1"]
+    assert ada.items.get(free).status == "review"
+    blocked = issue("ready", status="backlog")
+    take_up = ada.use(Requests).propose
+    studio.refuses(NotReady, lambda: take_up(Proposal(item=blocked), None, lambda: None))
+    studio.refuses(NotFound, lambda: take_up(Proposal(item="demo-99"), None, lambda: None))
+
+
+def _receipts(studio: Any) -> list[Any]:
+    with studio.view() as view:
+        return view.select(Receipt, order="number")
+
+
+def test_a_gate_that_took_too_long_did_not_pass(
+    studio: Any, ada: Any, person: Any, item: str
+) -> None:
+    """Whatever code it ended with."""
+    person.use(Policies).edit(PolicyEdit(gates=(TESTS,)))
+    studio.tree.exits["pytest"] = -9
+    request = ada.use(Requests).propose(Proposal(item=item))
+    assert load(request.gates)[0]["exit_code"] == -9
+
+
+def test_gates_are_not_run_on_other_files_than_were_committed(
+    studio: Any, ada: Any, person: Any, item: str, branch: Callable[..., Any]
+) -> None:
+    """A tree that is elsewhere, or gone, would say nothing about the branch."""
+    person.use(Policies).edit(PolicyEdit(gates=(TESTS,)))
+    branch(head="f" * 40)
+    request = ada.use(Requests).propose(Proposal(item=item))
+    assert (load(request.gates), studio.tree.ran) == ([], [])
+    assert "not run" in request.remarks
+
+    class Gone(type(studio.tree)):  # type: ignore[misc] -- the class of a fixture's value
+        def snapshot(self, root: Path) -> Any:
+            raise NotFound("the root folder does not exist")
+
+    there = Core(replace(studio.ports, evidence=_as(Gone, studio.tree)), ada.caller)
+    verbs = Requests(there._context)
+    proposal = Proposal(item=item, tree="gone")
+    measured = verbs.measure(proposal, studio.tree.branches["work"])
+    assert measured.gates == ()
+
+
+def _as(kind: type, tree: Any) -> Any:
+    made = object.__new__(kind)
+    made.__dict__.update(tree.__dict__)
+    return made
+
+
+def test_without_a_repository_what_was_sent_counts(studio: Any, ada: Any, item: str) -> None:
+    """It is marked as sent; the same again changes nothing."""
+    studio.tree.branches.clear()
+    studio.tree.method = "hash"
+    studio.refuses(NotFound, lambda: ada.use(Requests).propose(Proposal(item=item)))
+    request = ada.use(Requests).propose(Proposal(item=item, branch="b", base="m", diff=OTHER))
+    assert (request.source, request.head, request.branch, request.base) == ("sent", "", "b", "m")
+    assert request.paths == ("src/b.py",)
+    assert ada.use(Requests).propose(Proposal(item=item, diff=OTHER)) == request
+    assert studio.core("bob").use(Requests).approve(item).status == "approved"
+
+
+def test_a_branch_that_is_not_there_is_told_in_a_repository(
+    studio: Any, ada: Any, item: str
+) -> None:
+    """A text that was sent does not stand in for it."""
+    call = Proposal(item=item, branch="none", diff=DIFF)
+    studio.refuses(NotFound, lambda: ada.use(Requests).propose(call))
+
+
+@pytest.mark.parametrize(
+    ("diff", "fault"),
+    [("", Conflict), ("x" * (DIFF_LIMIT + 1), InvalidInput), ("no diff at all", InvalidInput)],
+)
+def test_a_difference_that_says_nothing_is_refused(
+    studio: Any, ada: Any, item: str, diff: str, fault: type
+) -> None:
+    """Empty, too long, or not one."""
+    verbs = Requests(ada._context)
+    with pytest.raises(fault):
+        verbs.measure(Proposal(item=item, diff=diff), None)
+
+
+def test_only_work_that_somebody_is_at_is_handed_in(
+    studio: Any, ada: Any, issue: Callable[..., str], item: str
+) -> None:
+    """An issue that waits is not, nor one that is not there."""
+    idle = issue("ready")
+    studio.refuses(NotReady, lambda: ada.use(Requests).propose(Proposal(item=idle)))
+    studio.refuses(NotFound, lambda: ada.use(Requests).propose(Proposal(item="demo-99")))
+
+
+def test_an_approval_is_of_the_commit_that_was_looked_at(
+    studio: Any, ada: Any, bob: Any, item: str, branch: Callable[..., Any]
+) -> None:
+    """A second time it changes nothing; after another commit it is refused, approved or not."""
+    ada.use(Requests).propose(Proposal(item=item))
+    approved = bob.use(Requests).approve(item, "fine", "r2")
+    assert (approved.status, approved.judge, approved.reason) == ("approved", "bob", "fine")
+    assert (studio.last().action, bob.items.get(item).status) == ("change.approved", "review")
+    size = studio.image().size
+    assert bob.use(Requests).approve(item) == approved
+    assert studio.image().size == size
+    studio.tree.write("n.py", "n")
+    branch()
+    fault = studio.refuses(StaleVersion, lambda: bob.use(Requests).approve(item))
+    assert fault.facts["head"] == studio.tree.branches["work"].head
+
+
+def test_a_branch_that_was_taken_away_can_still_be_judged(
+    studio: Any, ada: Any, bob: Any, item: str
+) -> None:
+    """What was looked at is kept."""
+    ada.use(Requests).propose(Proposal(item=item))
+    studio.tree.branches.clear()
+    assert bob.use(Requests).approve(item).status == "approved"
+
+
+def test_nobody_judges_his_own_change(studio: Any, ada: Any, item: str) -> None:
+    """Neither to approve nor to reject it."""
+    ada.use(Requests).propose(Proposal(item=item))
+    studio.refuses(Forbidden, lambda: ada.use(Requests).approve(item))
+    studio.refuses(Forbidden, lambda: studio.core("ada").use(Requests).reject(item))
+
+
+def test_a_rejection_sends_the_issue_back_with_its_reason(
+    studio: Any, ada: Any, bob: Any, item: str
+) -> None:
+    """As a comment that the next run sees; then there is nothing to judge."""
+    studio.refuses(NotReady, lambda: bob.use(Requests).reject(item))
+    ada.use(Requests).propose(Proposal(item=item))
+    request, after = bob.use(Requests).reject(item, "No test", "Add one", "r3")
+    assert (request.status, request.fixes, after.status) == ("rejected", "Add one", "open")
+    with studio.view() as view:
+        (comment,) = view.select(Record, item=item, kind="comment")
+    assert "No test" in comment.body
+    assert "Add one" in comment.body
+    studio.refuses(NotReady, lambda: bob.use(Requests).approve(item))
+
+
+def test_an_approved_change_may_be_rejected_without_words(
+    studio: Any, ada: Any, person: Any, bob: Any, item: str
+) -> None:
+    """Also when a person has moved the issue by hand."""
+    from counterpoint.core.model.filters import Edit
+
+    ada.use(Requests).propose(Proposal(item=item))
+    bob.use(Requests).approve(item)
+    person.items.edit(item, Edit(status="open"))
+    request, after = bob.use(Requests).reject(item)
+    assert (request.status, after.status) == ("rejected", "open")
+    with studio.view() as view:
+        (comment,) = view.select(Record, item=item, kind="comment")
+    assert "no reason was given" in comment.body
+
+
+def test_a_request_that_cannot_be_measured_anew_is_open_with_the_reason(
+    studio: Any, ada: Any, person: Any, bob: Any, item: str, branch: Callable[..., Any]
+) -> None:
+    """Its branch went on to something that cannot be read."""
+    ada.use(Requests).propose(Proposal(item=item))
+    bob.use(Requests).approve(item)
+    studio.tree.write("n.py", "n")
+    made = branch(diff="")
+    (renewed,) = person.use(Requests).renew()
+    assert (renewed.status, renewed.head, renewed.diff) == ("open", made.head, DIFF)
+    assert renewed.remarks == "the change is empty"
+    studio.tree.branches.clear()
+    assert person.use(Requests).renew() == []
+
+
+def test_a_request_that_somebody_renewed_meanwhile_is_left(
+    studio: Any, ada: Any, person: Any, bob: Any, item: str, branch: Callable[..., Any]
+) -> None:
+    """Two processes that measure it at once write it once."""
+    person.use(Policies).edit(PolicyEdit(gates=(TESTS,)))
+    ada.use(Requests).propose(Proposal(item=item))
+    studio.tree.write("n.py", "n")
+    branch()
+
+    def meanwhile() -> None:
+        studio.tree.during = None
+        studio.core("pat", kind="human").use(Requests).renew()
+
+    studio.tree.during = meanwhile
+    assert person.use(Requests).renew() == []

@@ -1,0 +1,168 @@
+"""Every tool of every surface: described, annotated, lean, and with words for every refusal."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.registry import names, surface
+from counterpoint.kernel import errors
+from counterpoint.kernel.errors import CounterpointError, NotFound
+from counterpoint.protocol.listing import render_listing
+from counterpoint.protocol.tools import Tool
+
+BUDGETS = {
+    "agentic": 18_700,
+    "colibri": 8_700,
+    "native": 12_000,
+    "symphony": 17_600,
+    "workflow": 9_200,
+}
+COMBINATORS = {"anyOf", "oneOf", "allOf", "not", "$ref"}
+HERE = Path(__file__).parent
+
+TOOLS = [
+    pytest.param(name, tool, id=f"{name}-{tool.name}")
+    for name in names()
+    for tool in surface(name).tools
+]
+
+
+def every_error() -> Iterator[type[CounterpointError]]:
+    """Answer every class of the tree of errors."""
+    for found in vars(errors).values():
+        if isinstance(found, type) and issubclass(found, CounterpointError):
+            yield found
+
+
+def test_an_unknown_surface_is_refused_by_name() -> None:
+    """The refusal names the surfaces there are."""
+    with pytest.raises(NotFound) as caught:
+        surface("nativ")
+    assert "native" in caught.value.hint
+
+
+def test_a_surface_is_built_once() -> None:
+    """The second look gives the same surface."""
+    assert surface("native") is surface("native")
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_whole_listing_fits_its_budget(name: str) -> None:
+    """What every client pays for is counted."""
+    assert len(render_listing(surface(name))) <= BUDGETS[name]
+
+
+def test_the_native_surface_is_small() -> None:
+    """There are sixteen tools, and the instructions fit into 600 characters."""
+    native = surface("native")
+    assert [tool.name for tool in native.tools] == [
+        *("brief", "find", "show", "list", "plan", "edit", "next", "start"),
+        *("finish", "note", "submit", "review", "verify", "handoff", "remember", "prove"),
+    ]
+    assert len(native.instructions) <= 600
+
+
+@pytest.mark.parametrize(("name", "tool"), TOOLS)
+def test_a_tool_is_described_by_one_sentence(name: str, tool: Tool[Call]) -> None:
+    """The description begins with a capital, ends with a full stop and is short."""
+    assert re.fullmatch(r"[A-Z].{15,180}\.", tool.description)
+
+
+@pytest.mark.parametrize(("name", "tool"), TOOLS)
+def test_a_tool_carries_all_four_hints(name: str, tool: Tool[Call]) -> None:
+    """A missing hint would be taken for the worst."""
+    hints = tool.listed()["annotations"]
+    assert set(hints) == {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
+    if hints["readOnlyHint"]:
+        assert hints["idempotentHint"]
+        assert not hints["destructiveHint"]
+
+
+@pytest.mark.parametrize(("name", "tool"), TOOLS)
+def test_every_parameter_is_described(name: str, tool: Tool[Call]) -> None:
+    """A parameter has a description, and only what exists may be given."""
+    schema = tool.parameters.schema
+    assert schema["additionalProperties"] is False
+    assert schema["type"] == "object"
+    undescribed = [key for key, part in schema["properties"].items() if not part.get("description")]
+    assert undescribed == []
+
+
+@pytest.mark.parametrize(("name", "tool"), TOOLS)
+def test_a_schema_is_lean(name: str, tool: Tool[Call]) -> None:
+    """No combination at the root, no generated title, no reference, and items for every array."""
+    assert COMBINATORS.isdisjoint(tool.parameters.schema)
+    for part in parts_of(tool.parameters.schema):
+        assert "$ref" not in part
+        assert not isinstance(part.get("title"), str)
+        assert part.get("type") != "array" or "items" in part
+
+
+def parts_of(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Answer a schema and every schema in it."""
+    yield schema
+    inner = [*schema.get("properties", {}).values()]
+    inner += [schema[key] for key in ("items", "additionalProperties") if key in schema]
+    for part in inner:
+        if isinstance(part, dict):
+            yield from parts_of(part)
+
+
+@pytest.mark.parametrize(("name", "tool"), TOOLS)
+def test_a_tool_that_writes_takes_an_idempotency_key(name: str, tool: Tool[Call]) -> None:
+    """The native surface shows it; a tool that only reads has none."""
+    assert (tool.parameters.keyed == "no") == tool.reads
+    if name == "native":
+        assert ("idempotency_key" in tool.parameters.schema["properties"]) == (not tool.reads)
+
+
+@pytest.mark.parametrize(("name", "tool"), TOOLS)
+def test_a_tool_is_listed_as_its_snapshot_says(name: str, tool: Tool[Call]) -> None:
+    """What clients see changes only on purpose: UPDATE_SNAPSHOTS=1 writes the files anew."""
+    path = HERE / name / "__tools__" / f"{tool.name}.json"
+    listed = json.loads(orjson.dumps(tool.listed()))
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(listed, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    assert json.loads(path.read_text(encoding="utf-8")) == listed
+
+
+@pytest.mark.parametrize("name", names())
+def test_no_snapshot_outlives_its_tool(name: str) -> None:
+    """A file of a tool that is gone is gone too."""
+    files = {path.stem for path in (HERE / name / "__tools__").glob("*.json")}
+    assert files == {tool.name for tool in surface(name).tools}
+
+
+@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("error", list(every_error()), ids=lambda error: error.__name__)
+def test_every_error_has_words_on_every_surface(name: str, error: type[CounterpointError]) -> None:
+    """A refusal is a JSON object that carries its message and fits into a page."""
+    plain = surface(name).refuse(error())
+    assert error().message in json.dumps(plain, ensure_ascii=False)
+    crowded = error("m" * 30_000, hint="h" * 30_000, faults=["f" * 500] * 100, error="x", one=1)
+    answer = surface(name).refuse(crowded)
+    assert len(orjson.dumps(answer)) <= 10_000
+    assert "x" not in answer.values()
+
+
+def test_a_native_refusal_says_what_to_do_next() -> None:
+    """Code, kind, message, hint, whether to retry, and the facts that a program can act on."""
+    refusal = errors.StaleVersion("cp-1 is at version 3, not 2", version=3)
+    assert surface("native").refuse(refusal) == {
+        "error": "stale_version",
+        "kind": "conflict",
+        "message": "cp-1 is at version 3, not 2",
+        "hint": "Read it again with `show` and repeat the change on the new version.",
+        "retryable": True,
+        "version": 3,
+    }
