@@ -186,7 +186,7 @@ def _previewed(planned: Sequence[Planned]) -> dict[str, Json]:
             kind=part.draft.kind,
             title=clip(part.draft.title, TITLE),
             below=part.parent,
-            after=[*part.needs[:20], *part.ports[:20]],
+            after=[*part.needs[:20], *part.outside[:20]],
         )
         for place, part in enumerate(planned)
     ]
