@@ -19,8 +19,11 @@ import pytest
 
 from counterpoint.cli.demo.agents import Reviewer, Worker
 from counterpoint.cli.demo.command import perform
-from counterpoint.cli.demo.ending import Ended
+from counterpoint.cli.demo.display import Board, Lines, opened_screen
+from counterpoint.cli.demo.pipes import WakeSignal
+from counterpoint.cli.demo.processes import AgentProcesses
 from counterpoint.cli.demo.recipes import load_plan, load_recipes
+from counterpoint.cli.demo.report import print_all
 from counterpoint.cli.demo.repository import (
     MAIN,
     Tree,
@@ -28,10 +31,7 @@ from counterpoint.cli.demo.repository import (
     create_linked_tree,
     create_repository,
 )
-from counterpoint.cli.demo.screen import Board, Lines, opened_screen
-from counterpoint.cli.demo.stage import Stage
-from counterpoint.cli.demo.telling import tell_all
-from counterpoint.cli.demo.voice import Bell
+from counterpoint.cli.demo.summary import DemoResult
 from counterpoint.cli.demo.worker import main, server_argv
 from counterpoint.cli.main import run
 from counterpoint.cli.output import Output
@@ -77,9 +77,9 @@ def test_the_demo_plays_to_a_verified_end(
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("tempfile.tempdir", None)
-    kept: list[Ended] = []
+    kept: list[DemoResult] = []
 
-    def performed(out: Output, folder: Path) -> Ended:
+    def performed(out: Output, folder: Path) -> DemoResult:
         kept.append(perform(out, folder))
         return kept[0]
 
@@ -109,10 +109,10 @@ def test_the_demo_plays_to_a_verified_end(
 
 
 def assert_words_tell_the_same(
-    told: dict[str, Any], ended: Ended, capsys: pytest.CaptureFixture[str]
+    told: dict[str, Any], ended: DemoResult, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Compare what people read with the summary."""
-    tell_all(Output(), ended, None)
+    print_all(Output(), ended, None)
     words = capsys.readouterr().out
     assert all(line["id"] in words and line["title"] in words for line in told["tree"])
     assert "1, 0" in words
@@ -120,7 +120,7 @@ def assert_words_tell_the_same(
     assert "rae said reject" in words
     assert told["proof"]["checkpoint"].splitlines()[-1] in words
     assert "All of it held" in words
-    tell_all(Output(), replace(ended, faults=["nothing burned"]), Path("kept"))
+    print_all(Output(), replace(ended, faults=["nothing burned"]), Path("kept"))
     words = capsys.readouterr().out
     assert "Not as promised: nothing burned." in words
     assert "cd kept" in words
@@ -263,13 +263,13 @@ def test_children_see_no_variable_that_leads_elsewhere() -> None:
 
 
 @contextmanager
-def connected(agent: str, folder: Path) -> Iterator[tuple[Connection, Bell]]:
+def connected(agent: str, folder: Path) -> Iterator[tuple[Connection, WakeSignal]]:
     """Open a connection for an agent whose bell says at once that it is time to leave."""
     source, sink = os.pipe()
     os.close(sink)
     argv = server_argv(agent)
     with connect(argv, folder=folder, environ=child_environ(os.environ)) as connection:
-        yield connection, Bell(source)
+        yield connection, WakeSignal(source)
     os.close(source)
 
 
@@ -342,7 +342,7 @@ def test_an_agent_that_stops_halfway_keeps_its_claim_and_lands_nothing(
 
 def test_an_agent_that_ends_too_early_is_named_with_its_last_words(tmp_path: Path) -> None:
     """The demonstration does not wait for one that is gone."""
-    stage = Stage(logs=tmp_path, environ=child_environ(os.environ))
+    stage = AgentProcesses(logs=tmp_path, environ=child_environ(os.environ))
     try:
         stage.start("ada", "no-such-role", tmp_path)
         stage.processes["ada"].wait(LONGEST / 3)

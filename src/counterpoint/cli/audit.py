@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import click
 
-from counterpoint.cli.context import CommandContext, places, reads, seated
+from counterpoint.cli.context import CommandContext, opened_context, places, reads
 from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.show import noun_named
 from counterpoint.core.ledger.lines import BundleReport
@@ -67,24 +67,24 @@ def verify(
         return _verify_bundle(output_for(json=as_json), bundle, key)
     if key is not None:
         raise click.UsageError("--key goes with --bundle.")
-    with seated(as_json=as_json, db=db, project=project) as seat:
+    with opened_context(as_json=as_json, db=db, project=project) as context:
         given = tuple(note.read_text(encoding="utf-8", errors="replace") for note in notes)
-        with seat.out.counting("Verifying") as told:
-            found = seat.core.audit.verify(given, told)
-        return _tell_audit(seat, found)
+        with context.out.counting("Verifying") as told:
+            found = context.core.audit.verify(given, told)
+        return _print_audit(context, found)
 
 
-def _tell_audit(seat: CommandContext, found: Audit) -> int:
-    key = seat.core.audit.key.to_text()
-    if seat.out.json:
+def _print_audit(context: CommandContext, found: Audit) -> int:
+    key = context.core.audit.key.to_text()
+    if context.out.json:
         fields = ("project", "size", "root", "last", "anchored", "redacted")
         answer = {name: getattr(found, name) for name in fields}
-        seat.out.answer(
+        context.out.answer(
             {"sound": found.sound, **answer, "key": key, "faults": faults(found.faults)}
         )
     else:
-        out = seat.out
-        _tell_verdict(out, found.faults, f"{found.size:,} entries of {found.project}")
+        out = context.out
+        _print_verdict(out, found.faults, f"{found.size:,} entries of {found.project}")
         if found.sound:
             out.line(f"  root      {found.root}")
             out.line(f"  key       {key}")
@@ -93,7 +93,7 @@ def _tell_audit(seat: CommandContext, found: Audit) -> int:
     return 0 if found.sound else 1
 
 
-def _tell_verdict(out: Output, found: Sequence[CounterpointError], what: str) -> None:
+def _print_verdict(out: Output, found: Sequence[CounterpointError], what: str) -> None:
     if not found:
         out.line(f"Sound: {what}.", style="green")
         return
@@ -116,7 +116,7 @@ def _verify_bundle(out: Output, bundle: Path, key: str | None) -> int:
         out.answer(_bundle(found))
         return 0 if found.sound else 1
     what = f"thoughts of {found.session}" if found.session else "entries"
-    _tell_verdict(out, found.faults, f"{found.size:,} {what} of {found.project} in {bundle.name}")
+    _print_verdict(out, found.faults, f"{found.size:,} {what} of {found.project} in {bundle.name}")
     out.line(f"  root      {found.root}")
     out.line(f"  key       {found.key}")
     if found.thoughts and not found.session:
@@ -146,25 +146,25 @@ def _bundle(found: BundleReport) -> Json:
 @click.option("--since", type=click.IntRange(min=0), metavar="SIZE", help="Nothing was rewritten.")
 @reads
 def prove(
-    seat: CommandContext, *, sequence: int | None, checkpoint: bool, since: int | None
+    context: CommandContext, *, sequence: int | None, checkpoint: bool, since: int | None
 ) -> None:
     """Prove that an entry is in the ledger, or that it only grew, or sign where it ends."""
     if (sequence is not None) + checkpoint + (since is not None) != 1:
         raise click.UsageError("Give a SEQUENCE, or --checkpoint, or --since SIZE.")
-    verbs = seat.core.audit
+    verbs = context.core.audit
     if checkpoint:
         note = verbs.checkpoint()
-        if seat.out.json:
-            seat.out.answer({"checkpoint": note, "key": verbs.key.to_text()})
+        if context.out.json:
+            context.out.answer({"checkpoint": note, "key": verbs.key.to_text()})
         else:
             click.echo(note, nl=False)
     elif sequence is not None:
-        _tell_proof(seat.out, "inclusion", verbs.inclusion(sequence))
+        _print_proof(context.out, "inclusion", verbs.inclusion(sequence))
     elif since is not None:
-        _tell_proof(seat.out, "consistency", verbs.consistency(since))
+        _print_proof(context.out, "consistency", verbs.consistency(since))
 
 
-def _tell_proof(out: Output, sort: str, proof: Proof) -> None:
+def _print_proof(out: Output, sort: str, proof: Proof) -> None:
     fields: dict[str, Json] = {
         name: value for name, value in asdict(proof).items() if value not in ("", -1)
     }
@@ -184,8 +184,8 @@ def _tell_proof(out: Output, sort: str, proof: Proof) -> None:
 @places
 def export(file: Path | None, session: str | None, db: str | None, project: str | None) -> None:
     """Write the ledger as a bundle that verifies offline; without FILE to the output."""
-    with seated(as_json=False, db=db, project=project) as seat:
-        core = seat.core
+    with opened_context(as_json=False, db=db, project=project) as context:
+        core = context.core
         lines = core.audit.export() if session is None else core.use(Seals).export(session)
         if file is None:
             for line in lines:
@@ -200,9 +200,9 @@ def export(file: Path | None, session: str | None, db: str | None, project: str 
             passing.replace(file)
         finally:
             passing.unlink(missing_ok=True)
-        seat.out.line(f"Wrote {file}. Verify it anywhere:")
-        key = seat.core.audit.key.to_text()
-        seat.out.line(f"  counterpoint verify {file.name} --key '{key}'")
+        context.out.line(f"Wrote {file}. Verify it anywhere:")
+        key = context.core.audit.key.to_text()
+        context.out.line(f"  counterpoint verify {file.name} --key '{key}'")
 
 
 def _write(sink: BinaryIO, lines: Iterable[bytes]) -> None:
@@ -215,34 +215,34 @@ def _write(sink: BinaryIO, lines: Iterable[bytes]) -> None:
 @click.argument("id_", metavar="ID")
 @click.option("--reason", required=True, help="Why; it stands in the ledger.")
 @reads
-def redact(seat: CommandContext, *, id_: str, reason: str) -> None:
+def redact(context: CommandContext, *, id_: str, reason: str) -> None:
     """Take the texts of an item or record away for good; the chain and every proof still hold."""
-    gone = seat.core.redaction.redact(noun_named(id_) or Item, id_, reason=reason)
-    if seat.out.json:
-        seat.out.answer({"id": id_, "redacted": list(gone)})
+    gone = context.core.redaction.redact(noun_named(id_) or Item, id_, reason=reason)
+    if context.out.json:
+        context.out.answer({"id": id_, "redacted": list(gone)})
     elif gone:
-        seat.out.line(f"Took {len(gone)} texts of {id_} away; the entries keep their SHA-256.")
+        context.out.line(f"Took {len(gone)} texts of {id_} away; the entries keep their SHA-256.")
     else:
-        seat.out.line(f"{id_} has no text that is still there.")
+        context.out.line(f"{id_} has no text that is still there.")
 
 
 @audit_command.command("rebuild")
 @reads
-def rebuild(seat: CommandContext) -> int:
+def rebuild(context: CommandContext) -> int:
     """Replay the ledger and compare every table with it; exit code 1 if any differs."""
-    with seat.out.counting("Replaying"):
-        found = seat.core.audit.rebuild()
+    with context.out.counting("Replaying"):
+        found = context.core.audit.rebuild()
     differs = faults(found.differences)
-    if seat.out.json:
-        seat.out.answer(
+    if context.out.json:
+        context.out.answer(
             {"same": not differs, "size": found.size, "rows": found.rows, "differences": differs}
         )
     elif not differs:
         rows = sum(found.rows.values())
-        seat.out.line(f"Same: {rows:,} rows are what {found.size:,} entries say.", style="green")
+        context.out.line(f"Same: {rows:,} rows are what {found.size:,} entries say.", style="green")
     else:
-        seat.out.line("Not the same:", style="red")
+        context.out.line("Not the same:", style="red")
         for fault in found.differences:
-            seat.out.line(f"  {fault.message}")
-        seat.out.aside(found.differences[0].hint)
+            context.out.line(f"  {fault.message}")
+        context.out.aside(found.differences[0].hint)
     return 1 if differs else 0

@@ -22,7 +22,7 @@ from typing import Final
 import click
 
 from counterpoint.app import DATABASE, App
-from counterpoint.cli.context import open_here, places, seated
+from counterpoint.cli.context import open_here, opened_context, places
 from counterpoint.cli.output import output_for
 from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.checkpoint import open_checkpoint
@@ -68,17 +68,19 @@ def backup_command(file: Path | None, as_json: bool, db: str | None, project: st
 
     Without FILE it goes to .counterpoint/backups/, named after the time. The key is not in it.
     """
-    with seated(as_json=as_json, db=db, project=project) as seat:
-        target = file or _default(seat.app)
+    with opened_context(as_json=as_json, db=db, project=project) as context:
+        target = file or _default(context.app)
         if target.exists():
             raise Conflict(f"{target} is there already", hint="Choose another name.")
-        seat.app.store.backup(target.absolute())
+        context.app.store.backup(target.absolute())
         size = target.stat().st_size
-        if seat.out.json:
-            seat.out.answer({"file": str(target), "bytes": size})
+        if context.out.json:
+            context.out.answer({"file": str(target), "bytes": size})
             return
-        seat.out.line(f"Wrote {target} ({size:,} bytes).")
-        seat.out.aside(f"It holds no key: keep {seat.app.folder / 'keys'} safe by other means.")
+        context.out.line(f"Wrote {target} ({size:,} bytes).")
+        context.out.aside(
+            f"It holds no key: keep {context.app.folder / 'keys'} safe by other means."
+        )
 
 
 def _default(app: App) -> Path:

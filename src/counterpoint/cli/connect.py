@@ -142,7 +142,7 @@ def tools_command(named: str, where: str | None, sizes: bool, as_json: bool) -> 
         else:
             out.line(f"{file}:{line}")
     elif sizes:
-        _tell_sizes(out, surface)
+        _print_sizes(out, surface)
     elif out.json:
         out.answer(tools_listed(surface))
     else:
@@ -150,7 +150,7 @@ def tools_command(named: str, where: str | None, sizes: bool, as_json: bool) -> 
         out.table(("tool", "access", "does"), rows)
 
 
-def _tell_sizes(out: Output, surface: Surface[Call]) -> None:
+def _print_sizes(out: Output, surface: Surface[Call]) -> None:
     sizes = {tool.name: len(dump_any(tool.listed()).encode()) for tool in surface.tools}
     total = len(render_listing(surface))
     if out.json:

@@ -64,8 +64,10 @@ def require(app: App) -> None:
 
 
 @contextmanager
-def seated(*, as_json: bool, db: str | None, project: str | None) -> Generator[CommandContext]:
-    """Open a seat for a command that only looks, and leave it; Unavailable without a ledger."""
+def opened_context(
+    *, as_json: bool, db: str | None, project: str | None
+) -> Generator[CommandContext]:
+    """Open a context for a command that only looks, and leave it; Unavailable without a ledger."""
     app = open_here(db=db, project=project)
     try:
         require(app)
@@ -87,7 +89,7 @@ def places(command: F) -> F:
 def reads(
     command: Callable[Concatenate[CommandContext, ...], int | None],
 ) -> Callable[..., int | None]:
-    """Give a command `--json`, `--db` and `--project`, and an opened seat in place of them."""
+    """Give a command `--json`, `--db` and `--project`, and an opened context in place of them."""
 
     @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
     @places
@@ -95,7 +97,7 @@ def reads(
     def opened(
         *args: Any, as_json: bool, db: str | None, project: str | None, **named: Any
     ) -> int | None:
-        with seated(as_json=as_json, db=db, project=project) as seat:
-            return command(seat, *args, **named)
+        with opened_context(as_json=as_json, db=db, project=project) as context:
+            return command(context, *args, **named)
 
     return opened

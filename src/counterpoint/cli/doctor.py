@@ -63,11 +63,11 @@ def doctor_command(as_json: bool, db: str | None, project: str | None) -> int:
     if out.json:
         out.answer({"ok": not fails, "checks": [asdict(one) for one in findings]})
     else:
-        _tell(out, findings)
+        _print(out, findings)
     return 1 if fails else 0
 
 
-def _tell(out: Output, findings: list[Finding]) -> None:
+def _print(out: Output, findings: list[Finding]) -> None:
     out.table(("", "what", "found"), [(one.verdict, one.name, one.found) for one in findings])
     advice = [one for one in findings if one.advice]
     if advice:

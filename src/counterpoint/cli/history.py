@@ -23,21 +23,23 @@ _A_WHILE: Final = 60.0
 @click.option("--limit", type=click.IntRange(1, 100_000), default=30, show_default=True)
 @click.option("--follow", "-f", is_flag=True, help="Go on with what happens next, until Ctrl-C.")
 @reads
-def log_command(seat: CommandContext, *, item: str, action: str, limit: int, follow: bool) -> None:
+def log_command(
+    context: CommandContext, *, item: str, action: str, limit: int, follow: bool
+) -> None:
     """Show what happened: when, who, what, to what."""
-    latest = seat.core.audit.log(subject=item, action=action, limit=limit)
+    latest = context.core.audit.log(subject=item, action=action, limit=limit)
     entries = latest[::-1]
     if not follow:
-        _tell_all(seat.out, entries)
+        _print_all(context.out, entries)
         return
     for entry in entries:
-        _tell(seat.out, entry)
-    last = entries[-1].sequence if entries else seat.core.feed.last()
-    for entry in _coming(seat, last, item=item, action=action):
-        _tell(seat.out, entry)
+        _print(context.out, entry)
+    last = entries[-1].sequence if entries else context.core.feed.last()
+    for entry in _coming(context, last, item=item, action=action):
+        _print(context.out, entry)
 
 
-def _tell_all(out: Output, entries: list[Entry]) -> None:
+def _print_all(out: Output, entries: list[Entry]) -> None:
     if out.json:
         out.answer({"entries": [shape(entry) for entry in entries]})
     elif not entries:
@@ -57,7 +59,7 @@ def _tell_all(out: Output, entries: list[Entry]) -> None:
         out.table(("#", "time", "who", "action", "subject", "facts"), rows)
 
 
-def _tell(out: Output, entry: Entry) -> None:
+def _print(out: Output, entry: Entry) -> None:
     if out.json:
         out.answer_line(shape(entry))
         return
@@ -99,10 +101,10 @@ def _word(value: Json) -> str:
     return dump_any(value)
 
 
-def _coming(seat: CommandContext, last: int, *, item: str, action: str) -> Iterator[Entry]:
+def _coming(context: CommandContext, last: int, *, item: str, action: str) -> Iterator[Entry]:
     """Return entries as they are appended, for ever."""
     while True:
-        for entry in seat.core.feed.entries(last, _PAGE, _A_WHILE):
+        for entry in context.core.feed.entries(last, _PAGE, _A_WHILE):
             last = entry.sequence
             if item in {"", entry.subject} and action in {"", entry.action}:
                 yield entry

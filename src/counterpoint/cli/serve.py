@@ -43,7 +43,7 @@ class ConnectionApps:
     host: App
 
     def admit(self, greeting: Greeting) -> ConnectionContext[Call]:
-        """Return the seat for a relay; InvalidInput for another database or a wrong setting."""
+        """Return the context for a relay; InvalidInput for another database or a wrong setting."""
         app = open_app(Path(greeting.folder), greeting.environ, **greeting.flags)
         if app.database != self.host.database:
             raise InvalidInput(

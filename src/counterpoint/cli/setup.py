@@ -64,7 +64,7 @@ def init_command(
     clients = [one for one in CLIENTS if one.name in names or (not names and _used(app, one))]
     changes = [*_configurations(app, clients), *_guides(tree)]
     pending = [one for one in changes if one.after != one.before]
-    _tell(out, tree, changes)
+    _print(out, tree, changes)
     if dry_run:
         state = "is there" if app.exists else "would be made"
         out.line(f"The ledger {app.place} {state}. Nothing was written.")
@@ -182,7 +182,7 @@ def _text(tree: Path, path: Path) -> str:
         raise MalformedDocument("the file is not UTF-8") from fault
 
 
-def _tell(out: Output, tree: Path, changes: Iterable[Change]) -> None:
+def _print(out: Output, tree: Path, changes: Iterable[Change]) -> None:
     for one in changes:
         name = str(one.path.relative_to(tree))
         if one.fault:
@@ -191,10 +191,10 @@ def _tell(out: Output, tree: Path, changes: Iterable[Change]) -> None:
         elif one.before == one.after:
             out.line(f"{name}: nothing to change.")
         else:
-            _tell_difference(out, name, one)
+            _print_difference(out, name, one)
 
 
-def _tell_difference(out: Output, name: str, change: Change) -> None:
+def _print_difference(out: Output, name: str, change: Change) -> None:
     before, after = change.before.splitlines(), change.after.splitlines()
     lines = difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm="")
     styles = {"+": "green", "-": "red", "@": "cyan"}

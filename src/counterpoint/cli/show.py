@@ -44,21 +44,21 @@ _HANGING: Final = 20
 @click.command("show")
 @click.argument("id_", metavar="ID")
 @reads
-def show_command(seat: CommandContext, *, id_: str) -> None:
+def show_command(context: CommandContext, *, id_: str) -> None:
     """Show an item, record, receipt, submission, verdict, handoff or session by its id."""
     noun = noun_named(id_)
     if noun is None:
-        _tell_item(seat, id_)
+        _print_item(context, id_)
         return
-    found = seat.core.overview.find(noun, id_)
+    found = context.core.overview.find(noun, id_)
     if found is None:
         raise NotFound(f"there is no {noun.__name__.lower()} {id_!r}")
     sort = noun.__name__.lower()
-    if seat.out.json:
-        seat.out.answer({"sort": sort, sort: shape(found)})
+    if context.out.json:
+        context.out.answer({"sort": sort, sort: shape(found)})
     else:
-        seat.out.line(f"{sort} {id_}", style="bold")
-        _tell_fields(seat.out, shape(found))
+        context.out.line(f"{sort} {id_}", style="bold")
+        _print_fields(context.out, shape(found))
 
 
 def noun_named(id_: str) -> type[Noun] | None:
@@ -69,7 +69,7 @@ def noun_named(id_: str) -> type[Noun] | None:
     return _NOUNS[match[1]] if match else None
 
 
-def _tell_fields(out: Output, fields: dict[str, Json]) -> None:
+def _print_fields(out: Output, fields: dict[str, Json]) -> None:
     wide = max(map(len, fields))
     for name, value in fields.items():
         text = value if isinstance(value, str) else _words(value)
@@ -87,8 +87,8 @@ def _words(value: Json) -> str:
     return dump_any(value) if value != {} else ""
 
 
-def _tell_item(seat: CommandContext, id_: str) -> None:
-    core, out = seat.core, seat.out
+def _print_item(context: CommandContext, id_: str) -> None:
+    core, out = context.core, context.out
     facets = core.overview.facets(id_)
     tree = list(_below(core, facets.item, 1))
     hanging = list(_hanging(core, id_))
@@ -97,7 +97,7 @@ def _tell_item(seat: CommandContext, id_: str) -> None:
         return
     item = facets.item
     out.line(f"{item.id}  {item.title}", style="bold")
-    _tell_fields(out, _facts(facets, seat.app.clock.now()))
+    _print_fields(out, _facts(facets, context.app.clock.now()))
     if item.body:
         out.line()
         out.line(item.body)
@@ -110,7 +110,7 @@ def _tell_item(seat: CommandContext, id_: str) -> None:
         ("Below", [_branch(depth, child) for depth, child in tree]),
         *((title, [_entry(noun) for noun in nouns]) for title, nouns in hanging),
     ):
-        _tell_lines(out, title, lines)
+        _print_lines(out, title, lines)
 
 
 def _below(core: Core, item: Item, depth: int) -> Iterator[tuple[int, Item]]:
@@ -180,7 +180,7 @@ def _entry(noun: Noun) -> str:
             return f"{key_of(noun)}  {headline(noun)}"
 
 
-def _tell_lines(out: Output, title: str, lines: list[str]) -> None:
+def _print_lines(out: Output, title: str, lines: list[str]) -> None:
     if lines:
         out.line()
         out.line(title, style="bold")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from counterpoint.cli.context import CommandContext, places, reads, seated
+from counterpoint.cli.context import CommandContext, opened_context, places, reads
 from counterpoint.cli.output import output_for
 from counterpoint.core.model.access import SCOPES, Token, TokenRequest
 from counterpoint.core.rules.access import (
@@ -87,13 +87,13 @@ def create(
         calls_a_month=calls_a_month or 0,
         tool_limits=tool_limits,
     )
-    with seated(as_json=as_json, db=db, project=project) as seat:
-        made = seat.core.tokens.create(wish)
-        if seat.out.json:
-            seat.out.answer({**_shown(made.token), "token": made.secret})
+    with opened_context(as_json=as_json, db=db, project=project) as context:
+        made = context.core.tokens.create(wish)
+        if context.out.json:
+            context.out.answer({**_shown(made.token), "token": made.secret})
             return
-        seat.out.line(made.secret)
-        seat.out.aside(
+        context.out.line(made.secret)
+        context.out.aside(
             f"{made.token.id} {name!r}: keep it now, it is not shown again."
             " Send it as `Authorization: Bearer …`, never in an address."
         )
@@ -113,17 +113,17 @@ def _check_names(surfaces: tuple[str, ...], tools: tuple[str, ...]) -> None:
 
 @token_command.command("list")
 @reads
-def list_(seat: CommandContext) -> None:
+def list_(context: CommandContext) -> None:
     """List every token that was made, without the secrets."""
-    tokens = seat.core.tokens.list()
-    if seat.out.json:
-        used = {token.id: seat.core.meters.usage(token.id).used for token in tokens}
-        seat.out.answer([{**_shown(one), "calls_this_month": used[one.id]} for one in tokens])
+    tokens = context.core.tokens.list()
+    if context.out.json:
+        used = {token.id: context.core.meters.usage(token.id).used for token in tokens}
+        context.out.answer([{**_shown(one), "calls_this_month": used[one.id]} for one in tokens])
     elif not tokens:
-        seat.out.aside("There is no token. Make one with `counterpoint token create NAME`.")
+        context.out.aside("There is no token. Make one with `counterpoint token create NAME`.")
     else:
         headings = ("id", "name", "state", "may", "only", "calls", "until")
-        seat.out.table(headings, [_row(token) for token in tokens])
+        context.out.table(headings, [_row(token) for token in tokens])
 
 
 @token_command.command("revoke")
@@ -132,8 +132,8 @@ def list_(seat: CommandContext) -> None:
 @places
 def revoke(which: str, as_json: bool, db: str | None, project: str | None) -> None:
     """End a token; the very next call with it is refused."""
-    with seated(as_json=as_json, db=db, project=project) as seat:
-        token = seat.core.tokens.revoke(which)
+    with opened_context(as_json=as_json, db=db, project=project) as context:
+        token = context.core.tokens.revoke(which)
         out = output_for(json=as_json)
         if out.json:
             out.answer(_shown(token))

@@ -23,26 +23,26 @@ _REFRESH: Final = 2.0
 @click.command("status")
 @click.option("--watch", is_flag=True, help="Show it again and again, until Ctrl-C.")
 @reads
-def status_command(seat: CommandContext, *, watch: bool) -> None:
+def status_command(context: CommandContext, *, watch: bool) -> None:
     """Show the state of the project: counts, who is at what, what is in the way."""
     if not watch:
-        _tell_status(seat)
+        _print_status(context)
         return
-    if seat.out.json or not seat.out.terminal:
+    if context.out.json or not context.out.terminal:
         raise click.UsageError("--watch needs a terminal; `log --follow` works everywhere.")
     while True:
         click.clear()
-        _tell_status(seat)
+        _print_status(context)
         time.sleep(_REFRESH)
 
 
-def _tell_status(seat: CommandContext) -> None:
-    state = seat.core.overview.state()
-    progress = {root.id: seat.core.overview.facets(root.id).progress for root in state.roots}
-    if seat.out.json:
-        seat.out.answer(_state(state, progress))
+def _print_status(context: CommandContext) -> None:
+    state = context.core.overview.state()
+    progress = {root.id: context.core.overview.facets(root.id).progress for root in state.roots}
+    if context.out.json:
+        context.out.answer(_state(state, progress))
         return
-    out = seat.out
+    out = context.out
     age = f", the last {span(state.now, state.last_entry_at)} ago" if state.last_entry_at else ""
     out.line(f"{state.project.title}: {state.ledger_size:,} entries in the ledger{age}")
     counts = [
@@ -120,7 +120,7 @@ def _state(state: State, progress: dict[str, dict[str, int]]) -> Json:
 @click.option("--cursor", default="", metavar="ID", help="Go on after this item.")
 @reads
 def list_command(
-    seat: CommandContext,
+    context: CommandContext,
     *,
     status: str,
     category: str | None,
@@ -137,7 +137,7 @@ def list_command(
     if ready:
         if status or category or kind or parent or assignee:
             raise click.UsageError("--ready goes with --label, --root, --limit and --cursor only.")
-        _tell_offers(seat, ReadyFilter(label=label, root=root), limit, cursor)
+        _print_offers(context, ReadyFilter(label=label, root=root), limit, cursor)
         return
     sought = ItemFilter(
         status=status,
@@ -148,17 +148,19 @@ def list_command(
         root=root,
         assignee=assignee,
     )
-    after = seat.core.items.get(cursor).number if cursor else 0
-    found = seat.core.items.list(sought, after, limit + 1)
+    after = context.core.items.get(cursor).number if cursor else 0
+    found = context.core.items.list(sought, after, limit + 1)
     items, more = found[:limit], len(found) > limit
-    if seat.out.json:
-        seat.out.answer({"items": [brief(item) for item in items], "cursor": _cursor(items, more)})
+    if context.out.json:
+        context.out.answer(
+            {"items": [brief(item) for item in items], "cursor": _cursor(items, more)}
+        )
     elif not items:
-        seat.out.line("There are no such items.")
+        context.out.line("There are no such items.")
     else:
         rows = [(i.id, i.kind, i.status, f"{i.priority}", _title(i)) for i in items]
-        seat.out.table(("id", "kind", "status", "priority", "title"), rows)
-        _tell_more(seat.out, items, more)
+        context.out.table(("id", "kind", "status", "priority", "title"), rows)
+        _print_more(context.out, items, more)
 
 
 def _title(item: Item) -> str:
@@ -173,7 +175,7 @@ def _cursor(items: list[Item], more: bool) -> str | None:
     return items[-1].id if more else None
 
 
-def _tell_more(out: Output, items: list[Item], more: bool) -> None:
+def _print_more(out: Output, items: list[Item], more: bool) -> None:
     if more:
         out.aside(f"There is more: add `--cursor {items[-1].id}`.")
 
@@ -186,30 +188,30 @@ def _tell_more(out: Output, items: list[Item], more: bool) -> None:
 @click.option("--cursor", default="", metavar="ID", help="Go on after this item.")
 @reads
 def next_command(
-    seat: CommandContext, *, label: str, root: str, profile: str, limit: int, cursor: str
+    context: CommandContext, *, label: str, root: str, profile: str, limit: int, cursor: str
 ) -> None:
     """Show what can be taken up now, the first thing first, and why."""
-    _tell_offers(seat, ReadyFilter(label=label, root=root, profile=profile), limit, cursor)
+    _print_offers(context, ReadyFilter(label=label, root=root, profile=profile), limit, cursor)
 
 
-def _tell_offers(seat: CommandContext, wanted: ReadyFilter, limit: int, cursor: str) -> None:
-    last = seat.core.items.get(cursor) if cursor else None
+def _print_offers(context: CommandContext, wanted: ReadyFilter, limit: int, cursor: str) -> None:
+    last = context.core.items.get(cursor) if cursor else None
     after = (last.priority, last.number) if last else None
-    found = seat.core.ready.offers(wanted, limit + 1, after)
+    found = context.core.ready.offers(wanted, limit + 1, after)
     offers, more = found[:limit], len(found) > limit
     items = [offer.item for offer in offers]
-    if seat.out.json:
+    if context.out.json:
         answer = {"ready": [_offer(o) for o in offers], "cursor": _cursor(items, more)}
-        seat.out.answer(answer)
+        context.out.answer(answer)
     elif not offers:
-        seat.out.line("Nothing is ready. `counterpoint list --category open` shows what waits.")
+        context.out.line("Nothing is ready. `counterpoint list --category open` shows what waits.")
     else:
         rows = [
             (o.item.id, f"{o.item.priority}", one_line(o.item.title), "; ".join(o.why))
             for o in offers
         ]
-        seat.out.table(("id", "priority", "title", "why"), rows)
-        _tell_more(seat.out, items, more)
+        context.out.table(("id", "priority", "title", "why"), rows)
+        _print_more(context.out, items, more)
 
 
 def _offer(offer: Offer) -> dict[str, Json]:
@@ -223,11 +225,16 @@ def _offer(offer: Offer) -> dict[str, Json]:
 @click.option("--limit", type=_LIMITS, default=20, show_default=True)
 @reads
 def find_command(
-    seat: CommandContext, *, words: tuple[str, ...], kinds: tuple[str, ...], item: str, limit: int
+    context: CommandContext,
+    *,
+    words: tuple[str, ...],
+    kinds: tuple[str, ...],
+    item: str,
+    limit: int,
 ) -> None:
     """Find items, records, outcomes, handoffs and verdicts by their words, best first."""
-    found = seat.core.search.find(" ".join(words), kinds=kinds, item=item, limit=limit)
-    if seat.out.json:
+    found = context.core.search.find(" ".join(words), kinds=kinds, item=item, limit=limit)
+    if context.out.json:
         answer = [
             {
                 "id": key_of(one.row),
@@ -238,9 +245,9 @@ def find_command(
             }
             for one in found
         ]
-        seat.out.answer({"found": answer})
+        context.out.answer({"found": answer})
     elif not found:
-        seat.out.line("Nothing has these words.")
+        context.out.line("Nothing has these words.")
     else:
         rows = [(key_of(one.row), one.kind, one.item, headline(one.row)) for one in found]
-        seat.out.table(("id", "kind", "item", "what"), rows)
+        context.out.table(("id", "kind", "item", "what"), rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from counterpoint.cli.context import CommandContext, places, reads, seated
+from counterpoint.cli.context import CommandContext, opened_context, places, reads
 from counterpoint.cli.output import one_line
 from counterpoint.dialects.symphony.nouns.learnings import Learning, LearningQuery
 from counterpoint.dialects.symphony.verbs.learnings import Learnings
@@ -20,17 +20,17 @@ def learning_command() -> None:
 @click.argument("query")
 @click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True)
 @reads
-def find(seat: CommandContext, query: str, limit: int) -> None:
+def find(context: CommandContext, query: str, limit: int) -> None:
     """List learnings that have a word of the query, best first."""
-    found = seat.core.use(Learnings).find(LearningQuery(query=query, limit=limit))
-    if seat.out.json:
-        seat.out.answer([{**_shape(one.learning), "score": one.score} for one in found])
+    found = context.core.use(Learnings).find(LearningQuery(query=query, limit=limit))
+    if context.out.json:
+        context.out.answer([{**_shape(one.learning), "score": one.score} for one in found])
         return
     rows = [
         (one.learning.record.id, _worth(one.learning), one_line(one.learning.pattern))
         for one in found
     ]
-    seat.out.table(("id", "worth", "says"), rows)
+    context.out.table(("id", "worth", "says"), rows)
 
 
 @learning_command.command("judge")
@@ -50,12 +50,12 @@ def judge(
     """Say that a learning is right, or what it is worth: agents are shown the best ones first."""
     if verified is None and quality is None:
         raise click.UsageError("Say --verified, --not-verified or --quality N.")
-    with seated(as_json=as_json, db=db, project=project) as seat:
-        learning = seat.core.use(Learnings).judge(name, verified=verified, score=quality)
-        if seat.out.json:
-            seat.out.answer(_shape(learning))
+    with opened_context(as_json=as_json, db=db, project=project) as context:
+        learning = context.core.use(Learnings).judge(name, verified=verified, score=quality)
+        if context.out.json:
+            context.out.answer(_shape(learning))
         else:
-            seat.out.line(f"{name}: {_worth(learning)}")
+            context.out.line(f"{name}: {_worth(learning)}")
 
 
 def _worth(learning: Learning) -> str:

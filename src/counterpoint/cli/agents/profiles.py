@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from counterpoint.cli.context import CommandContext, places, reads, seated
+from counterpoint.cli.context import CommandContext, opened_context, places, reads
 from counterpoint.cli.output import output_for
 from counterpoint.core.model.journal import Profile
 from counterpoint.dialects.symphony.scope import effective_tools
@@ -31,35 +31,35 @@ def set_(
     project: str | None,
 ) -> None:
     """Set which tools a role may call; without options all of its own again."""
-    with seated(as_json=as_json, db=db, project=project) as seat:
-        before = seat.core.profiles.find(name)
-        profile = seat.core.profiles.put(
+    with opened_context(as_json=as_json, db=db, project=project) as context:
+        before = context.core.profiles.find(name)
+        profile = context.core.profiles.put(
             name,
             title=before.title if before else "",
             instructions=before.instructions if before else "",
             allowed_tools=allow,
             denied_tools=deny,
         )
-        _tell(seat, profile.name, profile, as_json=as_json)
+        _print(context, profile.name, profile, as_json=as_json)
 
 
 @profile_command.command("tools")
 @click.argument("name")
 @reads
-def tools(seat: CommandContext, name: str) -> None:
+def tools(context: CommandContext, name: str) -> None:
     """Print the tools of a role as the file for `counterpoint mcp --tool-scope-file`.
 
     What is odd about the profile is said on standard error, and keeps nobody from working.
     """
-    _tell(seat, name, seat.core.profiles.find(name), as_json=True)
+    _print(context, name, context.core.profiles.find(name), as_json=True)
 
 
-def _tell(seat: CommandContext, name: str, profile: Profile | None, *, as_json: bool) -> None:
+def _print(context: CommandContext, name: str, profile: Profile | None, *, as_json: bool) -> None:
     allowed = (profile.allowed_tools or None) if profile else None
     denied = profile.denied_tools if profile else ()
     names, warnings = effective_tools(name, allowed, denied)
     for warning in warnings:
-        seat.out.aside(f"warning: {warning}")
+        context.out.aside(f"warning: {warning}")
     told: list[Json] = list(names)
     if as_json:
         click.echo(dump_any(told))

@@ -22,12 +22,12 @@ def issue_command() -> None:
 @click.argument("issue")
 @click.argument("size", type=click.Choice(SIZES))
 @reads
-def size_of(seat: CommandContext, issue: str, size: str) -> None:
+def size_of(context: CommandContext, issue: str, size: str) -> None:
     """Say how large an issue is, as agents read it; `none` takes the word back."""
-    item = seat.core.use(Issues).named(issue).id
+    item = context.core.use(Issues).named(issue).id
     kept = None if size == NONE else size
-    seat.core.items.edit(item, Edit(attributes={"size": kept}))
-    if seat.out.json:
-        seat.out.answer({"issue": spoken_of(item), "size": kept})
+    context.core.items.edit(item, Edit(attributes={"size": kept}))
+    if context.out.json:
+        context.out.answer({"issue": spoken_of(item), "size": kept})
     else:
-        seat.out.line(f"{spoken_of(item)}: {kept or 'no size'}")
+        context.out.line(f"{spoken_of(item)}: {kept or 'no size'}")

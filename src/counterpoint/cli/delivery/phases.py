@@ -18,19 +18,19 @@ def phases_command() -> None:
 
 @phases_command.command("advance")
 @reads
-def advance(seat: CommandContext) -> None:
+def advance(context: CommandContext) -> None:
     """Act upon every phase that was handed over or judged since the last time.
 
     Several programs may do it at once. The project's gates run here for work that is handed in.
     """
-    steps = seat.core.use(Phases).advance(seat.out.aside if seat.out.terminal else None)
-    if seat.out.json:
-        seat.out.answer([{**asdict(step), "issue": spoken_of(step.item)} for step in steps])
+    steps = context.core.use(Phases).advance(context.out.aside if context.out.terminal else None)
+    if context.out.json:
+        context.out.answer([{**asdict(step), "issue": spoken_of(step.item)} for step in steps])
     elif not steps:
-        seat.out.aside("Nothing waits.")
+        context.out.aside("Nothing waits.")
     else:
         rows = [
             (spoken_of(step.item), step.fate, " → ".join(step.phases), "; ".join(step.reasons))
             for step in steps
         ]
-        seat.out.table(("issue", "what", "phase", "why"), rows)
+        context.out.table(("issue", "what", "phase", "why"), rows)

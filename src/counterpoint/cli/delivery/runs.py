@@ -7,7 +7,7 @@ from typing import IO, Final
 
 import click
 
-from counterpoint.cli.context import places, seated
+from counterpoint.cli.context import opened_context, places
 from counterpoint.cli.output import output_for
 from counterpoint.core.model.delivery.runs import NOT_TOLD, Ingested, RunOrder
 from counterpoint.dialects.symphony.verbs.issues import Issues
@@ -45,11 +45,11 @@ def ingest(
 
     What looks like a secret is masked. Lines that are no events are named and left out.
     """
-    with seated(as_json=as_json, db=db, project=project) as seat:
-        item = seat.core.use(Issues).named(issue).id if issue else ""
+    with opened_context(as_json=as_json, db=db, project=project) as context:
+        item = context.core.use(Issues).named(issue).id if issue else ""
         order = RunOrder(run=run or "", item=item, profile=profile or "")
         with _opened(file) as lines:
-            done = seat.core.runs.ingest(lines, order)
+            done = context.core.runs.ingest(lines, order)
         out = output_for(json=as_json)
         if out.json:
             out.answer(_shown(done))

@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from counterpoint.cli.context import CommandContext, places, reads, seated
+from counterpoint.cli.context import CommandContext, opened_context, places, reads
 from counterpoint.cli.output import output_for
 from counterpoint.core.model.delivery.knowledge import Document, Shelf
 from counterpoint.kernel.canonical import Json
@@ -22,13 +22,15 @@ def vault_command() -> None:
 
 @vault_command.command("on")
 @reads
-def on(seat: CommandContext) -> None:
+def on(context: CommandContext) -> None:
     """Let this project keep documents of its own, which search_knowledge finds."""
-    seat.core.documents.configure({"enabled": True})
-    if seat.out.json:
-        seat.out.answer({"enabled": True})
+    context.core.documents.configure({"enabled": True})
+    if context.out.json:
+        context.out.answer({"enabled": True})
     else:
-        seat.out.line("This project keeps documents of its own: add them with `vault add --own`.")
+        context.out.line(
+            "This project keeps documents of its own: add them with `vault add --own`."
+        )
 
 
 @vault_command.command("add")
@@ -40,8 +42,8 @@ def add(
     paths: tuple[str, ...], own: bool, as_json: bool, db: str | None, project: str | None
 ) -> None:
     """Take files in, or in anew; paths are relative to the project root."""
-    with seated(as_json=as_json, db=db, project=project) as seat:
-        taken = [seat.core.documents.take(path, _shelf(own=own)) for path in paths]
+    with opened_context(as_json=as_json, db=db, project=project) as context:
+        taken = [context.core.documents.take(path, _shelf(own=own)) for path in paths]
         out = output_for(json=as_json)
         if out.json:
             out.answer([{**_shown(one.document), "unchanged": one.is_same} for one in taken])
@@ -54,29 +56,29 @@ def add(
 @vault_command.command("list")
 @_OWN
 @reads
-def list_(seat: CommandContext, own: bool) -> None:
+def list_(context: CommandContext, own: bool) -> None:
     """List the documents of this project."""
-    found = seat.core.documents.list(_shelf(own=own), limit=_MOST)
-    if seat.out.json:
-        seat.out.answer([_shown(one) for one in found])
+    found = context.core.documents.list(_shelf(own=own), limit=_MOST)
+    if context.out.json:
+        context.out.answer([_shown(one) for one in found])
     elif not found:
-        seat.out.aside("There is no document. Take some in with `counterpoint vault add PATH…`.")
+        context.out.aside("There is no document. Take some in with `counterpoint vault add PATH…`.")
     else:
         rows = [(one.path, str(one.chunks), str(one.size), one.updated_at) for one in found]
-        seat.out.table(("path", "passages", "bytes", "updated"), rows)
+        context.out.table(("path", "passages", "bytes", "updated"), rows)
 
 
 @vault_command.command("remove")
 @click.argument("path")
 @_OWN
 @reads
-def remove(seat: CommandContext, path: str, own: bool) -> None:
+def remove(context: CommandContext, path: str, own: bool) -> None:
     """Take a document out with all its passages."""
-    gone = seat.core.documents.drop(path, _shelf(own=own))
-    if seat.out.json:
-        seat.out.answer(_shown(gone))
+    gone = context.core.documents.drop(path, _shelf(own=own))
+    if context.out.json:
+        context.out.answer(_shown(gone))
     else:
-        seat.out.line(f"{gone.path} is gone: {gone.chunks} passages.")
+        context.out.line(f"{gone.path} is gone: {gone.chunks} passages.")
 
 
 def _shelf(*, own: bool) -> Shelf:

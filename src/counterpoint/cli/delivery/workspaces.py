@@ -21,13 +21,13 @@ def workspace_command() -> None:
     "--base", metavar="BRANCH", default="", help="Where the work goes back to.  [default: main]"
 )
 @reads
-def open_(seat: CommandContext, issue: str, base: str) -> None:
+def open_(context: CommandContext, issue: str, base: str) -> None:
     """Mark this tree, on the branch it is on, as the one for an issue; agents check the marker."""
-    item = seat.core.use(Issues).named(issue).id
-    made = seat.core.use(Workspaces).open(item, MARKER, base)
-    if seat.out.json:
-        seat.out.answer(
+    item = context.core.use(Issues).named(issue).id
+    made = context.core.use(Workspaces).open(item, MARKER, base)
+    if context.out.json:
+        context.out.answer(
             {"issue": made.identifier, "path": made.path, "branch": made.branch, "base": made.base}
         )
     else:
-        seat.out.line(f"{made.path} is the worktree of {made.identifier}, on {made.branch}.")
+        context.out.line(f"{made.path} is the worktree of {made.identifier}, on {made.branch}.")

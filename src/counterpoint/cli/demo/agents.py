@@ -19,9 +19,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from counterpoint.cli.demo.pipes import WakeSignal, tell
 from counterpoint.cli.demo.recipes import Recipe, load_recipes
 from counterpoint.cli.demo.repository import Tree
-from counterpoint.cli.demo.voice import Bell, tell
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Unavailable
 from counterpoint.protocol.client import Connection, ToolRefused
@@ -39,7 +39,7 @@ class Worker:
     name: str
     connection: Connection
     tree: Tree
-    bell: Bell
+    bell: WakeSignal
     perishes: bool = False
     recipes: Mapping[str, Recipe] = field(default_factory=load_recipes, repr=False)
 
@@ -155,7 +155,7 @@ class Reviewer:
     name: str
     connection: Connection
     tree: Tree
-    bell: Bell
+    bell: WakeSignal
 
     def work(self) -> None:
         """Judge what waits for it until it is told to leave."""

@@ -14,12 +14,12 @@ from time import monotonic
 import click
 
 from counterpoint.app import open_app
-from counterpoint.cli.demo.ending import Ended, faults_of, history_of, prove, tree_of
-from counterpoint.cli.demo.play import Play
+from counterpoint.cli.demo.display import opened_screen
+from counterpoint.cli.demo.processes import AgentProcesses
+from counterpoint.cli.demo.report import print_all
 from counterpoint.cli.demo.repository import MAIN, child_environ, create_repository
-from counterpoint.cli.demo.screen import opened_screen
-from counterpoint.cli.demo.stage import Stage
-from counterpoint.cli.demo.telling import tell_all
+from counterpoint.cli.demo.scenario import Scenario
+from counterpoint.cli.demo.summary import DemoResult, faults_of, history_of, prove, tree_of
 from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.serve import end_server
 from counterpoint.core.model.journal import Verdict
@@ -45,7 +45,7 @@ def demo_command(*, keep: bool, as_json: bool) -> int:
         if out.json:
             out.answer(_shape(ended, folder if keep else None))
         else:
-            tell_all(out, ended, folder / NAME if keep else None)
+            print_all(out, ended, folder / NAME if keep else None)
     return 1 if ended.faults else 0
 
 
@@ -59,23 +59,23 @@ def _folder(*, keep: bool) -> Generator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def perform(out: Output, folder: Path) -> Ended:
-    """Play, prove, and end every process whatever happens."""
+def perform(out: Output, folder: Path) -> DemoResult:
+    """Scenario, prove, and end every process whatever happens."""
     begun = monotonic()
     environ = child_environ(os.environ)
     for place in ("logs", "desks"):
         (folder / place).mkdir()
     main = create_repository(folder / NAME, environ)
     app = open_app(main.folder, environ)
-    stage = Stage(logs=folder / "logs", environ=environ)
+    stage = AgentProcesses(logs=folder / "logs", environ=environ)
     try:
         with opened_screen(out) as screen:
-            play = Play(app=app, main=main, desks=folder / "desks", stage=stage, screen=screen)
+            play = Scenario(app=app, main=main, desks=folder / "desks", stage=stage, screen=screen)
             play.perform()
         proved = prove(play, folder / BUNDLE)
         lines, history = tree_of(play.core, play.root), history_of(play.core)
         main.git("reset", "--quiet", "--hard", MAIN)
-        return Ended(
+        return DemoResult(
             verdicts=play.core.overview.rows(Verdict),
             refused=play.refused,
             races=play.races,
@@ -94,7 +94,7 @@ def perform(out: Output, folder: Path) -> Ended:
             end_server(app.database)
 
 
-def _shape(ended: Ended, kept: Path | None) -> Json:
+def _shape(ended: DemoResult, kept: Path | None) -> Json:
     tasks = [line for line in ended.lines if line.item.kind == "task"]
     counts = ended.history.counts
     return {

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from counterpoint.cli.demo.agents import Reviewer, Worker, write_too_late
+from counterpoint.cli.demo.pipes import WakeSignal
 from counterpoint.cli.demo.repository import Tree
-from counterpoint.cli.demo.voice import Bell
 from counterpoint.protocol.client import connect
 
 ROLES = ("worker", "perishing", "reviewer", "late")
@@ -23,7 +23,7 @@ def server_argv(agent: str, session: str = "") -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Play one role until told to leave; the arguments are the program's own unless given."""
+    """Scenario one role until told to leave; the arguments are the program's own unless given."""
     parser = ArgumentParser(description="An agent of `counterpoint demo`.")
     parser.add_argument("role", choices=ROLES)
     parser.add_argument("agent")
@@ -38,13 +38,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if asked.role == "late":
             write_too_late(connection, asked.item, asked.token)
         elif asked.role == "reviewer":
-            Reviewer(name=asked.agent, connection=connection, tree=tree, bell=Bell()).work()
+            Reviewer(name=asked.agent, connection=connection, tree=tree, bell=WakeSignal()).work()
         else:
             Worker(
                 name=asked.agent,
                 connection=connection,
                 tree=tree,
-                bell=Bell(),
+                bell=WakeSignal(),
                 perishes=asked.role == "perishing",
             ).work()
 

@@ -28,23 +28,23 @@ def plans_command() -> None:
 )
 @click.option("--yes", is_flag=True, help="Do it; without this nothing is changed.")
 @reads
-def prune_command(seat: CommandContext, *, days: int, yes: bool) -> None:
+def prune_command(context: CommandContext, *, days: int, yes: bool) -> None:
     """Take the texts of plans away that were archived long ago.
 
     Titles, states and every proof stay. Texts that something else has too stay as well. Without
     --yes it only says what would go.
     """
-    found = seat.core.use(Pruning).prune(days) if yes else seat.core.use(Pruning).look(days)
-    if seat.out.json:
+    found = context.core.use(Pruning).prune(days) if yes else context.core.use(Pruning).look(days)
+    if context.out.json:
         told: list[Json] = [_present(one) for one in found]
-        seat.out.answer({"pruned": yes, "plans": told})
+        context.out.answer({"pruned": yes, "plans": told})
         return
     for one in found:
-        seat.out.line(f"{one.slug}  archived {one.archived_at[:10]}  {one.texts:,} texts")
+        context.out.line(f"{one.slug}  archived {one.archived_at[:10]}  {one.texts:,} texts")
     verb = "Pruned" if yes else "Would prune"
-    seat.out.line(f"{verb} {len(found):,} plans archived more than {days} days ago.")
+    context.out.line(f"{verb} {len(found):,} plans archived more than {days} days ago.")
     if found and not yes:
-        seat.out.aside("Nothing was changed: repeat it with --yes.")
+        context.out.aside("Nothing was changed: repeat it with --yes.")
 
 
 def _present(one: Pruned) -> Json:
@@ -64,12 +64,12 @@ def sessions_command() -> None:
 
 @sessions_command.command("sweep")
 @reads
-def sweep_command(seat: CommandContext) -> None:
+def sweep_command(context: CommandContext) -> None:
     """End the sessions from which nothing came for a day, as failed."""
-    ended = seat.core.use(PlanSessions).sweep()
-    if seat.out.json:
-        seat.out.answer({"ended": [session.id for session in ended]})
+    ended = context.core.use(PlanSessions).sweep()
+    if context.out.json:
+        context.out.answer({"ended": [session.id for session in ended]})
         return
     for session in ended:
-        seat.out.line(f"{session.id}  {session.agent}  since {session.started_at[:16]}")
-    seat.out.line(f"Ended {len(ended):,} sessions.")
+        context.out.line(f"{session.id}  {session.agent}  since {session.started_at[:16]}")
+    context.out.line(f"Ended {len(ended):,} sessions.")

@@ -61,7 +61,7 @@ def move_command(source: str, target: str, project: str | None, as_json: bool) -
     finally:
         here.close()
         there.close()
-    _tell(out, here, there, arrivals)
+    _print(out, here, there, arrivals)
 
 
 def _names(here: App, wanted: str | None) -> list[str]:
@@ -109,7 +109,7 @@ def _verify(out: Output, ports: Ports, place: str) -> str:
     return audit.root
 
 
-def _tell(out: Output, here: App, there: App, arrivals: list[MovedProject]) -> None:
+def _print(out: Output, here: App, there: App, arrivals: list[MovedProject]) -> None:
     if out.json:
         out.answer(
             {

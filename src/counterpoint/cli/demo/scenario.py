@@ -18,10 +18,10 @@ from pathlib import Path
 from time import monotonic
 
 from counterpoint.app import App
+from counterpoint.cli.demo.display import Screen
+from counterpoint.cli.demo.processes import AgentProcesses, Said
 from counterpoint.cli.demo.recipes import load_plan
 from counterpoint.cli.demo.repository import Tree, create_linked_tree
-from counterpoint.cli.demo.screen import Screen
-from counterpoint.cli.demo.stage import Said, Stage
 from counterpoint.cli.demo.worker import server_argv
 from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.entry import Entry
@@ -44,13 +44,13 @@ _RINGS = ("plan.", "task.", "item.", "phase.")
 
 
 @dataclass(kw_only=True)
-class Play:
+class Scenario:
     """One performance."""
 
     app: App
     main: Tree
     desks: Path
-    stage: Stage
+    stage: AgentProcesses
     screen: Screen
     root: str = ""
     last: int = -1
@@ -65,7 +65,7 @@ class Play:
         return self.app.person()
 
     def perform(self) -> None:
-        """Play from the first plan to the last handoff; Unavailable if it comes to a halt."""
+        """Scenario from the first plan to the last handoff; Unavailable if it comes to a halt."""
         self.core.projects.find()  # makes the ledger before everybody wants to
         for name, role in CAST.items():
             context = create_linked_tree(self.main, self.desks / name).folder

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from counterpoint.cli.demo.ending import Ended, Line, Proved
-from counterpoint.cli.demo.play import DOOMED
+from counterpoint.cli.demo.scenario import DOOMED
+from counterpoint.cli.demo.summary import DemoResult, ProofResult, TaskRow
 from counterpoint.cli.output import Output
 
 _SHORT = 7
 """Characters of a hash that are shown."""
 
 
-def tell_all(out: Output, ended: Ended, kept: Path | None) -> None:
+def print_all(out: Output, ended: DemoResult, kept: Path | None) -> None:
     """Tell everything; kept: where the repository stays, if it does."""
-    _tell_section(out, "The work", map(_branch, ended.lines))
+    _print_section(out, "The work", map(_branch, ended.lines))
     out.line()
     out.line("The evidence, measured by the server", style="bold")
     headings = ("task", "by", "files", "lines", "commits", "exit codes")
     out.table(headings, [_row(line) for line in ended.lines if line.outcome])
-    _tell_section(out, "What went wrong, and what became of it", _trouble(ended))
-    _tell_section(out, "The proof", _proof(ended.proved))
+    _print_section(out, "What went wrong, and what became of it", _trouble(ended))
+    _print_section(out, "The proof", _proof(ended.proved))
     out.line()
     if ended.faults:
         out.line(f"Not as promised: {'; '.join(ended.faults)}.", style="red")
@@ -29,24 +29,24 @@ def tell_all(out: Output, ended: Ended, kept: Path | None) -> None:
         agents = len(ended.history.agents)
         words = f"{ended.commits} commits by {agents} connected agents"
         out.line(f"All of it held: {words}, in {ended.seconds:.1f} seconds.", style="green")
-    _tell_section(out, "Try next", _further(kept))
+    _print_section(out, "Try next", _further(kept))
 
 
-def _tell_section(out: Output, title: str, lines: Iterator[str]) -> None:
+def _print_section(out: Output, title: str, lines: Iterator[str]) -> None:
     out.line()
     out.line(title, style="bold")
     for line in lines:
         out.line(f"  {line}".rstrip())
 
 
-def _branch(line: Line) -> str:
+def _branch(line: TaskRow) -> str:
     item, outcome = line.item, line.outcome
     mark = "x" if item.category == "done" else " "
     state = f"{outcome.outcome} by {outcome.agent}" if outcome else item.status
     return f"{'  ' * line.depth}[{mark}] {item.id}  {item.title}  ({state})"
 
 
-def _row(line: Line) -> tuple[str, ...]:
+def _row(line: TaskRow) -> tuple[str, ...]:
     told = line.shape()
     return (
         told["id"],
@@ -58,7 +58,7 @@ def _row(line: Line) -> tuple[str, ...]:
     )
 
 
-def _trouble(ended: Ended) -> Iterator[str]:
+def _trouble(ended: DemoResult) -> Iterator[str]:
     for line in ended.lines:
         if line.is_repaired and line.outcome:
             agent, receipt = line.outcome.agent, line.receipts[0]
@@ -74,7 +74,7 @@ def _trouble(ended: Ended) -> Iterator[str]:
     yield f"{ended.races} times two agents wanted the same task, and one of them got it"
 
 
-def _proof(proved: Proved) -> Iterator[str]:
+def _proof(proved: ProofResult) -> Iterator[str]:
     yield f"ledger    {proved.entries:,} entries, {proved.bundle_bytes:,} bytes exported"
     yield f"verified  {_word(proved.is_sound)}: its chain, Merkle tree, texts and checkpoint"
     yield f"rebuilt   {_word(proved.is_rebuilt)}: {proved.rows:,} rows are what its entries say"

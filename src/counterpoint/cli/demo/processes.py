@@ -34,7 +34,7 @@ Said = tuple[str, dict[str, Json]]
 
 
 @dataclass(kw_only=True)
-class Stage:
+class AgentProcesses:
     """Every agent's process, by name."""
 
     logs: Path

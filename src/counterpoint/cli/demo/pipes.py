@@ -20,7 +20,7 @@ LOOK_AGAIN = 1.0
 _CHUNK = 4096
 
 
-class Bell:
+class WakeSignal:
     """The agent's end of the pipe that wakes it."""
 
     def __init__(self, fd: int = 0) -> None:

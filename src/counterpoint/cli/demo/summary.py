@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from counterpoint.cli.demo.play import DOOMED, Play
+from counterpoint.cli.demo.scenario import DOOMED, Scenario
 from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger import checkpoint as checkpoints
 from counterpoint.core.ledger.bundle import BundleHeader, verify_bundle
@@ -36,7 +36,7 @@ _REFUSAL = "claim_lost"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class TaskRow:
     """One item of the tree of work, with its evidence if it is a task."""
 
     depth: int
@@ -74,7 +74,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proved:
+class ProofResult:
     """What was proved about the ledger, and how large it is."""
 
     entries: int
@@ -91,15 +91,15 @@ class Proved:
     path: int
 
 
-def tree_of(core: Core, root: str) -> list[Line]:
+def tree_of(core: Core, root: str) -> list[TaskRow]:
     """Return the tree of work from its root down."""
     return list(_lines(core, core.items.get(root), 0))
 
 
-def _lines(core: Core, item: Item, depth: int) -> Iterator[Line]:
+def _lines(core: Core, item: Item, depth: int) -> Iterator[TaskRow]:
     outcomes = core.overview.outcomes(item.id)
     receipts = core.overview.rows(Receipt, item=item.id, limit=_PAGE)
-    yield Line(
+    yield TaskRow(
         depth=depth,
         item=item,
         outcome=outcomes[-1] if outcomes else None,
@@ -109,7 +109,7 @@ def _lines(core: Core, item: Item, depth: int) -> Iterator[Line]:
         yield from _lines(core, child, depth + 1)
 
 
-def prove(play: Play, bundle: Path) -> Proved:
+def prove(play: Scenario, bundle: Path) -> ProofResult:
     """Verify, replay and export the ledger, and check the export without it; ProofMismatch."""
     audit = play.core.audit
     found = audit.verify()
@@ -121,7 +121,7 @@ def prove(play: Play, bundle: Path) -> Proved:
     decision = audit.log(action="decision.recorded", after=-1, limit=1)[0]
     path = [bytes.fromhex(part) for part in audit.inclusion(decision.sequence, found.size).path]
     checkpoint = _require_included(bundle, decision.sequence, path, play.core)
-    return Proved(
+    return ProofResult(
         entries=found.size,
         bundle_bytes=bundle.stat().st_size,
         rows=sum(rebuilt.rows.values()),
@@ -173,7 +173,7 @@ def history_of(core: Core) -> History:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class DemoResult:
     """What there is to say at the end.
 
     verdicts: of the reviewer, in order. refused: the code that a late write was refused with.
@@ -183,15 +183,17 @@ class Ended:
     verdicts: list[Verdict]
     refused: str
     races: int
-    lines: list[Line]
-    proved: Proved
+    lines: list[TaskRow]
+    proved: ProofResult
     history: History
     faults: list[str]
     seconds: float
     commits: int
 
 
-def faults_of(play: Play, lines: list[Line], proved: Proved, history: History) -> list[str]:
+def faults_of(
+    play: Scenario, lines: list[TaskRow], proved: ProofResult, history: History
+) -> list[str]:
     """Return everything that is not as the demonstration promises; nothing if all held."""
     tasks = [line for line in lines if line.item.kind == "task"]
     repaired = [line for line in tasks if line.is_repaired]
