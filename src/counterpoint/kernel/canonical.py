@@ -39,6 +39,11 @@ def load(data: bytes | str) -> Json:
         raise InvalidInput(f"not valid JSON: {fault}") from fault
 
 
+def object_of(value: Json) -> dict[str, Json]:
+    """Return a value that is an object; an empty one in place of any other."""
+    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+
+
 def dump_any(value: Json) -> str:
     """Return compact sorted JSON text of any JSON value, floats included."""
     try:

@@ -6,7 +6,15 @@ import pytest
 
 from counterpoint.core.model.catalogue import BY_TABLE, NOUNS
 from counterpoint.core.model.journal import Record, Verdict
-from counterpoint.core.model.rows import cell_of, columns, empty_row, image_of, noun_of
+from counterpoint.core.model.rows import (
+    REDACTED,
+    cell_of,
+    columns,
+    empty_row,
+    image_of,
+    load_object,
+    noun_of,
+)
 from counterpoint.core.model.work import Criterion
 from counterpoint.kernel.canonical import text_digest
 
@@ -54,3 +62,11 @@ def test_prose_stands_in_a_row_by_its_digest():
     assert image["text"] == text_digest("words")
     assert image["met"] == 1
     assert texts == {text_digest("words"): "words"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [('{"a":1}', {"a": 1}), ("", {}), (REDACTED, {}), ("[1]", {})]
+)
+def test_a_prose_that_is_no_object_is_an_empty_one(text, expected):
+    """Nothing, a redacted text, a list."""
+    assert load_object(text) == expected

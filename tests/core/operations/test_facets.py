@@ -8,7 +8,12 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, Handover, ReadyFilter, Report
 from counterpoint.core.model.rows import REDACTED
 from counterpoint.core.model.work import Alias, Attribute
-from counterpoint.core.operations.recording.facets import ATTRIBUTE_LIMIT, NAME_LIMIT
+from counterpoint.core.operations.recording.facets import (
+    ATTRIBUTE_LIMIT,
+    NAME_LIMIT,
+    kept_object,
+    labels_of,
+)
 from counterpoint.kernel.errors import (
     Conflict,
     GateClosed,
@@ -66,6 +71,19 @@ def test_a_redacted_value_shows_its_mark(studio, ada):
     item = make(ada, attributes={"size": "very small"}).id
     studio.system.redaction.redact(Attribute, item, "size", reason="private")
     assert ada.items.attributes(item) == {"size": REDACTED}
+
+
+def test_an_object_that_is_kept_is_read_by_its_name(studio, ada):
+    """What is not there, is no object, or was redacted is an empty one."""
+    item = make(ada, labels=("b", "a"), attributes={"size": {"n": 1}, "list": [1]}).id
+    with studio.view() as view:
+        assert kept_object(view, item, "size") == {"n": 1}
+        assert kept_object(view, item, "list") == kept_object(view, item, "none") == {}
+        assert sorted(labels_of(view, item)) == ["a", "b"]
+        assert labels_of(view, "T-9") == ()
+    studio.system.redaction.redact(Attribute, item, "size", reason="private")
+    with studio.view() as view:
+        assert kept_object(view, item, "size") == {}
 
 
 def test_what_is_in_the_backlog_is_not_offered_until_it_is_opened(studio, ada):

@@ -126,6 +126,11 @@ def _keep(text: str, texts: dict[str, str]) -> str:
     return digest
 
 
+def load_object(text: str) -> dict[str, Json]:
+    """Return the JSON object that a prose keeps; an empty one if there is none or it was redacted."""
+    return {} if text in {"", REDACTED} else canonical.object_of(canonical.load(text))
+
+
 def empty_row(noun: type[Noun]) -> dict[str, Json]:
     """Return the image of a row in which everything is empty: what a whole image leaves out."""
     empty: dict[Sort, Json] = {"int": 0, "list": [], "text": "", "prose": "", "proses": ""}

@@ -17,13 +17,17 @@ from counterpoint.core.model.work import (
     Dependency,
     Gate,
     Item,
-    Label,
     Project,
 )
 from counterpoint.core.operations.readiness import judged
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import attributes_of, item_named, names_of
+from counterpoint.core.operations.recording.facets import (
+    attributes_of,
+    item_named,
+    labels_of,
+    names_of,
+)
 from counterpoint.core.operations.sessions import last_handoff, live_claims
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules import outline
@@ -46,7 +50,7 @@ class Overview:
             needs = [view.find(Item, e.needs) for e in view.select(Dependency, item=item)]
             return Facets(
                 item=found,
-                labels=tuple(label.name for label in view.select(Label, item=item)),
+                labels=labels_of(view, item),
                 needs=tuple(needed for needed in needs if needed is not None),
                 needed_by=tuple(e.item for e in view.select(Dependency, needs=item, limit=50)),
                 areas=tuple(area.pattern for area in view.select(Area, item=item)),
@@ -177,7 +181,7 @@ def _draft(view: Reading, item: Item) -> Draft:
         areas=tuple(area.pattern for area in view.select(Area, item=item.id)),
         acceptance=tuple(criterion.text for criterion in view.select(Criterion, item=item.id)),
         checks=tuple(gate.argv for gate in gates if gate.kind == "check"),
-        labels=tuple(label.name for label in view.select(Label, item=item.id)),
+        labels=labels_of(view, item.id),
         priority=item.priority,
         profile=item.profile,
         approval=any(gate.kind == "review" and gate.holds == "start" for gate in gates),

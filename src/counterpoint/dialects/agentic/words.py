@@ -8,8 +8,7 @@ done and skipped                      both count as completed in every `progress
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, NotRequired, cast
+from typing import Annotated, Any, Final, Literal, NotRequired
 
 from pydantic import Field, WithJsonSchema
 from typing_extensions import TypedDict
@@ -287,9 +286,3 @@ def clipped(value: Json, room: int = _WORDS) -> Json:
     """Return a value that is small as it is, and of a large one the beginning of its JSON."""
     text = "" if value is None else dump_any(value)
     return value if len(text.encode()) <= room else clip(text, room)
-
-
-def object_in(kept: Mapping[str, Json], name: str) -> dict[str, Json]:
-    """Return a kept value that is an object; an empty one otherwise."""
-    value = kept.get(name)
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Final, Literal, cast, get_args
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field, WithJsonSchema
 from typing_extensions import TypedDict
@@ -19,13 +19,13 @@ from typing_extensions import TypedDict
 from counterpoint.core.model.accounts.actions import Action
 from counterpoint.core.model.accounts.stages import NextMove, StrictTask, Transition
 from counterpoint.core.model.proofs import Seal, Thinking
+from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.texts.skills import Skill, SkippedFile
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import PAGE, clip, size_of
-from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import CounterpointError, IllegalMove, InvalidInput
+from counterpoint.kernel.errors import CounterpointError, IllegalMove
 
 UUID: Final = "uuid"
 """The scope of the names that tasks are known by here."""
@@ -177,22 +177,13 @@ def present_thought(found: Thinking, task: str) -> dict[str, Json]:
 
 def present_session(session: Session) -> dict[str, Json]:
     """Return a session; one that was not opened with an intent has none."""
-    details = details_of(session)
+    details = load_object(session.details)
     return {
         "session_id": session.id,
         "intent": clip(str(details.get("intent", "")), _ENTRY) or None,
         "task_id": details.get("task_id") or None,
         "started_at": session.started_at,
     }
-
-
-def details_of(session: Session) -> dict[str, Json]:
-    """Return what a session was opened with; nothing once that was redacted."""
-    try:
-        value: Json = canonical.load(session.details) if session.details else {}
-    except InvalidInput:
-        return {}
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
 
 
 def present_seal(seal: Seal) -> dict[str, Json]:

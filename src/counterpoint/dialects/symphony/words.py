@@ -13,17 +13,15 @@ Ids are told as people say them (`SYM-001`) and heard in any of their forms.
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, cast
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, WithJsonSchema
 
-from counterpoint.core.model.journal import Record
-from counterpoint.core.model.rows import REDACTED
 from counterpoint.core.model.work import Item
 from counterpoint.core.rules.identifiers import spoken_of
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.symphony.verbs.issues import Issues
-from counterpoint.kernel.canonical import Json, load
+from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
 
 _TEXT = WithJsonSchema({"type": "string"})
@@ -114,10 +112,3 @@ def parse_issue(call: Call, issue_id: str = "") -> Item:
 def run_of(call: Call) -> dict[str, Json]:
     """Return the run that what is written belongs to, as a detail; nothing without `--run-id`."""
     return {"run": call.settings.run} if call.settings.run else {}
-
-
-def details_of(record: Record) -> dict[str, Json]:
-    """Return what a record keeps beside its text; nothing once that was redacted."""
-    if record.details in {"", REDACTED}:
-        return {}
-    return cast("dict[str, Json]", load(record.details))

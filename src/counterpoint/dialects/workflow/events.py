@@ -23,6 +23,7 @@ from itertools import groupby
 from typing import Final
 
 from counterpoint.core.model.journal import Record, RecordKind
+from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.touches import ItemChange
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.call import Call
@@ -30,14 +31,12 @@ from counterpoint.dialects.paging import clip
 from counterpoint.dialects.workflow.nouns import LogView, TaskView
 from counterpoint.dialects.workflow.verbs.queries import WorkflowQueries
 from counterpoint.dialects.workflow.words import (
-    details_of,
-    object_of,
     present_log_line,
     present_part,
     present_phase_line,
     present_task_line,
 )
-from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import NotFound
 from counterpoint.protocol.surface import Event
 
@@ -149,7 +148,7 @@ def _of_record(call: Call, touch: ItemChange, record: Record) -> Iterator[Event]
 
 def _task(call: Call, touch: ItemChange, record: Record) -> Item:
     """Return the task that an entry is about, also where it hangs on what holds the task."""
-    told = details_of(record).get("task")
+    told = load_object(record.details).get("task")
     if not isinstance(told, str) or told == touch.item.id:
         return touch.item
     with suppress(NotFound):

@@ -16,11 +16,12 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from typing_extensions import TypedDict
 
 from counterpoint.core.model.filters import Report
-from counterpoint.core.model.journal import Outcomes, Record
+from counterpoint.core.model.journal import Outcomes
+from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.paging import clip, size_of
 from counterpoint.dialects.workflow.nouns import LogView, PhaseView, TaskView
-from counterpoint.kernel.canonical import Json, dump_any, load
+from counterpoint.kernel.canonical import Json, dump_any, load, object_of
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
 from counterpoint.kernel.errors import InvalidInput
 
@@ -229,23 +230,10 @@ def present_task_line(line: TaskView) -> dict[str, Json]:
     return _fitted(told)
 
 
-def object_of(value: Json) -> dict[str, Json]:
-    """Return a kept value that is an object; an empty one if it was redacted, or is not there."""
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
-
-
-def details_of(record: Record) -> dict[str, Json]:
-    """Return what an entry keeps beside its text; nothing once that was redacted."""
-    try:
-        return load(record.details) if record.details else {}
-    except InvalidInput:
-        return {}
-
-
 def present_log_line(line: LogView) -> dict[str, Json]:
     """Return a decision, a milestone or a blocker as its list shows it."""
     record = line.record
-    details = details_of(record)
+    details = load_object(record.details)
     told: dict[str, Json] = {
         "id": record.id,
         "task_id": details.get("task") or record.item,

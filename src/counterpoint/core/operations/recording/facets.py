@@ -1,4 +1,4 @@
-"""What hangs on an item beside its header: other names, and kept values."""
+"""What hangs on an item beside its header: other names, labels, and kept values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from counterpoint.core.model.rows import REDACTED, Prose
-from counterpoint.core.model.work import Alias, Attribute, Item
+from counterpoint.core.model.work import Alias, Attribute, Item, Label
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel import canonical
@@ -37,6 +37,17 @@ def names_of(view: Reading, item: str) -> dict[str, str]:
 def attributes_of(view: Reading, item: str) -> dict[str, Json]:
     """Return the values that are kept with an item, by name; a redacted one is its mark."""
     return {kept.name: value_of(kept) for kept in view.select(Attribute, item=item)}
+
+
+def kept_object(view: Reading, item: str, name: str) -> dict[str, Json]:
+    """Return a value kept with an item that is an object; empty if it is none, or was redacted."""
+    found = view.find(Attribute, item, name)
+    return canonical.object_of(value_of(found)) if found else {}
+
+
+def labels_of(view: Reading, item: str) -> tuple[str, ...]:
+    """Return the labels of an item."""
+    return tuple(label.name for label in view.select(Label, item=item))
 
 
 def value_of(attribute: Attribute) -> Json:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, cast
 
-from counterpoint.core.model.rows import REDACTED
+from counterpoint.core.model.rows import REDACTED, load_object
 from counterpoint.core.model.sessions import Handoff
 from counterpoint.dialects.agentic.nouns.sessions import Activity, HistoryEntry, Replay
 from counterpoint.kernel import canonical
-from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.canonical import Json, object_of
 
 Texts = Callable[[Json], str]
 """(cell of a row image) → its text."""
@@ -40,7 +40,7 @@ def replay(session: str, happenings: Iterable[HistoryEntry], text: Texts) -> Rep
                 else:
                     handoff = left
         deeds += _deeds(session, one, text)
-    given = details_of(text(row.get("details", "")))
+    given = load_object(text(row.get("details", "")))
     return Replay(
         sequence=sequence,
         session_id=session,
@@ -51,16 +51,6 @@ def replay(session: str, happenings: Iterable[HistoryEntry], text: Texts) -> Rep
         handoff=handoff,
         final=final,
     )
-
-
-def details_of(text: str) -> dict[str, Json]:
-    """Return a JSON object that was kept as text; an empty one if it was redacted or is not there."""
-    return object_of(canonical.load(text)) if text and text != REDACTED else {}
-
-
-def object_of(value: Json) -> dict[str, Json]:
-    """Return a value that is an object; an empty one otherwise."""
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
 
 
 def present_handoff(handoff: Handoff) -> dict[str, Json]:
@@ -101,7 +91,7 @@ def _deeds(session: str, one: HistoryEntry, text: Texts) -> Iterator[Activity]:
 
 
 def _deed(one: HistoryEntry, values: Mapping[str, Json], text: Texts) -> Activity:
-    details = details_of(text(values.get("details", "")))
+    details = load_object(text(values.get("details", "")))
     kind = str(values.get("kind", ""))
     files = cast("list[Any]", values.get("files", []))
     return Activity(

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Final, Literal, NoReturn, cast
 
 from pydantic import Field, WithJsonSchema
 
+from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.texts.briefs import Brief, BriefFilter, BriefRequest
 from counterpoint.dialects.agentic.envelope import present
-from counterpoint.dialects.agentic.rules.replay import details_of
 from counterpoint.dialects.agentic.verbs.briefs import Briefs
 from counterpoint.dialects.agentic.verbs.plans import Planning
 from counterpoint.dialects.agentic.words import (
@@ -102,7 +102,7 @@ def content_brief_get(
                 keywords=[clip(word, 60) for word in brief.keywords],
                 category=brief.category,
                 difficulty=brief.difficulty,
-                variables=clipped(details_of(brief.variables), 1_500),
+                variables=clipped(load_object(brief.variables), 1_500),
                 scheduled_for=brief.scheduled_for,
                 error_message=clip(brief.reason, 600),
                 plan=plan.slug if plan else "",

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Final, cast
 from pydantic import Field
 
 from counterpoint.core.model.journal import Record
+from counterpoint.core.model.rows import load_object
 from counterpoint.dialects.agentic.envelope import present
 from counterpoint.dialects.agentic.nouns.plans import PhaseView
-from counterpoint.dialects.agentic.rules.replay import details_of
 from counterpoint.dialects.agentic.verbs.plans import Planning
 from counterpoint.dialects.agentic.verbs.steps import Steps
 from counterpoint.dialects.agentic.words import (
@@ -96,7 +96,7 @@ def _briefly(line: PhaseView) -> dict[str, Json]:
 
 def present_checkpoint(record: Record) -> dict[str, Json]:
     """Return a checkpoint."""
-    content = details_of(record.details).get("data")
+    content = load_object(record.details).get("data")
     return {
         "id": record.id,
         "note": clip(record.body, 1_500),

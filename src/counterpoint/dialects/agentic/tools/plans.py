@@ -22,7 +22,6 @@ from counterpoint.dialects.agentic.words import (
     Text,
     Title,
     clipped,
-    object_in,
     parse_phase,
     parse_plan_status,
     present_phase,
@@ -34,7 +33,7 @@ from counterpoint.dialects.agentic.words import (
 )
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.paging import PAGE, RESERVE, clip, paged, seal, size_of, sparse, unseal
-from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.protocol.tools import tool
 
 _PHASES_READ: Final = 8
@@ -99,7 +98,7 @@ def _head(head: PlanDetails, *, whole: bool) -> dict[str, Json]:
             context=clipped(kept.get("context"), _TEXTS_SHOWN),
             metadata=clipped(kept.get("metadata"), _TEXTS_SHOWN // 2),
             template=clipped(kept.get("template"), _TEXTS_SHOWN // 2),
-            archived=clipped(object_in(kept, "archived"), _TEXTS_SHOWN // 4)
+            archived=clipped(object_of(kept.get("archived")), _TEXTS_SHOWN // 4)
             if "archived" in kept
             else "",
         ),

@@ -12,7 +12,7 @@ from counterpoint.core.model.work import Alias, Item, Label
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import attributes_of, set_attributes
+from counterpoint.core.operations.recording.facets import kept_object, labels_of, set_attributes
 from counterpoint.core.operations.recording.moves import move, refuse_closed_gates, touched
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
@@ -30,8 +30,7 @@ from counterpoint.dialects.agentic.nouns.plans import (
     PlanView,
 )
 from counterpoint.dialects.agentic.rules.progress import plan_standing
-from counterpoint.dialects.agentic.rules.replay import object_of
-from counterpoint.dialects.agentic.verbs.queries import PlanReader, labels_of, plan_named
+from counterpoint.dialects.agentic.verbs.queries import PlanReader, plan_named
 from counterpoint.dialects.agentic.verbs.steps import skip_below
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict
@@ -143,8 +142,7 @@ class Planning:
     def put_away(self, name: str) -> dict[str, Json]:
         """Return when and why a plan was archived; empty if it is not."""
         with self._context.reading() as view:
-            kept = attributes_of(view, plan_named(view, name).id).get(ARCHIVED)
-        return object_of(kept)
+            return kept_object(view, plan_named(view, name).id, ARCHIVED)
 
 
 def _move(change: Change, plan: Item, to: PlanStanding, reason: str) -> list[str]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, cast
 
-from counterpoint.core.model.rows import REDACTED
+from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.rules import precedence
 from counterpoint.core.rules.precedence import CallHistory
-from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import OutOfOrder
 
@@ -80,8 +78,5 @@ class Precedence:
             found = view.find(Session, session)
         if found is None:
             return "", set()
-        if not found.details or found.details == REDACTED:
-            return found.status, set()
-        details: Any = canonical.load(found.details)
-        given = cast("dict[str, Json]", details) if isinstance(details, dict) else {}
+        given = load_object(found.details)
         return found.status, {name for name, value in given.items() if value not in (None, "")}

@@ -19,7 +19,7 @@ from counterpoint.core.model.journal import StateEntry
 from counterpoint.core.model.work import Alias, Attribute, Item, Label
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import attributes_of
+from counterpoint.core.operations.recording.facets import kept_object
 from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
@@ -30,7 +30,6 @@ from counterpoint.dialects.agentic.nouns.plans import (
     SLUG,
     Pruned,
 )
-from counterpoint.dialects.agentic.rules.replay import object_of
 from counterpoint.kernel.clock import Timestamp, later
 from counterpoint.kernel.errors import Forbidden
 
@@ -92,7 +91,7 @@ def _doomed(view: Reading, before: Timestamp) -> list[tuple[Pruned, tuple[str, .
     found: list[Pruned] = []
     for label in view.select(Label, name=ARCHIVED):
         plan = view.find(Item, label.item)
-        at = str(object_of(attributes_of(view, label.item).get(ARCHIVED)).get("at", ""))
+        at = str(kept_object(view, label.item, ARCHIVED).get("at", ""))
         gone = view.find(Label, label.item, PRUNED)
         if plan is not None and plan.kind == "plan" and gone is None and at and at < before:
             slugs = [a.name for a in view.select(Alias, item=plan.id) if a.scope == SLUG]

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from counterpoint.core.model.journal import Record
-from counterpoint.core.model.work import Alias, Attribute, Criterion, Dependency, Item, Label
-from counterpoint.core.operations.recording.facets import attributes_of, item_named
+from counterpoint.core.model.work import Alias, Attribute, Criterion, Dependency, Item
+from counterpoint.core.operations.recording.facets import attributes_of, item_named, labels_of
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.agentic.nouns.plans import (
     SLUG,
@@ -117,11 +117,6 @@ def blocked_ids(view: Reading) -> frozenset[str]:
     return frozenset(
         record.item for record in view.select(Record, kind="blocker", status="open") if record.item
     )
-
-
-def labels_of(view: Reading, item: str) -> frozenset[str]:
-    """Return the labels of an item."""
-    return frozenset(label.name for label in view.select(Label, item=item))
 
 
 @dataclass(slots=True)

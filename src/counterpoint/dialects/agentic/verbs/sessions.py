@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 from counterpoint.core.model.filters import Handover, Note
 from counterpoint.core.model.journal import Record
-from counterpoint.core.model.rows import REDACTED, Prose
+from counterpoint.core.model.rows import REDACTED, Prose, load_object
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.journal import Journal
@@ -36,10 +36,10 @@ from counterpoint.dialects.agentic.nouns.sessions import (
     SessionView,
     TakenUp,
 )
-from counterpoint.dialects.agentic.rules.replay import details_of, object_of, present_handoff
+from counterpoint.dialects.agentic.rules.replay import present_handoff
 from counterpoint.dialects.agentic.verbs.replay import replayed
 from counterpoint.kernel import canonical
-from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.clock import Timestamp, later
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, SessionEnded
 
@@ -282,7 +282,7 @@ def _end(change: Change, session: Session, status: Ended, summary: str) -> Sessi
 
 
 def _details(session: Session) -> dict[str, Json]:
-    return details_of(session.details)
+    return load_object(session.details)
 
 
 def _context(session: Session) -> dict[str, Json]:

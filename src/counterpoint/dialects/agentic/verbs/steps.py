@@ -23,7 +23,7 @@ from counterpoint.core.operations.claims import refuse_held, refuse_own
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import set_attributes
+from counterpoint.core.operations.recording.facets import labels_of, set_attributes
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import closed_gates, move, refuse_closed_gates
 from counterpoint.core.operations.recording.unit import recording
@@ -42,7 +42,6 @@ from counterpoint.dialects.agentic.verbs.queries import (
     Place,
     PlanReader,
     criterion_at,
-    labels_of,
     phase_at,
     plan_named,
     task_at,

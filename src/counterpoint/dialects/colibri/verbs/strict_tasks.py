@@ -20,17 +20,15 @@ from counterpoint.core.model.accounts.stages import (
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit
 from counterpoint.core.model.lifecycles import STAGED, UNCLOSED
-from counterpoint.core.model.rows import REDACTED
 from counterpoint.core.model.work import Alias, Attribute, Item
 from counterpoint.core.operations.items import Items
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import judged
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import item_named
+from counterpoint.core.operations.recording.facets import item_named, value_of
 from counterpoint.core.operations.recording.unit import joined
 from counterpoint.core.ports.store import Filter, Reading
-from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 
 DELETED: Final = "deleted_at"
@@ -136,7 +134,7 @@ def _tasks(view: Reading, items: Sequence[Item]) -> list[StrictTask]:
         StrictTask(
             item=item,
             names={one.scope: one.name for one in names[item.id]},
-            kept={one.name: _value(one) for one in kept[item.id]},
+            kept={one.name: value_of(one) for one in kept[item.id]},
             attempt=max((one.attempt for one in moves[item.id]), default=1),
         )
         for item in items
@@ -153,7 +151,3 @@ def _of(view: Reading, noun: type[Kept], items: Sequence[Item]) -> dict[str, lis
     for row in view.select(noun, item=tuple(ids)):
         found[row.item].append(row)
     return found
-
-
-def _value(kept: Attribute) -> Json:
-    return REDACTED if kept.value == REDACTED else canonical.load(kept.value)

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from counterpoint.core.model.delivery.phases import PhaseClaim
 from counterpoint.core.model.journal import Outcome, Record, RecordKind
+from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.paging import (
@@ -39,7 +40,6 @@ from counterpoint.dialects.symphony.words import (
     Id,
     Limit,
     Status,
-    details_of,
     parse_issue,
     present_id,
     present_priority,
@@ -167,7 +167,7 @@ def present_line(line: IssueView) -> dict[str, Json]:
 
 def present_record(record: Record) -> dict[str, Json]:
     """Return a finding, a learning or a comment of an issue."""
-    kept = details_of(record)
+    kept = load_object(record.details)
     told: dict[str, Json] = {"id": record.id, "created_at": record.created_at}
     if record.kind == "comment":
         author = kept.get("author") or f"agent:{record.agent}"

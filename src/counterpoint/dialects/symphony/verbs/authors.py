@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol, cast
+from typing import Protocol
 
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import RecordKind
@@ -11,10 +10,8 @@ from counterpoint.core.model.work import Item, Label
 from counterpoint.core.operations.claims import refuse_own
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.facets import attributes_of
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import move
-from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Forbidden
 
@@ -55,23 +52,12 @@ def note(change: Change, item: str, kind: RecordKind, body: str, **details: Json
     return record.id
 
 
-def labels_of(view: Reading, item: str) -> tuple[str, ...]:
-    """Return the labels of an item."""
-    return tuple(label.name for label in view.select(Label, item=item))
-
-
 def relabel(change: Change, item: str, *, add: str = "", drop: str = "") -> None:
     """Give an item a label and take another one away; what is so already stays."""
     if drop and (found := change.find(Label, item, drop)) is not None:
         change.drop(found)
     if add and change.find(Label, item, add) is None:
         change.put(Label(project=change.context.project, item=item, name=add))
-
-
-def kept_object(view: Reading, item: str, name: str) -> dict[str, Any]:
-    """Return an attribute of an item that is an object; an empty one if there is none."""
-    found = attributes_of(view, item).get(name)
-    return dict(cast("Mapping[str, Any]", found)) if isinstance(found, dict) else {}
 
 
 def bring_to_review(change: Change, item: Item) -> Item:

@@ -24,6 +24,7 @@ from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import judged
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.facets import labels_of
 from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.operations.tasks import Tasks
@@ -104,7 +105,7 @@ class Issues:
         with joined(self._context):
             with self._context.reading() as view:
                 parent = looking.find_issue(view, name)
-                above = phase_of(looking.labels_of(view, parent.id))
+                above = phase_of(labels_of(view, parent.id))
                 phases = policy_of(view).phases
                 depth = looking.depth_of(view, parent)
                 claim = view.find(Claim, parent.id)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
-from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.rows import Prose, load_object
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
@@ -28,7 +28,6 @@ from counterpoint.dialects.symphony.nouns.learnings import (
     SavedLearning,
 )
 from counterpoint.dialects.symphony.rules import quality
-from counterpoint.dialects.symphony.rules.kept import kept_object
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, InvalidInput
@@ -97,7 +96,7 @@ class Learnings:
             if found.kind != _KIND:
                 raise InvalidInput(f"{record} is a {found.kind}", hint="Name a learning.")
             details = {
-                **kept_object(found.details),
+                **load_object(found.details),
                 **({} if score is None else {"quality": score}),
             }
             after = replace(found, details=Prose(canonical.dump_any(details)))
@@ -111,7 +110,7 @@ class Learnings:
 
 def learning_of(record: Record) -> Learning:
     """Return the learning that a record keeps; one of another source is taken at its text."""
-    kept = kept_object(record.details)
+    kept = load_object(record.details)
     return Learning(
         record=record,
         project=record.project,

@@ -25,7 +25,7 @@ from counterpoint.core.model.texts.contracts import Contract
 from counterpoint.core.model.work import Item, Project
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import set_attributes
+from counterpoint.core.operations.recording.facets import kept_object, labels_of, set_attributes
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.rules.identifiers import spoken_of
@@ -40,8 +40,6 @@ from counterpoint.dialects.symphony.rules.handing import (
 )
 from counterpoint.dialects.symphony.rules.labels import phase_of
 from counterpoint.dialects.symphony.verbs.authors import (
-    kept_object,
-    labels_of,
     note,
     refuse_author,
     relabel,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from counterpoint.core.model.journal import StateEntry
-from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.rows import Prose, load_object
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
@@ -17,7 +17,6 @@ from counterpoint.dialects.symphony.nouns.policy import (
     PolicyEdit,
 )
 from counterpoint.dialects.symphony.rules.commands import argv_of
-from counterpoint.dialects.symphony.rules.kept import kept_object
 from counterpoint.dialects.symphony.rules.risk import thresholds_of
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -47,7 +46,7 @@ class Policies:
         with recording(self._context, "policy.changed") as change:
             change.open_session()
             before = change.find(StateEntry, _SCOPE, _NAME)
-            kept = kept_object(before.value) if before else {}
+            kept = load_object(before.value) if before else {}
             if edit.instructions:
                 parts["instructions"] = {**kept.get("instructions", {}), **edit.instructions}
             entry = StateEntry(
@@ -69,7 +68,7 @@ class Policies:
 def policy_of(view: Reading) -> Policy:
     """Return what a project asks of work."""
     entry = view.find(StateEntry, _SCOPE, _NAME)
-    kept = kept_object(entry.value) if entry else {}
+    kept = load_object(entry.value) if entry else {}
     plain = Policy()
     return Policy(
         gates=tuple(GateCommand(**gate) for gate in kept.get("gates", ())),

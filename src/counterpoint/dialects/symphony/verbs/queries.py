@@ -11,11 +11,16 @@ from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Alias, Dependency, Item, Label
 from counterpoint.core.operations.readiness import has_open_children
 from counterpoint.core.operations.recording.change import missing
-from counterpoint.core.operations.recording.facets import attributes_of, item_named, names_of
+from counterpoint.core.operations.recording.facets import (
+    attributes_of,
+    item_named,
+    labels_of,
+    names_of,
+)
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules import identifiers
 from counterpoint.dialects.symphony.nouns.issues import IssueDetails, IssueFilter, IssueView
-from counterpoint.dialects.symphony.rules.kept import object_of
+from counterpoint.kernel.canonical import object_of
 
 IDENTIFIER: Final = "identifier"
 """The scope of names that an issue had in other projects, as they are kept."""
@@ -36,11 +41,6 @@ def find_issue(view: Reading, name: str) -> Item:
     if found is None or not found.is_workable:
         raise missing(Item, name[:80])
     return found
-
-
-def labels_of(view: Reading, item: str) -> tuple[str, ...]:
-    """Return the labels of an item."""
-    return tuple(label.name for label in view.select(Label, item=item))
 
 
 def is_blocked(view: Reading, item: Item) -> bool:

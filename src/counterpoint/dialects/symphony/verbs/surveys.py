@@ -11,13 +11,12 @@ from typing import Any, Final
 
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record, StateEntry
-from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.rows import Prose, load_object
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.dialects.symphony.nouns.learnings import Coverage, Covered, TestRun, TestTrend
-from counterpoint.dialects.symphony.rules.kept import kept_object
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
@@ -119,11 +118,11 @@ def _difference(last: int | None, before: int | None) -> int | None:
 
 
 def _covered(entry: StateEntry) -> Covered:
-    kept: dict[str, Any] = {"status": "covered", **kept_object(entry.value)}
+    kept: dict[str, Any] = {"status": "covered", **load_object(entry.value)}
     coverage = Coverage(path=entry.name, concept=entry.scope.removeprefix(_SCOPE), **kept)
     return Covered(coverage=coverage, agent=entry.agent, at=entry.updated_at)
 
 
 def _run(record: Record) -> TestRun:
-    kept: dict[str, Any] = {"tests": 0, **kept_object(record.details)}
+    kept: dict[str, Any] = {"tests": 0, **load_object(record.details)}
     return TestRun(**kept)

@@ -18,6 +18,7 @@ from typing import Final
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record, RecordKind
+from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Alias, Item, Project
 from counterpoint.core.operations.journal import Journal
@@ -26,6 +27,8 @@ from counterpoint.core.operations.readiness import has_open_children
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import (
     attributes_of,
+    kept_object,
+    labels_of,
     names_of,
     set_attributes,
 )
@@ -37,7 +40,6 @@ from counterpoint.core.rules.identifiers import spoken_of
 from counterpoint.core.rules.texts.contracts import artifact_place
 from counterpoint.dialects.symphony.nouns.issues import TransferredIssue
 from counterpoint.dialects.symphony.rules import labels as meaning
-from counterpoint.dialects.symphony.rules.kept import kept_object, object_of
 from counterpoint.dialects.symphony.verbs import queries as looking
 from counterpoint.dialects.symphony.verbs.policies import policy_of
 from counterpoint.kernel import canonical
@@ -76,14 +78,14 @@ class Transfer:
         there = self._there(target)
         with self._context.reading() as view:
             found = looking.find_issue(view, name)
-            labels = looking.labels_of(view, found.id)
+            labels = labels_of(view, found.id)
             self._refuse(view, found, labels, target)
         moved = self._make(there, found, labels, reason)
         artifacts = self._copy(spoken_of(found.id), spoken_of(moved.id))
         waited = self._leave(found, moved, reason)
         warnings = (f"{', '.join(waited)} do not wait for it any more",) if waited else ()
         with there.reading() as view:
-            after = looking.labels_of(view, moved.id)
+            after = labels_of(view, moved.id)
         return TransferredIssue(
             item=moved, origin=found.id, labels=after, artifacts=artifacts, warnings=warnings
         )
@@ -103,7 +105,7 @@ class Transfer:
         )
 
     def _refuse(self, view: Reading, item: Item, labels: tuple[str, ...], target: str) -> None:
-        goes = object_of(attributes_of(view, item.id).get(looking.MOVED_TO))
+        goes = kept_object(view, item.id, looking.MOVED_TO)
         if goes.get("project") == target:
             return
         if item.is_closed:
@@ -200,7 +202,7 @@ class Transfer:
                     tags=record.tags,
                     details={
                         "author": f"agent:{record.agent}",
-                        **kept_object(record.details),
+                        **load_object(record.details),
                         "retold": {"record": record.id, "at": record.created_at},
                     },
                 )

@@ -9,11 +9,16 @@ from typing import Any, Final, cast
 
 from counterpoint.core.model.journal import Outcome, Record, RecordKind
 from counterpoint.core.model.lifecycles import UNCLOSED
-from counterpoint.core.model.rows import REDACTED
+from counterpoint.core.model.rows import REDACTED, load_object
 from counterpoint.core.model.work import Attribute, Item
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import attributes_of, item_named, value_of
+from counterpoint.core.operations.recording.facets import (
+    attributes_of,
+    item_named,
+    kept_object,
+    value_of,
+)
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.dialects.workflow.nouns import (
     ContextFilter,
@@ -181,12 +186,6 @@ def metrics_of(view: Reading, workflow: Item) -> dict[str, Json]:
     }
 
 
-def kept_object(view: Reading, item: str, name: str) -> dict[str, Any]:
-    """Return a kept value that is an object; an empty one if it was redacted, or is not there."""
-    found = attributes_of(view, item).get(name)
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
-
-
 def _files_of(outcome: Outcome) -> set[str]:
     """Return the paths that an outcome kept; of a redacted one nobody can know any more."""
     if outcome.evidence == REDACTED:
@@ -321,7 +320,5 @@ def _subjects(view: Reading, records: Sequence[Record], workflow: str) -> dict[s
 
 def _present_task(record: Record) -> str:
     """Return the task that a record names beside the item that it hangs on."""
-    if record.details in {"", REDACTED}:
-        return ""
-    told = cast("dict[str, Json]", canonical.load(record.details)).get("task", "")
+    told = load_object(record.details).get("task")
     return told if isinstance(told, str) else ""

@@ -30,6 +30,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import (
     attributes_of,
     item_named,
+    kept_object,
     set_attributes,
 )
 from counterpoint.core.operations.recording.moves import move, refuse_closed_gates
@@ -50,7 +51,6 @@ from counterpoint.dialects.workflow.nouns import (
 from counterpoint.dialects.workflow.verbs.queries import (
     PHASE,
     find_below,
-    kept_object,
     metrics_of,
     of_kind,
     phase_of,
