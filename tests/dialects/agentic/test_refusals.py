@@ -154,7 +154,7 @@ def test_a_store_that_fails_opens_the_breaker(workshop: Any, opus: Any, plan: st
     app = workshop.app
     failing = FailingStore(app.store)
     app.store = failing
-    app.__dict__.pop("outside", None)
+    app.__dict__.pop("ports", None)
     spoken = surface("agentic")
 
     def ask(slug: str) -> Any:
@@ -180,7 +180,7 @@ def test_the_breaker_recovers_by_one_trial(workshop: Any, opus: Any, plan: str) 
     failing = FailingStore(app.store)
     at = [0.0]
     app.store, app.breaker = failing, Breaker(seconds=lambda: at[0])
-    app.__dict__.pop("outside", None)
+    app.__dict__.pop("ports", None)
     spoken = surface("agentic")
 
     def ask(slug: str = plan) -> dict[str, Any]:
@@ -222,7 +222,7 @@ task_update:
 def test_tools_come_in_the_order_of_the_table(workshop: Any, opus: Any, haiku: Any) -> None:
     """What is missing is told with the calls that make it up; a session carries what was called in it."""
     app = workshop.app
-    app.__dict__["outside"] = _ordered(app)
+    app.__dict__["ports"] = _ordered(app)
     task = {"plan_slug": "p", "phase_order": 1, "task_identifier": 0, "notes": "n"}
     refusal = opus.is_refused("task_update", **task)
     assert refusal["code"] == "validation_error"
@@ -259,7 +259,7 @@ def test_what_a_table_can_ask_for_is_found(
     app = workshop.app
     from dataclasses import replace
 
-    app.__dict__["outside"] = replace(app.ports, precedence=read_table(table, TOOLS))
+    app.__dict__["ports"] = replace(app.ports, precedence=read_table(table, TOOLS))
     opus.does("state_list", plan_slug="login", category=name)
     refusal = opus.is_refused("state_list", plan_slug="login", category="nothing")
     assert refusal["details"]["missing"][0]["kind"] == "entity_exists"
