@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from counterpoint.core.model.evidence import FileChange
 from counterpoint.core.model.journal import (
@@ -34,6 +35,20 @@ class Measured:
     deletions: int
     commits: tuple[str, ...]
     warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Obstacle:
+    """One open thing in the way of an item.
+
+    kind: `parked` a state in which nothing is offered, `need` an item that is not done, `gate` a closed gate
+        that holds the start, `blocker` an open record. thing: that item, gate or record.
+    item: what it is in the way of: the item that was asked for, or one above it.
+    """
+
+    kind: Literal["parked", "need", "gate", "blocker"]
+    item: Item
+    thing: Item | Gate | Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from heapq import merge
 from itertools import islice
 
-from counterpoint.core.model.answers import Offer, Readiness
+from counterpoint.core.model.answers import Obstacle, Offer, Readiness
 from counterpoint.core.model.filters import ReadyFilter
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.lifecycles import UNCLOSED
@@ -14,7 +14,7 @@ from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Area, Dependency, Gate, Item, Label
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Filter, Reading
-from counterpoint.core.rules.readiness import Surroundings, judge
+from counterpoint.core.rules.readiness import Surroundings, judge, obstacle_text
 from counterpoint.kernel.clock import Timestamp
 
 _PAGE = 50
@@ -84,7 +84,7 @@ def _areas(view: Reading, item: str) -> tuple[str, ...]:
 
 
 def _around(view: Reading, item: Item, busy: dict[str, tuple[str, ...]]) -> Surroundings:
-    reasons = in_the_way(view, item) if item.blockers else ()
+    reasons = tuple(obstacle_text(one, item) for one in obstacles(view, item))
     if has_open_children(view, item):
         reasons = (*reasons, "its sub-tasks are not finished")
     return Surroundings(
@@ -100,26 +100,25 @@ def has_open_children(view: Reading, item: Item) -> bool:
     return view.exists(Item, parent=item.id, category=UNCLOSED)
 
 
-def in_the_way(view: Reading, item: Item) -> tuple[str, ...]:
-    """Return each open thing in the way of an item, in words with its id."""
-    reasons = [f"it is in the {item.status}"] if item.status in item.states.parked else []
+def obstacles(view: Reading, item: Item) -> Iterator[Obstacle]:
+    """Return each open thing in the way of an item, its own before those of what holds it.
+
+    The counter says whether there are any, so that what is free costs no look at the tables.
+    """
+    if not item.blockers:
+        return
+    if item.status in item.states.parked:
+        yield Obstacle(kind="parked", item=item, thing=item)
     for edge in view.select(Dependency, item=item.id):
         needed = view.find(Item, edge.needs)
         if needed is not None and needed.category != "done":
-            reasons.append(f"waits for {needed.id} ({needed.status}): {needed.title}")
-    reasons += [
-        f"gate {gate.name} ({gate.kind}) is closed"
-        for gate in view.select(Gate, item=item.id, holds="start", status="closed")
-    ]
-    reasons += [
-        f"blocker {record.id}: {record.title}"
-        for record in view.select(
-            Record, item=item.id, kind="blocker", status="open", order="number"
-        )
-    ]
+            yield Obstacle(kind="need", item=item, thing=needed)
+    for gate in view.select(Gate, item=item.id, holds="start", status="closed"):
+        yield Obstacle(kind="gate", item=item, thing=gate)
+    for record in view.select(Record, item=item.id, kind="blocker", status="open", order="number"):
+        yield Obstacle(kind="blocker", item=item, thing=record)
     if item.held and (above := view.find(Item, item.parent)) is not None:
-        reasons += [f"{above.id} {reason}" for reason in in_the_way(view, above)]
-    return tuple(reasons)
+        yield from obstacles(view, above)
 
 
 def _is_wanted(view: Reading, item: Item, wanted: ReadyFilter) -> bool:

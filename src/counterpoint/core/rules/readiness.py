@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from counterpoint.core.model.answers import Readiness
+from counterpoint.core.model.answers import Obstacle, Readiness
+from counterpoint.core.model.journal import Record
 from counterpoint.core.model.sessions import Claim
-from counterpoint.core.model.work import Item
+from counterpoint.core.model.work import Gate, Item
 from counterpoint.core.rules.areas import overlapping
 from counterpoint.kernel.clock import Timestamp
 
@@ -47,6 +48,20 @@ def judge(item: Item, around: Surroundings, session: str, now: Timestamp) -> Rea
         mine = f"you hold it until {claim.leased_until}"
         why.append(mine if claim.is_live(now) else f"the lease of {who} has run out")
     return Readiness(is_ready=True, reasons=tuple(why))
+
+
+def obstacle_text(obstacle: Obstacle, item: Item) -> str:
+    """Return what is in the way of an item in words, with its id."""
+    thing = obstacle.thing
+    if isinstance(thing, Gate):
+        text = f"gate {thing.name} ({thing.kind}) is closed"
+    elif isinstance(thing, Record):
+        text = f"blocker {thing.id}: {thing.title}"
+    elif obstacle.kind == "parked":
+        text = f"it is in the {thing.status}"
+    else:
+        text = f"waits for {thing.id} ({thing.status}): {thing.title}"
+    return text if obstacle.item.id == item.id else f"{obstacle.item.id} {text}"
 
 
 def _state_reasons(item: Item, around: Surroundings, session: str, now: Timestamp) -> Sequence[str]:

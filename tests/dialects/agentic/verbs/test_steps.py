@@ -93,6 +93,16 @@ def test_a_gate_that_holds_the_start_holds_a_phase(studio, ada):
     assert ada.use(Steps).move_phase(slug, 2, "skipped").standing == "skipped"
 
 
+def test_a_gate_of_the_plan_holds_its_tasks(studio, ada):
+    """One definition of what is in the way, up to the top; a draft and a blocker above do not count."""
+    ada.use(Planning).open(plan(phase("A", task("a")), approval=True), "held")
+    fault = studio.refuses(NotReady, lambda: ada.use(Steps).move_task("held", 1, 0, "active"))
+    assert fault.facts["reasons"] == ["'Plan' waits for its approval"]
+    ada.use(Planning).open(plan(phase("B", task("b"))), "free")
+    ada.use(Steps).move_phase("free", 1, "blocked", "no key")
+    assert ada.use(Steps).move_task("free", 1, 0, "active").standing == "active"
+
+
 def test_who_worked_on_it_does_not_skip_past_its_gates(studio, ada):
     """Somebody else has to."""
     made = ada.use(Planning).open(plan(phase("A", task("a", review=True))), "p", start=True)

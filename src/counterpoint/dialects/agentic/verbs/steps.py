@@ -4,7 +4,8 @@ Rule 1: a phase starts when all that it needs is done; a task starts its phase, 
 Rule 2: what is blocked has an open blocker that says why; any other word for it resolves that.
 Rule 3: whoever completes or skips a whole says that nothing more is needed in it: what is open below
 is skipped, and named in the answer. Rule 4: the last phase that is completed completes the plan.
-Rule 5: a plan that is archived or paused takes nothing up; one that was not offered yet is begun.
+Rule 5: a plan that is archived or paused takes nothing up; one that was not offered yet is begun. So of
+what keeps an item from being ready, only unfinished needs and closed gates refuse a word for its start.
 Rule 6: criteria are marked by word and hold nothing back; whoever completes hears which are not met.
 """
 
@@ -18,9 +19,10 @@ from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.rows import Prose
-from counterpoint.core.model.work import Dependency, Gate, Item
+from counterpoint.core.model.work import Item
 from counterpoint.core.operations.claims import refuse_held, refuse_own
 from counterpoint.core.operations.journal import Journal
+from counterpoint.core.operations.readiness import obstacles
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import labels_of, set_attributes
@@ -241,7 +243,7 @@ def _settle(change: Change, item: Item, to: Standing, reason: str) -> list[str]:
     """Bring an item that nothing blocks to stand so; answer the titles of what is skipped with it."""
     skipped: list[str] = []
     if to == "active" or (to == "done" and item.is_workable):
-        refuse_waiting(change, item)
+        _refuse_waiting(change, item)
     if to in {"done", "skipped"}:
         skipped = skip_below(change, item)
         item = change.get(Item, item.id)
@@ -278,21 +280,14 @@ def skip_below(change: Change, item: Item) -> list[str]:
     return titles
 
 
-def refuse_waiting(change: Change, item: Item) -> None:
-    """Raise NotReady if a phase or a task is to start before what it needs is done."""
-    reasons: list[str] = []
-    here: Item | None = item
-    while here is not None and here.category == "open" and here.kind != "plan":
-        for edge in change.select(Dependency, item=here.id):
-            needed = change.get(Item, edge.needs)
-            if needed.category != "done":
-                reasons.append(
-                    f"{here.title!r} comes after {needed.title!r}, which is not completed"
-                )
-        reasons += [
-            f"{here.title!r} waits for its {gate.name}"
-            for gate in change.select(Gate, item=here.id, holds="start", status="closed")
-        ]
-        here = change.find(Item, here.parent) if here.parent else None
-    if reasons:
+def _refuse_waiting(change: Change, item: Item) -> None:
+    """Raise NotReady if something that no word lifts is in the way of a phase or a task."""
+    reasons = [
+        f"{one.item.title!r} comes after {one.thing.title!r}, which is not completed"
+        if isinstance(one.thing, Item)
+        else f"{one.item.title!r} waits for its {one.thing.name}"
+        for one in obstacles(change.writing, item)
+        if one.kind in {"need", "gate"} and not isinstance(one.thing, Record)
+    ]
+    if reasons and item.category == "open":
         raise NotReady("; ".join(reasons), hint="Complete or skip these first.", reasons=reasons)
