@@ -9,7 +9,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 PURE := src/counterpoint/core/*,src/counterpoint/kernel/*
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test quick conformance clients check lint types imports format lock pages bench \
+.PHONY: help install demo test quick conformance clients check lint types imports format lock pages outside bench \
 	clean package-free
 
 help: ## Show this list
@@ -65,6 +65,9 @@ lock: $(STAMP) ## Write requirements/*.txt anew; UPGRADE=--upgrade takes newer v
 
 pages: $(STAMP) ## Write the pages of docs/ that the product tells itself: lifecycles, tools
 	@$(BIN)/python scripts/pages.py
+
+outside: $(STAMP) ## What callers see here and at BASE=revision: any difference that was not meant fails
+	@$(BIN)/python scripts/outside compare $(BASE) $(ARGS)
 
 bench: $(STAMP) ## Every benchmark in turn: a table each, beside its floor
 	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done

@@ -1,0 +1,91 @@
+"""Puts stable labels in the place of what differs from run to run: times, hashes, ids, paths.
+
+1. A time becomes `<time>`, a measured number `<number>`: whether two of them are equal is chance.
+2. A hash, a signature, a cursor or an id made by chance becomes a label that says where it was met
+   first, as `<hex 12 claim.subject>`: the same value has the same label everywhere after it, so that
+   what was equal stays equal, and a field that comes or goes moves no other label.
+3. A known folder becomes its name in angle brackets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_PARTS = {
+    "time": r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?",
+    "stamp": r"\b\d{8}T?-?\d{6}(?:-?\d+)?Z?\b",
+    "clock": r"\b\d\d:\d\d:\d\d\b",
+    "sheet": r"\bcur_[\w.=-]+",
+    "uuid": r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",
+    "hex": r"(?<![0-9A-Za-z])(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{12,128}(?![0-9A-Za-z])",
+    "id": r"\b(?:ses|cpt|tok|cp)_[0-9A-Za-z]{6,}\b",
+    "ulid": r"\b[0-9A-HJKMNP-TV-Z]{26}\b",
+    "base64": r"(?<![\w+/])(?=[\w+/]*[A-Z])(?=[\w+/]*[a-z])(?=[\w+/]*\d)[\w+/]{24,}={0,2}",
+}
+_FOUND = re.compile("|".join(f"(?P<{name}>{part})" for name, part in _PARTS.items()))
+_NAMELESS = {"time", "stamp", "clock"}
+_SPAN = re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|µs|s|seconds?|minutes?|min|hours?|h)\b(?: ago)?")
+_SIZE = re.compile(r"[\d,.]+ (?:bytes|[KMG]iB)\b")
+_MEASURED = re.compile(
+    r"(?:^|_)(?:ms|milliseconds|seconds|uptime|duration|elapsed|pid|port|age|took)$"
+    r"|^(?:expires_in|retry_after|durationMs|free_bytes|bytes)$"
+)
+_RUN = re.compile(r"(.)\1{39,}", re.DOTALL)
+_CHANCE = re.compile(r"^(?:next_)?cursor$")
+
+
+class Labels:
+    """The labels that were given out in one scene."""
+
+    def __init__(self, folders: Mapping[str, str]) -> None:
+        """Know folders by path, with the name that each is to have."""
+        self._folders = sorted(folders.items(), key=lambda one: -len(one[0]))
+        self._given: dict[str, str] = {}
+
+    def normal(self, value: Any, where: str) -> Any:
+        """Return a value with labels; where: the path to it, which names what is new in it."""
+        match value:
+            case dict():
+                return {
+                    self._text(key, where): self._member(key, value[key], f"{where}.{key}")
+                    for key in sorted(value)
+                }
+            case list():
+                return [self.normal(one, f"{where}.{place}") for place, one in enumerate(value)]
+            case str():
+                return self._text(value, where)
+            case _:
+                return value
+
+    def _member(self, key: str, value: Any, where: str) -> Any:
+        if isinstance(value, int | float) and not isinstance(value, bool) and _MEASURED.search(key):
+            return "<number>"
+        if isinstance(value, str) and value and _CHANCE.match(key):
+            return self._label("cursor", value, where)
+        return self.normal(value, where)
+
+    def _text(self, text: str, where: str) -> str:
+        text = _RUN.sub(lambda found: f"<{found[1]} × {len(found[0])}>", text)
+        for value, label in self._given.items():
+            if label.startswith("<cursor"):
+                text = text.replace(value, label)
+        for path, name in self._folders:
+            text = text.replace(path, name)
+        text = _FOUND.sub(lambda found: self._found(found, where), text)
+        return _SIZE.sub("<size>", _SPAN.sub("<span>", text))
+
+    def _found(self, found: re.Match[str], where: str) -> str:
+        kind = found.lastgroup or ""
+        return f"<{kind}>" if kind in _NAMELESS else self._label(kind, found[0], where)
+
+    def _label(self, kind: str, value: str, where: str) -> str:
+        if value not in self._given:
+            taken = set(self._given.values())
+            label = f"<{kind} {where}>"
+            more = (f"<{kind} {where}/{number}>" for number in range(2, len(taken) + 3))
+            self._given[value] = (
+                label if label not in taken else next(one for one in more if one not in taken)
+            )
+        return self._given[value]
