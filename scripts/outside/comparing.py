@@ -40,8 +40,10 @@ class Expected:
 def compare(here: Path, asked: argparse.Namespace) -> int:
     """Print what differs between two records; return 1 if anything does that was not expected."""
     path = Path(asked.base)
-    before = _read(path) if path.is_file() else _of_revision(here, asked.base, asked.only)
-    after = _read(asked.other) if asked.other else recording.record(here, asked.only)
+    before = (
+        _read(path, asked.only) if path.is_file() else _of_revision(here, asked.base, asked.only)
+    )
+    after = _read(asked.other, asked.only) if asked.other else recording.record(here, asked.only)
     expected = read_expected(EXPECTED)
     met: Counter[str] = Counter()
     lines: list[str] = []
@@ -59,8 +61,9 @@ def compare(here: Path, asked: argparse.Namespace) -> int:
     return 1 if steps else 0
 
 
-def _read(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text("utf-8"))
+def _read(path: Path, only: str) -> dict[str, Any]:
+    scenes = json.loads(path.read_text("utf-8"))
+    return {name: steps for name, steps in scenes.items() if only in name}
 
 
 def _of_revision(here: Path, revision: str, only: str) -> dict[str, Any]:

@@ -49,17 +49,19 @@ def _plans(opus: Agent) -> None:
     opus.call("plan_create", title="Login", slug="login")
     opus.call("plan_create", title="Login")
     opus.call("plan_create", title="Wrong", phases=[{"tasks": [1]}, {"dependencies": [9]}])
-    opus.call("plan_create", title="Second thing", description="Short", phases=[{"tasks": ["One"]}])
+    short = {"description": "Short", "phases": [{"tasks": ["One"]}]}
+    made = opus.call("plan_create", title="Second thing", **short)
+    second = made.get("plan", {}).get("slug", "none")
     for slug in ("login", "nothing"):
         opus.call("plan_get", slug=slug)
         opus.call("plan_update_status", slug=slug, status="active")
     opus.call("plan_list")
     opus.call("plan_list", status="draft", limit=1)
-    opus.call("plan_archive", slug="second-thing", reason="not now")
-    opus.call("plan_archive", slug="second-thing")
-    opus.call("plan_update_status", slug="second-thing", status="active")
-    opus.call("plan_update_status", slug="second-thing", status="completed")
-    opus.call("plan_update_status", slug="second-thing", status="draft")
+    opus.call("plan_archive", slug=second, reason="not now")
+    opus.call("plan_archive", slug=second)
+    opus.call("plan_update_status", slug=second, status="active")
+    opus.call("plan_update_status", slug=second, status="completed")
+    opus.call("plan_update_status", slug=second, status="draft")
 
 
 def _session(opus: Agent) -> str:

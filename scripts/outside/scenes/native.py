@@ -54,7 +54,7 @@ def play(stage: Stage) -> None:
     _journal(ada, bob)
     _ship(stage, ada, bob)
     _handoff(ada, bob)
-    _remember(ada, bob)
+    _remember(stage.agent("carl"), stage.agent("dora", "--profile", "coder"))
     for one in ("verify", "checkpoint"):
         ada.call("prove", what=one)
     ada.call("prove", what="inclusion", sequence=1)
@@ -126,11 +126,12 @@ def _journal(ada: Agent, bob: Agent) -> None:
         ada.call("note", kind=kind, text=f"A {kind} about parsing", title=kind, tags=["t"])
     ada.call("note", kind="finding", text="Seen", id="demo-5", files=["readme.txt"])
     ada.call("note", kind="finding", text="Seen", files=["../outside"])
-    blocker = ada.call("note", kind="blocker", text="No key", id="demo-5")
+    told = ada.call("note", kind="blocker", text="No key", id="demo-5")
+    blocker = told.get("record", {}).get("id", "none")
     ada.call("start", id="demo-5")
-    ada.call("note", kind="blocker", text="Here it is", resolves=blocker.get("id", "none"))
-    ada.call("note", kind="blocker", text="Again", resolves=blocker.get("id", "none"))
-    ada.call("show", id=blocker.get("id", "none"))
+    ada.call("note", kind="blocker", text="Here it is", resolves=blocker)
+    ada.call("note", kind="blocker", text="Again", resolves=blocker)
+    ada.call("show", id=blocker)
     bob.call("find", query="parsing")
     bob.call("find", query="parser", kinds=["task"], limit=1)
     bob.call("find", query="?!")
@@ -169,7 +170,8 @@ def _handoff(ada: Agent, bob: Agent) -> None:
     session = paused.get("session", {}).get("id", "none")
     ada.call("note", kind="comment", text="while paused")
     ada.call("handoff", action="resume")
-    ada.call("handoff", action="pause", summary="lunch")
+    for action in ("pause", "resume", "pause"):
+        ada.call("handoff", action=action, summary="lunch")
     bob.call("handoff", action="continue", session=session)
     bob.call("handoff", action="continue", session="none")
     bob.call("show", id=session)
@@ -178,8 +180,8 @@ def _handoff(ada: Agent, bob: Agent) -> None:
     bob.call("note", kind="comment", text="one more")
 
 
-def _remember(ada: Agent, bob: Agent) -> None:
-    for agent in (ada, bob):
+def _remember(plain: Agent, coder: Agent) -> None:
+    for agent in (plain, coder):
         agent.call("remember", action="set", key="colour", value={"deep": ["red", 1, None]})
         agent.call("remember", action="set", key="colour", value=2, expected_version=9)
         agent.call("remember", action="get", key="colour")
