@@ -21,6 +21,8 @@ _PARTS = {
     "uuid": r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",
     "hex": r"(?<![0-9A-Za-z])(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{12,128}(?![0-9A-Za-z])",
     "id": r"\b(?:ses|cpt|tok|cp)_[0-9A-Za-z]{6,}\b",
+    "host": r"\b[0-9a-f]{8}-[0-9a-hj-km-np-tv-z]{26}\b",
+    "call": r"\bcall_[0-9a-hj-km-np-tv-z]{26}\b",
     "ulid": r"\b[0-9A-HJKMNP-TV-Z]{26}\b",
     "base64": r"(?<![\w+/])(?=[\w+/]*[A-Z])(?=[\w+/]*[a-z])(?=[\w+/]*\d)[\w+/]{24,}={0,2}",
 }
@@ -30,10 +32,16 @@ _SPAN = re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|µs|s|seconds?|minutes?|min|hours?|h
 _SIZE = re.compile(r"[\d,.]+ (?:bytes|[KMG]iB)\b")
 _MEASURED = re.compile(
     r"(?:^|_)(?:ms|milliseconds|seconds|uptime|duration|elapsed|pid|port|age|took)$"
-    r"|^(?:expires_in|retry_after|durationMs|free_bytes|bytes)$"
+    r"|^(?:expires_in|retry_after|durationMs|disk_free_bytes)$"
 )
 _RUN = re.compile(r"(.)\1{39,}", re.DOTALL)
-_CHANCE = re.compile(r"^(?:next_)?cursor$")
+_INNER = re.compile(r"""(\\*"\w*(?:duration|_ms|_seconds)\w*\\*": ?)\d+(?:\.\d+)?""")
+"""A measured number in JSON that stands in a text."""
+_CHANCE = {
+    "cursor": re.compile(r"^(?:next_)?cursor=."),
+    "slug": re.compile(r"^slug=.*-(?=[a-z]*\d)[0-9a-z]{6}$"),
+}
+"""Members of an object that are made by chance and known by key and shape alone."""
 
 
 class Labels:
@@ -62,18 +70,21 @@ class Labels:
     def _member(self, key: str, value: Any, where: str) -> Any:
         if isinstance(value, int | float) and not isinstance(value, bool) and _MEASURED.search(key):
             return "<number>"
-        if isinstance(value, str) and value and _CHANCE.match(key):
-            return self._label("cursor", value, where)
+        if isinstance(value, str):
+            for kind, shape in _CHANCE.items():
+                if shape.match(f"{key}={value}"):
+                    return self._label(kind, value, where)
         return self.normal(value, where)
 
     def _text(self, text: str, where: str) -> str:
         text = _RUN.sub(lambda found: f"<{found[1]} × {len(found[0])}>", text)
         for value, label in self._given.items():
-            if label.startswith("<cursor"):
+            if label.startswith(("<cursor", "<slug")):
                 text = text.replace(value, label)
         for path, name in self._folders:
             text = text.replace(path, name)
         text = _FOUND.sub(lambda found: self._found(found, where), text)
+        text = _INNER.sub(lambda found: f"{found[1]}<number>", text)
         return _SIZE.sub("<size>", _SPAN.sub("<span>", text))
 
     def _found(self, found: re.Match[str], where: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -21,6 +22,7 @@ WIDTH = 110
 """Characters that the arguments of a call have in the name of its step."""
 PATIENCE = 180
 _LONGEST = 500
+_HOST = re.compile(r"\b[0-9a-f]{8}-[0-9a-z]{26}\b")
 _WHOLE = 6_000
 """Characters up to which the text of a written file is recorded."""
 _KEPT = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT")
@@ -190,12 +192,13 @@ class Stage:
 
     def files(self) -> None:
         """Record every file that lies in the repository and at home: mode, and text if it is text."""
-        found = {
-            str(path.relative_to(self._top)): _told(path)
-            for top in (self.folder, self._top / "home")
-            for path in sorted(top.rglob("*"))
-            if ".git" not in path.relative_to(self._top).parts
-        }
+        found: dict[str, list[Any]] = {}
+        for top in (self.folder, self._top / "home"):
+            for path in sorted(top.rglob("*")):
+                place = path.relative_to(self._top)
+                if ".git" not in place.parts:
+                    # Names made by chance have no order, so their files are told in one list.
+                    found.setdefault(_HOST.sub("<host>", str(place)), []).append(_told(path))
         self.step("files", lambda: found)
 
     def steps(self) -> dict[str, Any]:

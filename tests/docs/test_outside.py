@@ -62,6 +62,7 @@ def test_two_values_that_are_met_in_one_text_stay_apart(labels: Any) -> None:
         ("the last 3 s ago, 12 min more", "the last <span>, <span> more"),
         ("0.6 MiB, 1,024 bytes", "<size>, <size>"),
         ("/somewhere/demo/a and /somewhere/b", "<repo>/a and <top>/b"),
+        ('{"duration":3,"files":2}', '{"duration":<number>,"files":2}'),
         ("x" * 30_000, "<x × 30000>"),
         ("demo-3 waits for 12 items", "demo-3 waits for 12 items"),
         ("SYM-001 of src/importer/parse.py", "SYM-001 of src/importer/parse.py"),
@@ -70,6 +71,16 @@ def test_two_values_that_are_met_in_one_text_stay_apart(labels: Any) -> None:
 def test_only_what_varies_is_put_aside(labels: Any, text: str, told: str) -> None:
     """Ids in order, counts, names and paths below the project are compared."""
     assert labels.normal(text, "1") == told
+
+
+def test_what_chance_made_keeps_its_equality(labels: Any) -> None:
+    """A cursor and a slug are known by their keys first, and then wherever they stand."""
+    told = labels.normal({"next_cursor": "b3BhcXVl", "slug": "login-7c5nb5"}, "1")
+    assert told == {"next_cursor": "<cursor 1.next_cursor>", "slug": "<slug 1.slug>"}
+    assert labels.normal("plan login-7c5nb5 from b3BhcXVl", "2") == (
+        "plan <slug 1.slug> from <cursor 1.next_cursor>"
+    )
+    assert labels.normal({"slug": "second-thing"}, "3") == {"slug": "second-thing"}
 
 
 def test_measured_numbers_lose_their_value_and_counts_keep_it(labels: Any) -> None:
