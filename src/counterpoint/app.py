@@ -19,6 +19,7 @@ from counterpoint.core.rules import identifiers
 from counterpoint.core.rules.precedence import Table, read_table
 from counterpoint.evidence.directories import FileAnchors, TemplateDirectory
 from counterpoint.evidence.dotenv import secret_values
+from counterpoint.evidence.git.opened import OpenTrees
 from counterpoint.evidence.host import ProcessHost
 from counterpoint.evidence.keys import ProjectKey, open_key
 from counterpoint.evidence.local import LocalEvidence
@@ -75,6 +76,7 @@ class App:
     """The product in one folder: opened lazily, closed once.
 
     breaker: counts the faults of the database; only guarded callers ask it.
+    trees: the working trees that were looked at.
     """
 
     settings: Settings
@@ -82,6 +84,7 @@ class App:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     clock: Clock = field(default_factory=SystemClock)
     breaker: Breaker = field(default_factory=Breaker, repr=False)
+    trees: OpenTrees = field(default_factory=OpenTrees, repr=False)
 
     @property
     def database(self) -> Path:
@@ -165,7 +168,9 @@ class App:
         folders = tuple(name.strip() for name in self.settings.skills.split(",") if name.strip())
         ports = Ports(
             store=self.store,
-            evidence=LocalEvidence(clock=self.clock, passed=passed, environ=self.environ),
+            evidence=LocalEvidence(
+                clock=self.clock, passed=passed, environ=self.environ, trees=self.trees
+            ),
             signer=self.signer,
             library=TemplateDirectory(folder=self.folder / "templates"),
             anchors=FileAnchors(folder=self.checkpoints),
@@ -218,7 +223,7 @@ class App:
         return self
 
     def share(self, host: App, *, guarded: bool = False) -> None:
-        """Use the store, the breaker and the key of another app of the same database.
+        """Use the store, the breaker, the key and the trees of another app of the same database.
 
         guarded: if the store is not open yet, it is opened through the breaker; CircuitOpen.
         """
@@ -226,6 +231,7 @@ class App:
         is_first = guarded and "store" not in host.__dict__
         self.store = self.breaker.opening(lambda: host.store) if is_first else host.store
         self.signer = host.signer
+        self.trees = host.trees
         self.host = host.host
 
     @cached_property

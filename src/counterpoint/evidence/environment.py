@@ -24,6 +24,7 @@ _GIT_KEPT = frozenset(
         "GIT_DISCOVERY_ACROSS_FILESYSTEM",
     }
 )
+_GIT_DECIDING = ("PATH", "HOME", "XDG_CONFIG_HOME", *sorted(_GIT_KEPT))
 _GIT_FIXED = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
 _SECRET = re.compile("TOKEN|KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
 
@@ -41,6 +42,14 @@ def for_command(environ: Mapping[str, str], named: Collection[str] = ()) -> dict
         if not looks_secret(name)
         and (name in _ALLOWED or name in named or name.startswith(_ALLOWED_STARTS))
     }
+
+
+def deciding_for_git(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the values that decide what git answers: which git, which configuration, which limits.
+
+    Where these are equal, git says the same of a tree, wherever and by whom it was started.
+    """
+    return tuple(environ.get(name, "") for name in _GIT_DECIDING)
 
 
 def for_git(environ: Mapping[str, str]) -> dict[str, str]:

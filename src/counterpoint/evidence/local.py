@@ -11,11 +11,11 @@ from counterpoint.core.model.evidence import Branch, Command, Comparison, Execut
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.evidence import commands, hashes, paths
 from counterpoint.evidence.environment import for_command
-from counterpoint.evidence.git import GitTree, is_marked, open_tree, standing
-from counterpoint.evidence.gitstatus import Hidden
+from counterpoint.evidence.git.opened import OpenTrees
+from counterpoint.evidence.git.tree import GitTree
 from counterpoint.evidence.trees import branches, listing, writing
 from counterpoint.kernel.clock import Clock
-from counterpoint.kernel.errors import NotFound, ProgramMissing
+from counterpoint.kernel.errors import NotFound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,25 +23,18 @@ class LocalEvidence:
     """Measures working trees and runs commands here; implements the core's Evidence.
 
     passed: names of variables that commands may see besides the usual ones; never secrets.
+    trees: what is known of working trees; who shares it shares looks at a tree too.
     """
 
     clock: Clock
     passed: Collection[str] = ()
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
-    _known: dict[Path, tuple[tuple[int, ...], GitTree]] = field(
-        default_factory=dict[Path, tuple[tuple[int, ...], GitTree]],
-        init=False,
-        repr=False,
-        compare=False,
-    )
-    _hidden: dict[Path, Hidden] = field(
-        default_factory=dict[Path, Hidden], init=False, repr=False, compare=False
-    )
+    trees: OpenTrees = field(default_factory=OpenTrees, repr=False, compare=False)
 
     def snapshot(self, root: Path) -> Snapshot:
         """Return the state of the tree at this moment; NotFound without a root."""
         top = paths.real_root(root)
-        tree = self._tree(top)
+        tree = self.trees.find(top, self.environ)
         if isinstance(tree, GitTree):
             return tree.snapshot()
         found = hashes.snapshot(top)
@@ -59,7 +52,7 @@ class LocalEvidence:
             return Comparison(start=start, end=start, warnings=(warning,))
         if start.method == "hash":
             return hashes.compare(top, start)
-        tree = self._tree(top)
+        tree = self.trees.find(top, self.environ)
         if isinstance(tree, GitTree):
             return tree.compare(start)
         reason = tree or "the repository is no longer there"
@@ -101,19 +94,3 @@ class LocalEvidence:
     def head(self, root: Path, name: str) -> str:
         """Return the commit a branch is on; NotFound."""
         return branches.read_head(root, name, environ=self.environ)
-
-    def _tree(self, top: Path) -> GitTree | str:
-        """Return the tree at the top; git is asked anew only when its folder is another."""
-        now = standing(top)
-        if now is not None and top in self._known:
-            before, known = self._known[top]
-            if before == now:
-                return known
-        try:
-            tree = open_tree(top, self.environ, self._hidden)
-        except ProgramMissing:
-            inside = is_marked(top)
-            return "there is a repository, but git is not installed" if inside else ""
-        if now is not None and isinstance(tree, GitTree):
-            self._known[top] = (now, tree)
-        return tree

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import threading
+from typing import Any, TypeVar, cast
 
 import pytest
 
 from counterpoint.core.model.evidence import Command
 from counterpoint.core.model.filters import Check, Edit, Note, ReadyFilter, Report
 from counterpoint.core.model.sessions import Claim
+from counterpoint.core.model.work import Area
+from counterpoint.core.operations.readiness import busy_areas
+from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.errors import (
     AlreadyClaimed,
     ClaimLost,
@@ -18,6 +22,8 @@ from counterpoint.kernel.errors import (
     NotReady,
 )
 from fakes.studio import Studio
+
+N = TypeVar("N")
 
 DONE = Report(outcome="done", summary="it works")
 
@@ -257,3 +263,29 @@ def test_of_sixteen_who_race_for_a_task_one_wins(tmp_path):
         assert {c.item: c.agent for c in view.select(Claim)} == dict(won)
     studio.check()
     studio.close()
+
+
+class Asked:
+    """A view that writes down which nouns were asked for."""
+
+    def __init__(self, view: Reading) -> None:
+        self.view = view
+        self.nouns: list[object] = []
+
+    def select(self, noun: type[N], **more: Any) -> list[N]:
+        """Ask the real view."""
+        self.nouns.append(noun)
+        return self.view.select(noun, **more)
+
+
+def test_what_others_hold_is_asked_in_two_statements_however_many_hold_something(studio, ada, bob):
+    """One for the claims, one for all their areas; an item without areas has none."""
+    text = "# P\n- [ ] A\n  - areas: a, a2\n- [ ] B\n  - areas: b\n- [ ] C\n"
+    held = ada.plans.create(ada.plans.read(text)).ready
+    for item in held:
+        ada.claims.start(item)
+    with studio.view() as view:
+        asked = Asked(view)
+        found = busy_areas(cast("Reading", asked), "ses_other", studio.clock.now())
+    assert found == dict(zip(held, [("a", "a2"), ("b",), ()], strict=True))
+    assert asked.nouns == [Claim, Area]

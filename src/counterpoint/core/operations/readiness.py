@@ -68,15 +68,20 @@ def offers(
 
 def judged(view: Reading, item: Item, session: str, now: Timestamp) -> Readiness:
     """Return whether a session may take up an item, with every reason."""
-    around = _around(view, item, busy_areas(view, session, now))
-    return judge(item, around, session, now)
+    # What has no areas overlaps nothing: then nobody is asked what is held.
+    busy = busy_areas(view, session, now) if _areas(view, item.id) else {}
+    return judge(item, _around(view, item, busy), session, now)
 
 
 def busy_areas(view: Reading, session: str, now: Timestamp) -> dict[str, tuple[str, ...]]:
     """Return the areas of every item that another session holds at this moment."""
     live = view.select(Claim, state="live")
     held = [claim.item for claim in live if claim.is_live(now) and claim.session != session]
-    return {item: _areas(view, item) for item in held}
+    found: dict[str, tuple[str, ...]] = dict.fromkeys(held, ())
+    # In one statement, however many agents hold something.
+    for area in view.select(Area, item=tuple(held)) if held else ():
+        found[area.item] += (area.pattern,)
+    return found
 
 
 def _areas(view: Reading, item: str) -> tuple[str, ...]:

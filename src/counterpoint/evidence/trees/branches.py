@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from counterpoint.core.model.evidence import Branch
-from counterpoint.evidence.gitcall import GitCall, GitRefused
+from counterpoint.evidence.git.call import GitCall, GitRefused
 from counterpoint.evidence.paths import real_root
 from counterpoint.kernel.errors import InvalidInput, NotFound
 

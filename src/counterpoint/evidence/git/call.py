@@ -56,7 +56,7 @@ class GitCall:
     """Git in one folder under one environment."""
 
     folder: Path
-    environ: Mapping[str, str] = field(repr=False)
+    environ: Mapping[str, str] = field(repr=False, compare=False)
     limit_seconds: float = LIMIT_SECONDS
 
     def ask(

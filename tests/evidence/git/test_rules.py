@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.evidence.gitdiff import Difference, Line, Rename
-from counterpoint.evidence.gitrules import Measured, decide, present
+from counterpoint.evidence.git.diff import Difference, Line, Rename
+from counterpoint.evidence.git.rules import Measured, decide, present
 
 PATHS = st.sampled_from(["a", "b", "c"])
 MARKS = st.sampled_from(["", "1", "2"])

@@ -24,7 +24,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from counterpoint.core.model.evidence import ChangeKind, FileChange
-from counterpoint.evidence.gitdiff import Difference, Line, Rename
+from counterpoint.evidence.git.diff import Difference, Line, Rename
 from counterpoint.evidence.hashes import renames as equal_pairs
 
 _NAMED = 10

@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from counterpoint.core.model.evidence import ChangeKind
-from counterpoint.evidence.gitcall import GitCall
+from counterpoint.evidence.git.call import GitCall
 
 EMPTY_TREES = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",

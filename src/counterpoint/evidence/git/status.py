@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from counterpoint.evidence.gitcall import GitCall, GitRefused
-from counterpoint.evidence.gitdiff import BELOW
+from counterpoint.evidence.git.call import GitCall, GitRefused
+from counterpoint.evidence.git.diff import BELOW
 from counterpoint.evidence.marks import shown
 
 _STATUS = (

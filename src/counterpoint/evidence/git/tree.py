@@ -8,7 +8,7 @@
    or untracked. Modes are not part of a mark.
 3. A comparison measures from the start commit; without one (no commit yet) from the empty tree. If
    the start commit is gone, it measures from HEAD and says in a warning that what was committed
-   since is not known. The rules of `gitrules` then decide.
+   since is not known. The rules of `rules.py` then decide.
 4. Commits are those that HEAD reaches and the start commit does not, oldest first, at most the last
    1,000. If HEAD does not descend from the start commit (amended, rebased, another branch), or if
    the history is shallow, a warning says so; the diff of the trees is right all the same.
@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -31,10 +31,11 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from counterpoint.core.model.evidence import ChangeKind, Comparison, Snapshot
-from counterpoint.evidence.gitcall import GitCall, GitRefused
-from counterpoint.evidence.gitdiff import EMPTY_TREES, Difference, Entries, Line, between, on_disk
-from counterpoint.evidence.gitrules import Measured, decide, present, shown_difference
-from counterpoint.evidence.gitstatus import Hidden, Status, is_unseen, read_status
+from counterpoint.evidence.git.call import GitCall, GitRefused
+from counterpoint.evidence.git.diff import EMPTY_TREES, Difference, Entries, Line, between, on_disk
+from counterpoint.evidence.git.rules import Measured, decide, present, shown_difference
+from counterpoint.evidence.git.shared import SharedLook
+from counterpoint.evidence.git.status import Hidden, Status, is_unseen, read_status
 from counterpoint.evidence.marks import Fingerprint, mark, raw, shown
 from counterpoint.kernel.errors import Unavailable
 
@@ -66,17 +67,22 @@ class GitTree:
     empty_tree: str
     shallow: bool
     hidden: Hidden = field(repr=False, compare=False)
+    _shared: SharedLook[_Look] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Let all who ask for this tree share their looks."""
+        object.__setattr__(self, "_shared", SharedLook(self._look))
 
     def snapshot(self) -> Snapshot:
         """Return the state of the tree at this moment; Unavailable if git cannot read it."""
-        return _patiently(lambda _: self._look().snapshot)
+        return _patiently(lambda _: self._shared.take().snapshot)
 
     def compare(self, start: Snapshot) -> Comparison:
         """Return what changed since a snapshot that git made too; Unavailable as above."""
         return _patiently(lambda is_counted: self._compare(start, is_counted=is_counted))
 
     def _compare(self, start: Snapshot, *, is_counted: bool) -> Comparison:
-        look = self._look()
+        look = self._shared.take()
         end = look.snapshot
         past, commits = self._past(start.commit, end.commit)
         older = end.commit if past == "gone" else start.commit
@@ -237,15 +243,15 @@ class GitTree:
         return mark(self.git.folder, path)
 
 
-def open_tree(root: Path, environ: Mapping[str, str], known: dict[Path, Hidden]) -> GitTree | str:
-    """Return the tree at the root, or in words why git has nothing to say about it.
+def open_tree(git: GitCall, hidden: Hidden | None = None) -> GitTree | str:
+    """Return the tree at a folder, or in words why git has nothing to say about it.
 
     The words are empty if there simply is no repository. ProgramMissing if git is not installed.
-    known: what was read of each root's index before; grows.
+    hidden: what was read of the folder's index before.
     """
+    root = git.folder
     if not is_marked(root):
         return ""
-    git = GitCall(folder=root, environ=environ)
     try:
         answer = git.line(
             "rev-parse",
@@ -264,9 +270,8 @@ def open_tree(root: Path, environ: Mapping[str, str], known: dict[Path, Hidden])
         return ""
     if prefix and git.agrees("check-ignore", "--quiet", "--", ".") and not git.ask("ls-files"):
         return ""
-    hidden = known.get(root)
     if hidden is None or hidden.index != root / index:
-        hidden = known[root] = Hidden(git=git, index=root / index)
+        hidden = Hidden(git=git, index=root / index)
     return GitTree(
         git=git,
         index=root / index,
@@ -314,7 +319,7 @@ def _trace(path: Path) -> tuple[int, ...]:
 
 
 def _of_index(look: _Look, changed: set[str]) -> tuple[str, ...]:
-    """Rule 3 of `gitrules`: both letters set, yet nothing that the rules count."""
+    """Rule 3 of `rules.py`: both letters set, yet nothing that the rules count."""
     return present(
         "is staged with other content than lies on disk",
         [

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from counterpoint.core.model.evidence import Comparison, Snapshot
-from counterpoint.evidence import git, marks
-from counterpoint.evidence.gitcall import GitCall
+from counterpoint.evidence import marks
+from counterpoint.evidence.git import tree
+from counterpoint.evidence.git.call import GitCall
 from counterpoint.evidence.local import LocalEvidence
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import Unavailable
@@ -363,7 +364,7 @@ def test_only_the_last_thousand_commits_are_listed(
     repo: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The oldest are left out, with a warning."""
-    monkeypatch.setattr(git, "_MOST_COMMITS", 2)
+    monkeypatch.setattr(tree, "_MOST_COMMITS", 2)
     start = repo.evidence.snapshot(repo.root)
     repo.sh("for n in 1 2 3; do git commit -q --allow-empty -m $n; done")
     found = repo.evidence.compare(repo.root, start)

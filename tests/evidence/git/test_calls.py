@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from counterpoint.evidence import gitdiff
-from counterpoint.evidence.gitcall import GitCall
+from counterpoint.evidence.git import diff
+from counterpoint.evidence.git.call import GitCall
 from counterpoint.evidence.local import LocalEvidence
 from counterpoint.kernel.clock import SystemClock
 
@@ -127,7 +127,7 @@ def test_with_very_many_changes_git_looks_at_all_with_the_same_answer(
     start = repo.evidence.snapshot(repo.root)
     repo.sh("echo 1 >> a.txt; git commit -qam w; git mv b.txt '[b]*'; echo 2 > :x; rm -r dir")
     found = repo.evidence.compare(repo.root, start)
-    monkeypatch.setattr(gitdiff, "_MOST_NAMED", 0)
+    monkeypatch.setattr(diff, "_MOST_NAMED", 0)
     assert repo.evidence.compare(repo.root, start) == found
     assert len(found.changes) == 5
 

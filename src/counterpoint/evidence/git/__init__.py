@@ -1,0 +1,1 @@
+"""Working trees that git knows: looking at them, and what changed in them."""

@@ -1,0 +1,49 @@
+"""The working trees that this process has looked at, for all who look at them.
+
+A tree is asked about itself once, and again only when its `.git` or its configuration is another.
+Callers whose variables lead git to the same answers get the same tree, and so share its looks.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from counterpoint.evidence.environment import deciding_for_git
+from counterpoint.evidence.git.call import GitCall
+from counterpoint.evidence.git.tree import GitTree, is_marked, open_tree, standing
+from counterpoint.kernel.errors import ProgramMissing
+
+_Key = tuple[Path, tuple[str, ...]]
+
+
+class OpenTrees:
+    """Trees by their folder; safe to use from several threads."""
+
+    def __init__(self) -> None:
+        """Know no tree."""
+        self._lock = threading.Lock()
+        self._known: dict[_Key, tuple[tuple[int, ...] | None, GitTree]] = {}
+
+    def find(self, top: Path, environ: Mapping[str, str]) -> GitTree | str:
+        """Return the tree at a folder, or in words why git says nothing about it."""
+        key, now = (top, deciding_for_git(environ)), standing(top)
+        found = self._known.get(key)
+        if found is not None and now is not None and found[0] == now:
+            return found[1]
+        before = found[1].hidden if found is not None else None
+        try:
+            tree = open_tree(GitCall(folder=top, environ=environ), before)
+        except ProgramMissing:
+            inside = is_marked(top)
+            return "there is a repository, but git is not installed" if inside else ""
+        return self._keep(key, now, tree) if isinstance(tree, GitTree) else tree
+
+    def _keep(self, key: _Key, now: tuple[int, ...] | None, tree: GitTree) -> GitTree:
+        """Return the tree that all share: the one that is known already if it is the same."""
+        with self._lock:
+            found = self._known.get(key)
+            same = found[1] if found is not None and found[1] == tree else tree
+            self._known[key] = (now, same)
+            return same
