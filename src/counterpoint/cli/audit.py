@@ -13,11 +13,11 @@ import click
 
 from counterpoint.cli.context import CommandContext, opened_context, places, reads
 from counterpoint.cli.output import Output, output_for
-from counterpoint.cli.show import noun_named
 from counterpoint.core.ledger.lines import BundleReport
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.offline import verify_any
 from counterpoint.core.model.answers import Audit, Proof
+from counterpoint.core.model.catalogue import noun_of_id
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.kernel.canonical import Json
@@ -217,7 +217,7 @@ def _write(sink: BinaryIO, lines: Iterable[bytes]) -> None:
 @reads
 def redact(context: CommandContext, *, id_: str, reason: str) -> None:
     """Take the texts of an item or record away for good; the chain and every proof still hold."""
-    gone = context.core.redaction.redact(noun_named(id_) or Item, id_, reason=reason)
+    gone = context.core.redaction.redact(noun_of_id(id_) or Item, id_, reason=reason)
     if context.out.json:
         context.out.answer({"id": id_, "redacted": list(gone)})
     elif gone:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final, cast
 
@@ -13,29 +12,14 @@ from counterpoint.cli.output import Output, one_line
 from counterpoint.cli.shapes import brief, headline, key_of, lease, shape
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Facets
-from counterpoint.core.model.delivery.phases import PhaseClaim, PhaseVerdict
-from counterpoint.core.model.delivery.requests import ChangeRequest
+from counterpoint.core.model.catalogue import noun_of_id
 from counterpoint.core.model.journal import Outcome, Receipt, Record, Submission, Verdict
 from counterpoint.core.model.rows import Noun
-from counterpoint.core.model.sessions import Handoff, Session
 from counterpoint.core.model.work import Item
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import NotFound
 
-_NOUNS: Final[dict[str, type[Noun]]] = {
-    "r": Record,
-    "c": Receipt,
-    "s": Submission,
-    "v": Verdict,
-    "h": Handoff,
-    "p": PhaseClaim,
-    "q": PhaseVerdict,
-    "m": ChangeRequest,
-}
-"""The letter before the number of an id, and what it stands for."""
-
-_ID: Final = re.compile(r"[a-z0-9]+-([rcsvhpqm])[0-9]+")
 _DEPTH: Final = 4
 _SIBLINGS: Final = 100
 _HANGING: Final = 20
@@ -46,7 +30,7 @@ _HANGING: Final = 20
 @reads
 def show_command(context: CommandContext, *, id_: str) -> None:
     """Show an item, record, receipt, submission, verdict, handoff or session by its id."""
-    noun = noun_named(id_)
+    noun = noun_of_id(id_)
     if noun is None:
         _print_item(context, id_)
         return
@@ -59,14 +43,6 @@ def show_command(context: CommandContext, *, id_: str) -> None:
     else:
         context.out.line(f"{sort} {id_}", style="bold")
         _print_fields(context.out, shape(found))
-
-
-def noun_named(id_: str) -> type[Noun] | None:
-    """Return what an id is of; None stands for an item."""
-    if id_.startswith("ses_"):
-        return Session
-    match = _ID.fullmatch(id_)
-    return _NOUNS[match[1]] if match else None
 
 
 def _print_fields(out: Output, fields: dict[str, Json]) -> None:

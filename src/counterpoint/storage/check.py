@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import apsw
 
-from counterpoint.storage.search import SOURCES
+from counterpoint.core.model.catalogue import NOUNS
 
 _MOST = 20
 
@@ -30,7 +30,7 @@ def _references(connection: apsw.Connection) -> list[str]:
 def _search(connection: apsw.Connection) -> list[str]:
     """Compare how much is indexed with how much there is to be indexed."""
     faults: list[str] = []
-    for noun in SOURCES:
+    for noun in (noun for noun in NOUNS if noun.searched):
         rows = _count(connection, f"SELECT count(*) FROM {noun.table}")
         indexed = _count(
             connection, f"SELECT count(*) FROM documents WHERE source = '{noun.table}'"

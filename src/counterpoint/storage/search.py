@@ -1,14 +1,6 @@
 """Full-text search over what people and agents wrote, in step with the rows.
 
-    noun         title        body     about   kind
-    Item         title        body     id      its kind
-    Record       title, tags  body     item    its kind
-    Outcome      –            summary  item    outcome
-    Handoff      –            summary  item    handoff
-    Submission   –            summary  item    submission
-    Verdict      –            reason   item    verdict
-    Brief        title, keys  text     item    brief
-    Passage      headings     text     path    its shelf
+Which columns are read, and how a hit is named, is said by each noun (`Searched` in core.model.rows).
 
 Rules: (1) a row that is put whole is indexed; one of which columns are changed is indexed again only
 if one of those above became another. (2) Indexing waits for the end of the transaction (or for its
@@ -21,18 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 
-from counterpoint.core.model.delivery.knowledge import Passage
-from counterpoint.core.model.journal import Outcome, Record, Submission, Verdict
-from counterpoint.core.model.rows import Cell, Noun, columns
-from counterpoint.core.model.sessions import Handoff
-from counterpoint.core.model.texts.briefs import Brief
-from counterpoint.core.model.work import Item
+from counterpoint.core.model.rows import Cell, Noun
 from counterpoint.core.ports.store import Hit
-from counterpoint.storage.statements import prose, row_key
+from counterpoint.storage.statements import keyed, listed, prose, row_key
 
 _COMMON_WORDS = """
 a about an and are as at be but by can do for from has have how i if in into is it its me my no not of
@@ -64,71 +51,39 @@ _PREFIX_FROM = 3
 _TITLE, _BODY = 4.0, 1.0
 
 
-class Source(NamedTuple):
-    """Which columns of a noun are searched, and how its hits are named."""
-
-    noun: type[Noun]
-    title: tuple[str, ...]
-    body: tuple[str, ...]
-    item: str
-    kind: str
-
-
-_SOURCES: tuple[Source, ...] = (
-    Source(Item, ("title",), ("body",), "id", "kind"),
-    Source(Record, ("title", "tags"), ("body",), "item", "kind"),
-    Source(Outcome, (), ("summary",), "item", ""),
-    Source(Handoff, (), ("summary",), "item", ""),
-    Source(Submission, (), ("summary",), "item", ""),
-    Source(Verdict, (), ("reason",), "item", ""),
-    Source(Brief, ("title", "keywords"), ("description",), "item", ""),
-    Source(Passage, ("headings",), ("text",), "path", "shelf"),
-)
-SOURCES: dict[type[Noun], Source] = {source.noun: source for source in _SOURCES}
-
-
 @cache
 def watched(noun: type[Noun]) -> tuple[str, ...]:
     """Return the columns whose change makes a row be indexed again; none if it is not searched."""
-    source = SOURCES.get(noun)
+    source = noun.searched
     if source is None:
         return ()
-    kind = (source.kind,) if source.kind else ()
-    return (*source.title, *source.body, source.item, *kind)
+    return (*source.title, source.body, source.about, *([source.kind] if source.kind else ()))
 
 
 @cache
 def watched_row(noun: type[Noun]) -> str:
     """Return the statement that reads the watched columns of one row as they are kept."""
-    listed = ", ".join(f'"{name}"' for name in watched(noun))
-    keyed = " AND ".join(f'"{name}" = ?' for name in ("project", *row_key(noun)))
-    return f"SELECT {listed} FROM {noun.table} WHERE {keyed}"
+    return f"SELECT {listed(watched(noun))} FROM {noun.table} AS t WHERE {keyed(noun)}"
 
 
 @cache
 def holders(noun: type[Noun]) -> str:
-    """Return the statement that finds the keys of rows with a text in a searched column."""
-    source = SOURCES[noun]
-    listed = ", ".join(f'"{name}"' for name in row_key(noun))
-    held = " OR ".join(f'"{name}" = ?2' for name in source.body)
-    return f"SELECT {listed} FROM {noun.table} WHERE project = ?1 AND ({held})"
+    """Return the statement that finds the keys of rows with a text in the searched column."""
+    body = noun.searched.body if noun.searched else ""
+    return f'SELECT {listed(row_key(noun))} FROM {noun.table} WHERE project = ? AND "{body}" = ?'
 
 
 @cache
-def _document(noun: type[Noun]) -> str:
-    """Return the statement that reads what is indexed of one row: title, body, item, kind."""
-    source = SOURCES[noun]
-    sorts = {column.name: column.sort for column in columns(noun)}
-
-    def words(names: tuple[str, ...]) -> str:
-        parts = (prose(n) if sorts[n] in {"prose", "proses"} else f't."{n}"' for n in names)
-        return " || char(10) || ".join(f"coalesce({part}, '')" for part in parts) or "''"
-
+def document(noun: type[Noun]) -> str:
+    """Return the statement that reads what is indexed of one row: title, body, what about, kind."""
+    source = noun.searched
+    if source is None:
+        raise AssertionError(f"{noun.table} is not searched")
+    title = " || '\n' || ".join(f't."{name}"' for name in source.title) or "''"
     kind = f't."{source.kind}"' if source.kind else f"'{noun.__name__.lower()}'"
-    keyed = " AND ".join(f't."{name}" = ?' for name in ("project", *row_key(noun)))
     return (
-        f'SELECT {words(source.title)}, {words(source.body)}, t."{source.item}", {kind}'
-        f" FROM {noun.table} AS t WHERE {keyed}"
+        f"""SELECT {title}, coalesce({prose(source.body)}, ''), t."{source.about}", {kind}"""
+        f" FROM {noun.table} AS t WHERE {keyed(noun)}"
     )
 
 
@@ -137,7 +92,7 @@ def index(
 ) -> None:
     """Bring the index in step with one row, there or gone."""
     place = (project, noun.table, "/".join(str(part) for part in key))
-    row = connection.execute(_document(noun), (project, *key)).fetchone()
+    row = connection.execute(document(noun), (project, *key)).fetchone()
     if row is None:
         number = connection.execute(_FOUND, place).get
         connection.execute("DELETE FROM search WHERE rowid = ?", (number,))

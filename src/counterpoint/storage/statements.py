@@ -51,7 +51,7 @@ def check(noun: type[Noun], asked: Iterable[str]) -> None:
 @cache
 def find(noun: type[Noun]) -> str:
     """Return the statement that reads one row by its key."""
-    return f"SELECT {_answered(noun)} FROM {noun.table} AS t WHERE {_keyed(noun)}"
+    return f"SELECT {_answered(noun)} FROM {noun.table} AS t WHERE {keyed(noun)}"
 
 
 @cache
@@ -61,9 +61,9 @@ def put(noun: type[Noun]) -> str:
     rest = [name for name in every if name not in noun.key]
     changes = ", ".join(f'"{name}" = excluded."{name}"' for name in rest)
     return (
-        f"INSERT INTO {noun.table} ({_listed(every)})"
+        f"INSERT INTO {noun.table} ({listed(every)})"
         f" VALUES ({', '.join('?' * len(every))})"
-        f" ON CONFLICT ({_listed(noun.key)}) DO {f'UPDATE SET {changes}' if rest else 'NOTHING'}"
+        f" ON CONFLICT ({listed(noun.key)}) DO {f'UPDATE SET {changes}' if rest else 'NOTHING'}"
     )
 
 
@@ -72,21 +72,21 @@ def change(noun: type[Noun], changed: tuple[str, ...]) -> str:
     """Return the statement that sets columns of one row; its values come before the key."""
     check(noun, changed)
     changes = ", ".join(f'"{name}" = ?' for name in changed)
-    return f"UPDATE {noun.table} AS t SET {changes} WHERE {_keyed(noun)}"
+    return f"UPDATE {noun.table} AS t SET {changes} WHERE {keyed(noun)}"
 
 
 @cache
 def drop(noun: type[Noun]) -> str:
     """Return the statement that deletes one row."""
-    return f"DELETE FROM {noun.table} AS t WHERE {_keyed(noun)}"
+    return f"DELETE FROM {noun.table} AS t WHERE {keyed(noun)}"
 
 
 @cache
 def table(noun: type[Noun]) -> str:
     """Return the statement that reads the raw rows of a project by key."""
     return (
-        f"SELECT {_listed(names(noun))} FROM {noun.table} WHERE project = ?"
-        f" ORDER BY {_listed(noun.key)}"
+        f"SELECT {listed(names(noun))} FROM {noun.table} WHERE project = ?"
+        f" ORDER BY {listed(noun.key)}"
     )
 
 
@@ -169,7 +169,7 @@ def _beyond(ways: tuple[tuple[str, bool], ...]) -> str:
     """Return the condition for rows behind a place: row values where all columns run one way."""
     if _is_even(ways):
         sign = "<" if ways[0][1] else ">"
-        return f"({_listed([n for n, _ in ways], 't.')}) {sign} ({', '.join('?' * len(ways))})"
+        return f"({listed([n for n, _ in ways], 't.')}) {sign} ({', '.join('?' * len(ways))})"
     parts: list[str] = []
     for end, (name, down) in enumerate(ways):
         same = "".join(f't."{earlier}" = ? AND ' for earlier, _ in ways[:end])
@@ -189,11 +189,13 @@ def _filtered(noun: type[Noun], shape: Shape) -> str:
     )
 
 
-def _keyed(noun: type[Noun]) -> str:
+def keyed(noun: type[Noun]) -> str:
+    """Return the condition that finds one row of a project by its key."""
     return " AND ".join(f't."{name}" = ?' for name in ("project", *row_key(noun)))
 
 
-def _listed(wanted: Iterable[str], prefix: str = "") -> str:
+def listed(wanted: Iterable[str], prefix: str = "") -> str:
+    """Return names of columns, apart by commas."""
     return ", ".join(f'{prefix}"{name}"' for name in wanted)
 
 
@@ -201,8 +203,7 @@ def _listed(wanted: Iterable[str], prefix: str = "") -> str:
 def _answered(noun: type[Noun]) -> str:
     """Return the columns to read, each prose as its text."""
     return ", ".join(
-        prose(column.name) if column.sort in {"prose", "proses"} else f't."{column.name}"'
-        for column in columns(noun)
+        prose(column.name) if column.is_prose else f't."{column.name}"' for column in columns(noun)
     )
 
 

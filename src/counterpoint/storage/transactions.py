@@ -7,6 +7,7 @@ from typing import cast
 
 import apsw
 
+from counterpoint.core.model.catalogue import NOUNS
 from counterpoint.core.model.rows import Cell, N, Noun, cell_of, noun_of
 from counterpoint.core.model.work import Item
 from counterpoint.core.ports.store import Append, Filter, Head, Hit
@@ -187,7 +188,7 @@ class SqliteWriting(SqliteReading):
         cells = {name: cell_of(row[name]) for name in wanted}
         self._check_project(cells["project"])
         key = tuple(cells[name] for name in statements.row_key(noun))
-        if noun in search.SOURCES:
+        if noun.searched:
             self._stale[noun, key] = None
         self._connection.execute(statements.put(noun), tuple(cells.values()))
 
@@ -209,7 +210,7 @@ class SqliteWriting(SqliteReading):
         place = self._place(noun, key)
         self._connection.execute(statements.drop(noun), (self._project, *place))
         self._check_met(noun, place)
-        if noun in search.SOURCES:
+        if noun.searched:
             self._stale[noun, place] = None
 
     def keep(self, texts: Mapping[str, str]) -> None:
@@ -219,7 +220,9 @@ class SqliteWriting(SqliteReading):
 
     def forget(self, digest: str) -> None:
         """Redact a text: its row goes, and the search no longer finds what it said."""
-        for noun in search.SOURCES:
+        for noun in NOUNS:
+            if not noun.searched:
+                continue
             rows = self._connection.execute(search.holders(noun), (self._project, digest))
             for key in rows.fetchall():
                 self._stale[noun, cast("tuple[Cell, ...]", key)] = None

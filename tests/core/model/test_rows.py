@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 import pytest
 
-from counterpoint.core.model.catalogue import BY_TABLE, NOUNS
+from counterpoint.core.model.catalogue import BY_TABLE, NOUNS, noun_of_id
 from counterpoint.core.model.journal import Record, Verdict
 from counterpoint.core.model.rows import (
     REDACTED,
+    Noun,
     cell_of,
     columns,
     empty_row,
@@ -15,6 +19,7 @@ from counterpoint.core.model.rows import (
     load_object,
     noun_of,
 )
+from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.work import Criterion
 from counterpoint.kernel.canonical import text_digest
 
@@ -37,13 +42,14 @@ def test_every_noun_comes_back_from_its_cells(noun):
         if not filled:
             assert image == empty_row(noun)
             assert texts == {}
-        prose = {c.name for c in columns(noun) if c.sort in {"prose", "proses"}}
+        prose = {c.name for c in columns(noun) if c.is_prose}
         cells = [
             (texts[value] if value else "") if name in prose else cell_of(value)
             for name, value in image.items()
         ]
         assert noun_of(noun, cells) == one
         assert BY_TABLE[noun.table] is noun
+        assert not noun.letter or noun_of_id(f"demo-{noun.letter}12") is noun
         assert noun.key[0] == "project"
 
 
@@ -70,3 +76,37 @@ def test_prose_stands_in_a_row_by_its_digest():
 def test_a_prose_that_is_no_object_is_an_empty_one(text, expected):
     """Nothing, a redacted text, a list."""
     assert load_object(text) == expected
+
+
+def test_an_id_says_by_its_letter_what_it_names():
+    """A letter stands for one noun; what has none is an item, and sessions are told by their form."""
+    letters = [noun.letter for noun in NOUNS if noun.letter]
+    assert len(letters) == len(set(letters))
+    assert noun_of_id("ses_1") is Session
+    for name in ("demo-12", "demo-z1", "demo-r", "r12", "-r1"):
+        assert noun_of_id(name) is None
+
+
+def test_a_field_that_does_not_say_how_it_is_kept_is_refused():
+    """A plain text could be anything: whether it is masked would be left to chance."""
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Loose(Noun):
+        table = "loose"
+        key = ("project",)
+        title: str
+        size: Literal[1, 2]
+
+    with pytest.raises(TypeError, match=r"Loose\.title"):
+        columns(Loose)
+
+
+def test_what_is_asked_for_names_columns_of_the_noun():
+    """Indexes and what search reads are made of fields that there are."""
+    for noun in NOUNS:
+        names = {column.name for column in columns(noun)}
+        for index in (*noun.indexes, *noun.unique):
+            assert set(index.split(",")) <= names
+        if noun.searched:
+            told = (*noun.searched.title, noun.searched.body, noun.searched.about)
+            assert {*told, noun.searched.kind or "project"} <= names

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from counterpoint.core.model.rows import Digest, Id, Name, Names, Noun, Time
 from counterpoint.kernel.clock import Timestamp
 
 Scope = Literal["read", "write"]
@@ -20,7 +21,7 @@ SECRET_PREFIX = "cpt_"  # noqa: S105 -- how every token begins, and no token its
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
+class Token(Noun):
     """One key to the project for callers over the network.
 
     surfaces, tools: those that it opens; none named: all. addresses: networks a caller may come
@@ -31,22 +32,23 @@ class Token:
 
     table: ClassVar[str] = "tokens"
     key: ClassVar[tuple[str, ...]] = ("project", "id")
+    indexes: ClassVar[tuple[str, ...]] = ("name",)
+    unique: ClassVar[tuple[str, ...]] = ("sha256",)
 
-    project: str
-    id: str
-    name: str
-    sha256: str
-    surfaces: tuple[str, ...]
-    scopes: tuple[str, ...]
-    tools: tuple[str, ...]
-    addresses: tuple[str, ...]
+    id: Id
+    name: Name
+    sha256: Digest
+    surfaces: Names
+    scopes: Names
+    tools: Names
+    addresses: Names
     calls_a_minute: int
-    session: str
+    session: Id
     created_at: Timestamp
-    expires_at: str
-    revoked_at: str
+    expires_at: Time
+    revoked_at: Time
     calls_a_month: int = 0
-    tool_limits: tuple[str, ...] = ()
+    tool_limits: Names = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from counterpoint.core.model.access import Token
 from counterpoint.core.model.accounts.actions import Action
 from counterpoint.core.model.accounts.stages import Transition
@@ -74,3 +76,14 @@ NOUNS: tuple[type[Noun], ...] = (
 )
 
 BY_TABLE: dict[str, type[Noun]] = {noun.table: noun for noun in NOUNS}
+
+_BY_LETTER = {noun.letter: noun for noun in NOUNS if noun.letter}
+_NUMBERED = re.compile(r".+-([a-z])[0-9]+")
+
+
+def noun_of_id(name: str) -> type[Noun] | None:
+    """Return what an id seems to name, from the letter before its number; None for an item."""
+    if name.startswith("ses_"):
+        return Session
+    found = _NUMBERED.fullmatch(name)
+    return _BY_LETTER.get(found[1]) if found else None

@@ -5,7 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
-from counterpoint.core.model.rows import Prose, Proses
+from counterpoint.core.model.rows import (
+    Digest,
+    Id,
+    JsonText,
+    Name,
+    Names,
+    Noun,
+    Prose,
+    Proses,
+    Searched,
+    Time,
+    Word,
+)
 from counterpoint.kernel.clock import Timestamp
 
 NoteKind = Literal["decision", "finding", "learning", "blocker", "milestone", "comment", "thought"]
@@ -25,7 +37,7 @@ Outcomes = Literal["done", "partial", "failed", "skipped"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(Noun):
     """One appended line: a decision, a finding, a learning or a blocker.
 
     status: `open` or `resolved` for a blocker, empty for the others.
@@ -34,67 +46,75 @@ class Record:
 
     table: ClassVar[str] = "records"
     key: ClassVar[tuple[str, ...]] = ("project", "id")
+    letter: ClassVar[str] = "r"
+    indexes: ClassVar[tuple[str, ...]] = (
+        "number",
+        "item,kind,number",
+        "kind,status,number",
+        "session,kind,number",
+    )
+    searched: ClassVar[Searched | None] = Searched(
+        title=("title", "tags"), body="body", about="item", kind="kind"
+    )
 
-    project: str
-    id: str
+    id: Id
     number: int
     kind: RecordKind
-    item: str
-    session: str
-    agent: str
-    title: str
+    item: Id
+    session: Id
+    agent: Name
+    title: Name
     body: Prose
-    tags: tuple[str, ...]
-    files: tuple[str, ...]
-    details: Prose
-    status: str
+    tags: Names
+    files: Names
+    details: JsonText
+    status: Word
     resolution: Prose
-    resolved_by: str
+    resolved_by: Name
     created_at: Timestamp
-    resolved_at: str
+    resolved_at: Time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StartPoint:
+class StartPoint(Noun):
     """The tree as it was when a claim began; `files` is a JSON object path → SHA-256."""
 
     table: ClassVar[str] = "start_points"
     key: ClassVar[tuple[str, ...]] = ("project", "item", "token")
 
-    project: str
-    item: str
+    item: Id
     token: int
-    method: str
-    commit: str
-    branch: str
-    files: Prose
+    method: Word
+    commit: Digest
+    branch: Name
+    files: JsonText
     taken_at: Timestamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Noun):
     """How one claim of an item ended; `evidence` is the measured comparison as JSON text."""
 
     table: ClassVar[str] = "outcomes"
     key: ClassVar[tuple[str, ...]] = ("project", "item", "token")
+    searched: ClassVar[Searched | None] = Searched(body="summary", about="item")
 
-    project: str
-    item: str
+    item: Id
     token: int
-    session: str
-    agent: str
+    session: Id
+    agent: Name
     outcome: Outcomes
     summary: Prose
     achievements: Proses
     limitations: Proses
     next_steps: Proses
-    evidence: Prose
+    evidence: JsonText
     remarks: Proses
     ended_at: Timestamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
+class Receipt(Noun):
     """A command that this server ran, signed.
 
     signature: Ed25519 (hex) over the canonical bytes of every field but `signature`, with each
@@ -104,73 +124,78 @@ class Receipt:
 
     table: ClassVar[str] = "receipts"
     key: ClassVar[tuple[str, ...]] = ("project", "id")
+    letter: ClassVar[str] = "c"
+    indexes: ClassVar[tuple[str, ...]] = ("number", "item,number")
 
-    project: str
-    id: str
+    id: Id
     number: int
-    item: str
-    gate: str
-    session: str
-    agent: str
-    argv: tuple[str, ...]
-    folder: str
-    command_sha256: str
+    item: Id
+    gate: Name
+    session: Id
+    agent: Name
+    argv: Names
+    folder: Name
+    command_sha256: Digest
     exit_code: int
     timed_out: bool
     output: Prose
-    output_sha256: str
+    output_sha256: Digest
     output_bytes: int
-    method: str
-    commit: str
-    files: Prose
+    method: Word
+    commit: Digest
+    files: JsonText
     started_at: Timestamp
     ended_at: Timestamp
-    signature: str
+    signature: Digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Submission:
+class Submission(Noun):
     """A session's word that an item is finished, with the artifact that shows it."""
 
     table: ClassVar[str] = "submissions"
     key: ClassVar[tuple[str, ...]] = ("project", "id")
+    letter: ClassVar[str] = "s"
+    indexes: ClassVar[tuple[str, ...]] = ("number", "item,number")
+    searched: ClassVar[Searched | None] = Searched(body="summary", about="item")
 
-    project: str
-    id: str
+    id: Id
     number: int
-    item: str
-    session: str
-    agent: str
-    path: str
-    sha256: str
+    item: Id
+    session: Id
+    agent: Name
+    path: Name
+    sha256: Digest
     size: int
-    commit: str
+    commit: Digest
     summary: Prose
     created_at: Timestamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(Noun):
     """A reviewer's approval or rejection of what has the hash or commit `subject`."""
 
     table: ClassVar[str] = "verdicts"
     key: ClassVar[tuple[str, ...]] = ("project", "id")
+    letter: ClassVar[str] = "v"
+    indexes: ClassVar[tuple[str, ...]] = ("number", "item,number")
+    searched: ClassVar[Searched | None] = Searched(body="reason", about="item")
 
-    project: str
-    id: str
+    id: Id
     number: int
-    item: str
-    session: str
-    agent: str
+    item: Id
+    session: Id
+    agent: Name
     decision: Literal["approve", "reject"]
-    subject: str
+    subject: Name
     reason: Prose
     fixes: Proses
     created_at: Timestamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StateEntry:
+class StateEntry(Noun):
     """A remembered value: any JSON, as text, under a scope (`project`, `profile:<name>`, an item).
 
     category: a word to find the values of one sort by; empty without one.
@@ -179,43 +204,40 @@ class StateEntry:
     table: ClassVar[str] = "state"
     key: ClassVar[tuple[str, ...]] = ("project", "scope", "name")
 
-    project: str
-    scope: str
-    name: str
-    value: Prose
+    scope: Name
+    name: Name
+    value: JsonText
     version: int
-    agent: str
+    agent: Name
     updated_at: Timestamp
-    category: str
+    category: Name
     description: Prose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class Profile(Noun):
     """A role an agent works in: what it is told and which tools it may call."""
 
     table: ClassVar[str] = "profiles"
     key: ClassVar[tuple[str, ...]] = ("project", "name")
 
-    project: str
-    name: str
-    title: str
+    name: Name
+    title: Name
     instructions: Prose
-    allowed_tools: tuple[str, ...]
-    denied_tools: tuple[str, ...]
+    allowed_tools: Names
+    denied_tools: Names
     updated_at: Timestamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Noun):
     """What was answered to a write under an idempotency key, so that a retry gets it again."""
 
     table: ClassVar[str] = "replies"
     key: ClassVar[tuple[str, ...]] = ("project", "agent", "name")
 
-    project: str
-    agent: str
-    name: str
-    request: str
-    answer: Prose
+    agent: Name
+    name: Name
+    request: Digest
+    answer: JsonText
     created_at: Timestamp

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 from counterpoint.core.model.journal import Record
+from counterpoint.core.model.rows import Digest, Id, Name, Noun
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import CounterpointError
 
@@ -14,7 +15,7 @@ THOUGHT_TYPES: tuple[ThoughtType, ...] = get_args(ThoughtType)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Thought:
+class Thought(Noun):
     """One link of the chain of thoughts about a task; the text stands in the record of its id.
 
     number: that of the record; it rises with every thought of the project.
@@ -26,24 +27,25 @@ class Thought:
 
     table: ClassVar[str] = "thoughts"
     key: ClassVar[tuple[str, ...]] = ("project", "record")
+    indexes: ClassVar[tuple[str, ...]] = ("number", "session,number")
+    unique: ClassVar[tuple[str, ...]] = ("task,sequence",)
 
-    project: str
-    record: str
+    record: Id
     number: int
     version: int
     type: ThoughtType
-    task: str
-    agent: str
-    session: str
+    task: Id
+    agent: Name
+    session: Id
     sequence: int
     created_at: Timestamp
-    content: str
-    previous: str
-    hash: str
+    content: Digest
+    previous: Digest
+    hash: Digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seal:
+class Seal(Noun):
     """The end of a session for good: the tree over its thoughts, signed.
 
     root: of the tree over the thoughts in their order (RFC 6962), in hex; size: how many they are.
@@ -52,13 +54,13 @@ class Seal:
 
     table: ClassVar[str] = "seals"
     key: ClassVar[tuple[str, ...]] = ("project", "session")
+    indexes: ClassVar[tuple[str, ...]] = ("number",)
 
-    project: str
-    session: str
+    session: Id
     number: int
-    root: str
+    root: Digest
     size: int
-    checkpoint: str
+    checkpoint: Digest
     sealed_at: Timestamp
 
 

@@ -1,51 +1,75 @@
 """How a noun becomes a row of a table and back: one column a field.
 
-A noun is a frozen dataclass with slots and two class variables: `table`, its name in the store, and `key`, the
-fields that find one row (always `project` first). The type of a field says how it is kept:
+A noun is a frozen dataclass with slots, drawn from `Noun`. The type of a field says how it is kept, and
+whether secrets in it are masked before it is written; a field of any other type is refused.
 
-    type            column   in the ledger        meaning
-    str, literals   text     as it is             short words: ids, names, states, times
-    int, bool       int      as it is             |n| < 2^53; booleans are 0 and 1
-    tuple[str, …]   list     array of text        short words
-    Prose           prose    SHA-256 of the text  what people and agents wrote; redactable
-    Proses          proses   SHA-256 of the JSON  several such texts, kept as one JSON array
+    type                  SQLite   PostgreSQL  in the ledger        masked            holds
+    Id                    TEXT     text        as it is             no                an id made here, or found in a table
+    Word, Literal[…]      TEXT     text        as it is             no                a word of the program's own: a state, a method
+    Time, Timestamp       TEXT     text        as it is             no                a time as `kernel.clock` writes it, or nothing
+    Digest                TEXT     text        as it is             no                a hash or a signature that was computed here
+    Name                  TEXT     text        as it is             yes               a short text that anybody may have written
+    Names                 TEXT     text        array of text        yes, each         several of them, kept as a JSON array
+    int, bool             INTEGER  bigint      as it is             no                |n| < 2^53; booleans are 0 and 1
+    Prose                 TEXT     text        SHA-256 of the text  yes               what people and agents wrote; redactable
+    JsonText              TEXT     text        SHA-256 of the text  value by value    such a text that is JSON, and stays JSON
+    Proses                TEXT     text        SHA-256 of the JSON  yes, each         several texts, kept as one JSON array
+
+The last three are kept once in `texts`; their columns hold the SHA-256. Texts compare byte by byte in
+both databases. Which columns full-text search reads is said by the noun (`Searched`).
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import (
+    Annotated,
     Any,
     ClassVar,
     Literal,
     NamedTuple,
     NewType,
-    Protocol,
     TypeVar,
+    get_args,
     get_origin,
     get_type_hints,
 )
 
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.clock import Timestamp
 
+Id = Annotated[str, "id"]
+Word = Annotated[str, "word"]
+Time = Annotated[str, "time"]
+Digest = Annotated[str, "digest"]
+Name = Annotated[str, "name"]
+Names = Annotated[tuple[str, ...], "names"]
 Prose = NewType("Prose", str)
-"""Text that the ledger names by its digest, so that it can be redacted."""
-
+JsonText = Annotated[Prose, "json"]
 Proses = NewType("Proses", tuple[str, ...])
-"""Several texts that the ledger names by one digest."""
 
 REDACTED = "[redacted]"
 """What stands in the place of a prose whose text is gone."""
 
 Sort = Literal["text", "int", "list", "prose", "proses"]
+Masking = Literal["no", "text", "json"]
 Cell = str | int
 """What a column of a table holds."""
 
 _CELLS = (str, int)
-
+_KINDS: Mapping[Any, tuple[Sort, Masking]] = {
+    **dict.fromkeys((Id, Word, Time, Timestamp, Digest), ("text", "no")),
+    **dict.fromkeys((int, bool), ("int", "no")),
+    Name: ("text", "text"),
+    Names: ("list", "text"),
+    Prose: ("prose", "text"),
+    JsonText: ("prose", "json"),
+    Proses: ("proses", "text"),
+}
 
 N = TypeVar("N", bound="Noun")
 
@@ -55,33 +79,66 @@ class Column(NamedTuple):
 
     name: str
     sort: Sort
+    masking: Masking
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether the column holds the digest of a text that is kept elsewhere."""
+        return self.sort in {"prose", "proses"}
 
 
-class Noun(Protocol):
-    """What every noun has."""
+class Searched(NamedTuple):
+    """Which columns of a noun full-text search reads, and how a hit in it is named.
+
+    title, body: those that are read; a title counts four times as much. about: the column that names
+    what a hit is about. kind: the column with the kind of a hit; empty: the noun's own name.
+    """
+
+    body: str
+    about: str
+    title: tuple[str, ...] = ()
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noun:
+    """What every noun has: a project, a table, and the fields that find one row of it.
+
+    key: begins with `project`. letter: stands before the number in its ids (`x-r12`), if it has such.
+    indexes, unique: what is asked for besides the key, each as columns after the project with commas;
+    of what is unique a project has one row only.
+    """
 
     table: ClassVar[str]
     key: ClassVar[tuple[str, ...]]
-    __dataclass_fields__: ClassVar[dict[str, Any]]
+    letter: ClassVar[str] = ""
+    indexes: ClassVar[tuple[str, ...]] = ()
+    unique: ClassVar[tuple[str, ...]] = ()
+    searched: ClassVar[Searched | None] = None
+
+    project: Id
 
 
 @cache
 def columns(noun: type[Noun]) -> tuple[Column, ...]:
-    """Return the columns of a noun in the order of its fields."""
-    hints = get_type_hints(noun)
-    return tuple(Column(f.name, _sort(hints[f.name])) for f in dataclasses.fields(noun))
+    """Return the columns of a noun in the order of its fields; TypeError for a field of no kind."""
+    hints = get_type_hints(noun, include_extras=True)
+    return tuple(_column(noun, field.name, hints[field.name]) for field in dataclasses.fields(noun))
 
 
-def _sort(hint: Any) -> Sort:
-    if hint is Prose:
-        return "prose"
-    if hint is Proses:
-        return "proses"
-    if hint is int or hint is bool:
-        return "int"
-    if get_origin(hint) is tuple:
-        return "list"
-    return "text"
+def _column(noun: type[Noun], name: str, hint: Any) -> Column:
+    if get_origin(hint) is Literal and all(isinstance(word, str) for word in get_args(hint)):
+        return Column(name, "text", "no")
+    kind = _KINDS.get(hint)
+    if kind is None:
+        raise TypeError(f"{noun.__name__}.{name} is of no type that says how a column is kept")
+    return Column(name, *kind)
+
+
+@cache
+def masked_columns(noun: type[Noun]) -> tuple[Column, ...]:
+    """Return the columns of a noun that may hold a secret."""
+    return tuple(column for column in columns(noun) if column.masking != "no")
 
 
 def prose_of(column: Column, value: Any) -> str:
@@ -134,7 +191,7 @@ def load_object(text: str) -> dict[str, Json]:
 def empty_row(noun: type[Noun]) -> dict[str, Json]:
     """Return the image of a row in which everything is empty: what a whole image leaves out."""
     empty: dict[Sort, Json] = {"int": 0, "list": [], "text": "", "prose": "", "proses": ""}
-    return {name: empty[sort] for name, sort in columns(noun)}
+    return {column.name: empty[column.sort] for column in columns(noun)}
 
 
 def cell_of(value: Json) -> Cell:
@@ -170,7 +227,7 @@ def _readers(noun: type[Noun]) -> tuple[tuple[int, Callable[[Any], Any]], ...]:
     """Return the places of columns that are not kept as they are, and what makes each a field."""
     hints = get_type_hints(noun)
     readers: list[tuple[int, Callable[[Any], Any]]] = []
-    for place, (name, sort) in enumerate(columns(noun)):
+    for place, (name, sort, _) in enumerate(columns(noun)):
         if sort in _READERS:
             readers.append((place, _READERS[sort]))
         elif hints[name] is bool:

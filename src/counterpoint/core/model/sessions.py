@@ -6,7 +6,17 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from counterpoint.core.model.lifecycles import SESSION
-from counterpoint.core.model.rows import Prose, Proses
+from counterpoint.core.model.rows import (
+    Id,
+    JsonText,
+    Name,
+    Noun,
+    Prose,
+    Proses,
+    Searched,
+    Time,
+    Word,
+)
 from counterpoint.kernel.clock import Timestamp
 
 DEFAULT_LEASE_SECONDS = 1800
@@ -14,7 +24,7 @@ DEFAULT_LEASE_SECONDS = 1800
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class Session(Noun):
     """One agent's sitting; `continues` names the session whose work it took up.
 
     item: the work that it is about, if it was opened for one. details: what it was given to begin
@@ -23,18 +33,18 @@ class Session:
 
     table: ClassVar[str] = "sessions"
     key: ClassVar[tuple[str, ...]] = ("project", "id")
+    indexes: ClassVar[tuple[str, ...]] = ("agent", "item")
 
-    project: str
-    id: str
-    agent: str
-    profile: str
-    client: str
-    status: str
-    continues: str
+    id: Name
+    agent: Name
+    profile: Name
+    client: Name
+    status: Word
+    continues: Id
     started_at: Timestamp
-    ended_at: str
-    item: str
-    details: Prose
+    ended_at: Time
+    item: Id
+    details: JsonText
 
     @property
     def has_ended(self) -> bool:
@@ -49,7 +59,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(Noun):
     """An item held by a session until the lease ends.
 
     token: the fencing token; it rises with every claim of the item and never falls, so that a
@@ -58,12 +68,12 @@ class Claim:
 
     table: ClassVar[str] = "claims"
     key: ClassVar[tuple[str, ...]] = ("project", "item")
+    indexes: ClassVar[tuple[str, ...]] = ("session", "state,leased_until")
 
-    project: str
-    item: str
+    item: Id
     token: int
-    session: str
-    agent: str
+    session: Id
+    agent: Name
     state: Literal["live", "released"]
     claimed_at: Timestamp
     leased_until: Timestamp
@@ -74,19 +84,21 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Handoff:
+class Handoff(Noun):
     """What one sitting leaves for the next."""
 
     table: ClassVar[str] = "handoffs"
     key: ClassVar[tuple[str, ...]] = ("project", "id")
+    letter: ClassVar[str] = "h"
+    indexes: ClassVar[tuple[str, ...]] = ("number", "item,number", "session,number")
+    searched: ClassVar[Searched | None] = Searched(body="summary", about="item")
 
-    project: str
-    id: str
+    id: Id
     number: int
-    session: str
-    agent: str
+    session: Id
+    agent: Name
     action: Literal["pause", "end", "resume", "continue"]
-    item: str
+    item: Id
     summary: Prose
     next_steps: Proses
     blockers: Proses

@@ -6,7 +6,18 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from counterpoint.core.model.lifecycles import Category, Lifecycle, lifecycle
-from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.rows import (
+    Digest,
+    Id,
+    JsonText,
+    Name,
+    Names,
+    Noun,
+    Prose,
+    Searched,
+    Time,
+    Word,
+)
 from counterpoint.kernel.clock import Timestamp
 
 Kind = Literal["issue", "workflow", "plan", "spec", "phase", "task"]
@@ -27,7 +38,7 @@ DEFAULT_PRIORITY = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Project:
+class Project(Noun):
     """What isolates one body of work from another; its id is also its ledger's name.
 
     prefix: what the ids of its items begin with; unique in a store.
@@ -37,15 +48,14 @@ class Project:
     table: ClassVar[str] = "projects"
     key: ClassVar[tuple[str, ...]] = ("project",)
 
-    project: str
-    title: str
-    prefix: str
-    public_key: str
+    title: Name
+    prefix: Id
+    public_key: Digest
     created_at: Timestamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class Item(Noun):
     """The header of one piece of work.
 
     number: counts the items of the project; with the prefix it makes the id.
@@ -58,28 +68,40 @@ class Item:
 
     table: ClassVar[str] = "items"
     key: ClassVar[tuple[str, ...]] = ("project", "id")
+    indexes: ClassVar[tuple[str, ...]] = (
+        "number",
+        "lifecycle,number",
+        "parent,category",
+        "parent,kind,status",
+        "parent,position",
+        "root,kind,parent",
+        "kind,category,blockers,priority,number",
+        "root,kind,category,blockers,priority,number",
+    )
+    searched: ClassVar[Searched | None] = Searched(
+        title=("title",), body="body", about="id", kind="kind"
+    )
 
-    project: str
-    id: str
+    id: Id
     number: int
     kind: Kind
-    title: str
-    lifecycle: str
-    status: str
+    title: Name
+    lifecycle: Word
+    status: Word
     category: Category
-    parent: str
-    root: str
+    parent: Id
+    root: Id
     position: int
     priority: int
     blockers: int
     held: int
-    assignee: str
-    profile: str
+    assignee: Name
+    profile: Name
     body: Prose
     version: int
     created_at: Timestamp
     updated_at: Timestamp
-    closed_at: str
+    closed_at: Time
 
     @property
     def states(self) -> Lifecycle:
@@ -105,19 +127,19 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Label:
+class Label(Noun):
     """One word on an item."""
 
     table: ClassVar[str] = "labels"
     key: ClassVar[tuple[str, ...]] = ("project", "item", "name")
+    indexes: ClassVar[tuple[str, ...]] = ("name,item",)
 
-    project: str
-    item: str
-    name: str
+    item: Id
+    name: Name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Alias:
+class Alias(Noun):
     """Another name that an item is known by: in each scope a name means one item.
 
     scope: the sort of name, such as `slug` or `uuid`.
@@ -125,59 +147,56 @@ class Alias:
 
     table: ClassVar[str] = "aliases"
     key: ClassVar[tuple[str, ...]] = ("project", "scope", "name")
+    indexes: ClassVar[tuple[str, ...]] = ("name", "item")
 
-    project: str
-    scope: str
-    name: str
-    item: str
+    scope: Word
+    name: Name
+    item: Id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attribute:
+class Attribute(Noun):
     """A named value that is kept with an item: any JSON, as text; no rule of the core reads it."""
 
     table: ClassVar[str] = "attributes"
     key: ClassVar[tuple[str, ...]] = ("project", "item", "name")
 
-    project: str
-    item: str
-    name: str
-    value: Prose
+    item: Id
+    name: Name
+    value: JsonText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dependency:
+class Dependency(Noun):
     """`item` cannot start before `needs` is done."""
 
     table: ClassVar[str] = "dependencies"
     key: ClassVar[tuple[str, ...]] = ("project", "item", "needs")
+    indexes: ClassVar[tuple[str, ...]] = ("needs,item",)
 
-    project: str
-    item: str
-    needs: str
+    item: Id
+    needs: Id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Area:
+class Area(Noun):
     """A part of the tree an item will touch: a folder, a file, or a glob with `*` and `**`."""
 
     table: ClassVar[str] = "areas"
     key: ClassVar[tuple[str, ...]] = ("project", "item", "pattern")
 
-    project: str
-    item: str
-    pattern: str
+    item: Id
+    pattern: Name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Criterion:
+class Criterion(Noun):
     """A sentence that must be true when the item is done."""
 
     table: ClassVar[str] = "criteria"
     key: ClassVar[tuple[str, ...]] = ("project", "item", "position")
 
-    project: str
-    item: str
+    item: Id
     position: int
     text: Prose
     met: bool
@@ -188,7 +207,7 @@ Holds = Literal["start", "finish"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
+class Gate(Noun):
     """A condition on an item that somebody other than its worker, or a command, must meet.
 
     kind: `check` is met by a receipt of its command with exit code 0, `review` by an approving
@@ -199,14 +218,13 @@ class Gate:
     table: ClassVar[str] = "gates"
     key: ClassVar[tuple[str, ...]] = ("project", "item", "name")
 
-    project: str
-    item: str
-    name: str
+    item: Id
+    name: Name
     kind: GateKind
     holds: Holds
-    argv: tuple[str, ...]
-    status: str
-    proof: str
+    argv: Names
+    status: Word
+    proof: Id
     reason: Prose
     updated_at: Timestamp
 

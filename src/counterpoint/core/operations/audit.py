@@ -315,7 +315,7 @@ def _texts(view: Reading) -> tuple[int, list[CounterpointError]]:
 
 
 def _digests(noun: type[Noun], view: Reading) -> set[str]:
-    places = [place for place, (_, sort) in enumerate(columns(noun)) if sort in {"prose", "proses"}]
+    places = [place for place, column in enumerate(columns(noun)) if column.is_prose]
     if not places:
         return set()
     return {str(row[place]) for row in view.table(noun) for place in places if row[place]}
@@ -372,7 +372,7 @@ def _node(view: Reading, level: int, index: int) -> bytes:
 
 
 def _key(noun: type[Noun], row: tuple[Any, ...] | None) -> tuple[Any, ...]:
-    names = [name for name, _ in columns(noun)]
+    names = [column.name for column in columns(noun)]
     return tuple(row[names.index(name)] for name in noun.key) if row is not None else ()
 
 

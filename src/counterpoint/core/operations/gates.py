@@ -11,7 +11,7 @@ from counterpoint.core.model.evidence import Command, Execution, Snapshot
 from counterpoint.core.model.filters import Check
 from counterpoint.core.model.journal import Receipt
 from counterpoint.core.model.rows import Prose, image_of
-from counterpoint.core.model.work import Gate, Item, Project
+from counterpoint.core.model.work import Gate, Item
 from counterpoint.core.operations.claims import held, refuse_strangers
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
@@ -129,7 +129,7 @@ class Gates:
         number = change.next_number(Receipt)
         return Receipt(
             project=self._context.project,
-            id=f"{change.get(Project).prefix}-c{number}",
+            id=change.id_of(Receipt, number),
             number=number,
             item=item,
             gate=gate,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.rows import Prose
-from counterpoint.core.model.work import Item, Project
+from counterpoint.core.model.work import Item
 from counterpoint.core.operations.claims import refuse_strangers
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
@@ -50,7 +50,7 @@ class Journal:
         details = canonical.dump_any(dict(note.details)) if note.details else ""
         return Record(
             project=self._context.project,
-            id=f"{change.get(Project).prefix}-r{number}",
+            id=change.id_of(Record, number),
             number=number,
             kind=note.kind,
             item=note.item,

@@ -41,7 +41,7 @@ class Redaction:
             texts = (
                 prose_of(column, getattr(found, column.name))
                 for column in columns(noun)
-                if column.sort in {"prose", "proses"}
+                if column.is_prose
             )
             digests = [canonical.text_digest(text) for text in texts if text]
             gone = tuple(one for one in digests if change.writing.text(one) is not None)

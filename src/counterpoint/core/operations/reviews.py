@@ -8,7 +8,7 @@ from counterpoint.core.model.answers import Reviewed, Submitted
 from counterpoint.core.model.filters import Judgment
 from counterpoint.core.model.journal import Submission, Verdict
 from counterpoint.core.model.rows import Prose, Proses
-from counterpoint.core.model.work import Gate, Holds, Item, Project
+from counterpoint.core.model.work import Gate, Holds, Item
 from counterpoint.core.operations.claims import held, refuse_own
 from counterpoint.core.operations.readiness import has_open_children
 from counterpoint.core.operations.recording.change import Change
@@ -56,7 +56,7 @@ class Reviews:
             number = change.next_number(Submission)
             submission = Submission(
                 project=self._context.project,
-                id=f"{change.get(Project).prefix}-s{number}",
+                id=change.id_of(Submission, number),
                 number=number,
                 item=item,
                 session=session,
@@ -168,7 +168,7 @@ class Reviews:
         number = change.next_number(Verdict)
         return Verdict(
             project=self._context.project,
-            id=f"{change.get(Project).prefix}-v{number}",
+            id=change.id_of(Verdict, number),
             number=number,
             item=item,
             session=session,

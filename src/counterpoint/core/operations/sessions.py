@@ -9,7 +9,7 @@ from counterpoint.core.model.filters import Handover
 from counterpoint.core.model.journal import StartPoint
 from counterpoint.core.model.rows import Prose, Proses
 from counterpoint.core.model.sessions import Claim, Handoff, Session
-from counterpoint.core.model.work import Item, Project
+from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.moves import give_back, touched
@@ -159,7 +159,7 @@ def leave(change: Change, handover: Handover, session: Session) -> Handoff:
     claims = live_claims(change.writing, session.id)
     handoff = Handoff(
         project=session.project,
-        id=f"{change.get(Project).prefix}-h{number}",
+        id=change.id_of(Handoff, number),
         number=number,
         session=session.id,
         agent=session.agent,

@@ -50,12 +50,20 @@ def mask(text: str, known: frozenset[str] = frozenset()) -> str:
 
     known: exact values to hide, as from `.env` files. Shapes of well-known keys are always hidden.
     """
+    if is_plain(text, known):
+        return text
     if known:
         text = _any_of(known).sub(MASK, text)
-    is_plain = not any(map(text.__contains__, _HINTS))
-    if is_plain and not any(map(text.casefold().__contains__, _HINTS_OF_NAMES)):
-        return text
     return _NAMED.sub(rf"\1{MASK}", _SHAPES.sub(MASK, text))
+
+
+def is_plain(text: str, known: frozenset[str]) -> bool:
+    """Return whether nothing in a text can be a secret; one cheap look, which may also err to False."""
+    if any(map(text.__contains__, _HINTS)):
+        return False
+    if any(map(text.casefold().__contains__, _HINTS_OF_NAMES)):
+        return False
+    return not known or _any_of(known).search(text) is None
 
 
 def mask_json(value: Json, known: frozenset[str] = frozenset()) -> Json:

@@ -6,19 +6,15 @@ shown in a schema: a limit that is rarely met is cheaper in a refusal than in ev
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any
 
 from pydantic import Field, WithJsonSchema
 
 from counterpoint.core.model.answers import Facets, Offer, Started
-from counterpoint.core.model.delivery.phases import PhaseClaim, PhaseVerdict
-from counterpoint.core.model.delivery.requests import ChangeRequest
 from counterpoint.core.model.evidence import FileChange
 from counterpoint.core.model.filters import ReadyFilter
-from counterpoint.core.model.journal import Receipt, Record, Submission, Verdict
-from counterpoint.core.model.rows import Noun
-from counterpoint.core.model.sessions import Claim, Handoff, Session
+from counterpoint.core.model.journal import Receipt, Record
+from counterpoint.core.model.sessions import Claim, Handoff
 from counterpoint.core.model.work import Criterion, Gate, Item
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import (
@@ -69,26 +65,6 @@ TITLE = 120
 """The most bytes of a title in a list."""
 ENTRY = 2_000
 """The most bytes of one entry of a list of texts."""
-
-_LETTERS: dict[str, type[Noun]] = {
-    "r": Record,
-    "c": Receipt,
-    "s": Submission,
-    "v": Verdict,
-    "h": Handoff,
-    "p": PhaseClaim,
-    "q": PhaseVerdict,
-    "m": ChangeRequest,
-}
-_NUMBERED = re.compile(r".+-([a-z])[0-9]+")
-
-
-def noun_named(name: str) -> type[Noun] | None:
-    """Return what sort of thing an id seems to name; None for an item."""
-    if name.startswith("ses_"):
-        return Session
-    found = _NUMBERED.fullmatch(name)
-    return _LETTERS.get(found[1]) if found else None
 
 
 def wanted(

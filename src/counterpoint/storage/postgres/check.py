@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from counterpoint.core.model.catalogue import NOUNS
 from counterpoint.storage.postgres.dialect import Link
-from counterpoint.storage.search import SOURCES
 
 _UNSOUND = """
 SELECT c.relname FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
@@ -35,7 +35,7 @@ def faults_of(link: Link) -> list[str]:
         f"the head of {project} says {size} entries, but there are {many}"
         for project, size, many in link.execute(_LEDGERS)
     ]
-    for noun in SOURCES:
+    for noun in (noun for noun in NOUNS if noun.searched):
         rows = _count(link, f"SELECT count(*) FROM {noun.table}")
         indexed = _count(link, f"SELECT count(*) FROM documents WHERE source = '{noun.table}'")
         if rows != indexed:

@@ -12,14 +12,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
-from counterpoint.core.model.rows import Cell, Noun, columns
+from counterpoint.core.model.rows import Cell, Noun
 from counterpoint.core.ports.store import Hit
 from counterpoint.storage.postgres.dialect import Link, spoken
-from counterpoint.storage.search import SOURCES, STOP_WORDS
-from counterpoint.storage.statements import prose, row_key
+from counterpoint.storage.search import STOP_WORDS, document
 
 _WORD = re.compile(r"[^\W_]+")
 _INDEXED = 200_000
@@ -56,37 +54,10 @@ def _is_accent(letter: str) -> bool:
     return unicodedata.combining(letter) != 0
 
 
-@cache
-def holders(noun: type[Noun]) -> bytes:
-    """Return the statement that finds the keys of rows with a text in a searched column."""
-    source = SOURCES[noun]
-    listed = ", ".join(f'"{name}"' for name in row_key(noun))
-    held = " OR ".join(f'"{name}" = %(digest)s' for name in source.body)
-    return f"SELECT {listed} FROM {noun.table} WHERE project = %(project)s AND ({held})".encode()
-
-
-@cache
-def _document(noun: type[Noun]) -> bytes:
-    """Return the statement that reads what is indexed of one row: title, body, item, kind."""
-    source = SOURCES[noun]
-    sorts = {column.name: column.sort for column in columns(noun)}
-
-    def words(names: tuple[str, ...]) -> str:
-        parts = (prose(n) if sorts[n] in {"prose", "proses"} else f't."{n}"' for n in names)
-        return " || chr(10) || ".join(f"coalesce({part}, '')" for part in parts) or "''"
-
-    kind = f't."{source.kind}"' if source.kind else f"'{noun.__name__.lower()}'"
-    keyed = " AND ".join(f't."{name}" = ?' for name in ("project", *row_key(noun)))
-    return spoken(
-        f'SELECT {words(source.title)}, {words(source.body)}, t."{source.item}", {kind}'
-        f" FROM {noun.table} AS t WHERE {keyed}"
-    )
-
-
 def index(link: Link, project: str, noun: type[Noun], key: tuple[Cell, ...]) -> None:
     """Bring the index in step with one row, there or gone."""
     name = "/".join(str(part) for part in key)
-    row = link.execute(_document(noun), (project, *key)).fetchone()
+    row = link.execute(spoken(document(noun)), (project, *key)).fetchone()
     if row is None:
         link.execute(_UNINDEX, (project, noun.table, name))
         return

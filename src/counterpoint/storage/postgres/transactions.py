@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
+from counterpoint.core.model.catalogue import NOUNS
 from counterpoint.core.model.rows import Cell, N, Noun, cell_of, noun_of
 from counterpoint.core.model.work import Item
 from counterpoint.core.ports.store import Append, Filter, Head, Hit
@@ -13,7 +14,7 @@ from counterpoint.kernel.errors import StateDiffers
 from counterpoint.storage import statements
 from counterpoint.storage.postgres import ledger, search
 from counterpoint.storage.postgres.dialect import Link, Row, spoken
-from counterpoint.storage.search import SOURCES, watched, watched_row
+from counterpoint.storage.search import holders, watched, watched_row
 
 _TEXT = "SELECT body FROM texts WHERE project = %s AND sha256 = %s"
 _TEXTS = (
@@ -225,7 +226,7 @@ class PostgresWriting(PostgresReading):
         """Delete the row with this key; StateDiffers if there is none."""
         place = self._place(noun, key)
         self._meet(statements.drop(noun), (self._project, *place), noun, place)
-        if noun in SOURCES:
+        if noun.searched:
             self._stale[noun, place] = None
 
     def keep(self, texts: Mapping[str, str]) -> None:
@@ -235,9 +236,11 @@ class PostgresWriting(PostgresReading):
 
     def forget(self, digest: str) -> None:
         """Redact a text: its row goes, and the search no longer finds what it said."""
-        named = {"project": self._project, "digest": digest}
-        for noun in SOURCES:
-            for key in self._link.execute(search.holders(noun), named).fetchall():
+        for noun in NOUNS:
+            if not noun.searched:
+                continue
+            text = spoken(holders(noun))
+            for key in self._link.execute(text, (self._project, digest)).fetchall():
                 self._stale[noun, key] = None
         self._link.execute(_FORGET, (self._project, digest))
 

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Literal, get_origin, get_type_hints
+
 import apsw
 import pytest
 
+from counterpoint.core.model.catalogue import NOUNS
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Command
 from counterpoint.core.model.filters import Check, Edit, Handover, Judgment, Note, Report
 from counterpoint.core.model.journal import Outcome, Receipt, Record
+from counterpoint.core.model.rows import Digest, Id, Time, Word, columns
 from counterpoint.core.operations.gates import signed_bytes
+from counterpoint.core.operations.recording.unit import recording
 from counterpoint.kernel import canonical
+from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import InvalidInput
 from fakes.studio import Studio
 
+KEY = "AKIAABCDEFGHIJKLMNOP"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEabcdefghijklm\n-----END RSA PRIVATE KEY-----"
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkw.dozjgNryP4J3jVmNHl0w5N"
 SECRETS = {
@@ -149,3 +157,48 @@ def test_a_masked_receipt_verifies(studio, ada):
     assert kept == receipt
     assert kept.signature == studio.ports.signer.sign(signed_bytes(kept)).hex()
     assert (kept.argv, kept.folder) == (("run", "[secret]"), "[secret]")
+
+
+@pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: noun.table)
+def test_every_field_that_anybody_may_write_is_masked(studio, noun):
+    """Of each noun: what is named or told; a key with a secret in it is refused as a whole."""
+    empty = {"text": "", "int": 0, "list": (), "prose": "", "proses": ()}
+    secret = {"text": KEY, "list": ("a", KEY), "proses": ("a", KEY)}
+    row = noun(**{one.name: empty[one.sort] for one in columns(noun)})
+    with recording(studio.context(studio.core("ada")), "test") as change:
+        assert change.masked(row) is row
+        for one in columns(noun):
+            if one.sort == "int" or one.masking == "no":
+                continue
+            told = '{"a": "\\u0041KIAABCDEFGHIJKLMNOP"}' if one.masking == "json" else KEY
+            wrong = replace(row, **{one.name: secret.get(one.sort, told)})
+            if one.name in noun.key:
+                with pytest.raises(InvalidInput):
+                    change.masked(wrong)
+            else:
+                kept = str(getattr(change.masked(wrong), one.name))
+                assert KEY not in kept
+                assert "[secret]" in kept
+
+
+def test_what_is_not_masked_cannot_hold_a_secret():
+    """An id, a word of the program's own, a time or a digest: by the type of the field, in each noun."""
+    safe = {Id, Word, Time, Timestamp, Digest, int, bool}
+    for noun in NOUNS:
+        hints = get_type_hints(noun, include_extras=True)
+        for one in columns(noun):
+            if one.masking == "no":
+                assert hints[one.name] in safe or get_origin(hints[one.name]) is Literal
+
+
+def test_a_name_of_an_agent_is_masked_as_any_other(studio):
+    """Who acts is called by a name that he chose."""
+    core = studio.core(KEY)
+    record = core.journal.append(Note(kind="comment", body="x"))
+    assert core.overview.find(Record, record.id).agent == "[secret]"
+
+
+def test_a_session_whose_id_holds_a_secret_is_refused(studio):
+    """An agent's side may choose it, so it is looked at like every name."""
+    core = studio.core("ada", session=KEY)
+    studio.refuses(InvalidInput, lambda: core.journal.append(Note(kind="comment", body="x")))

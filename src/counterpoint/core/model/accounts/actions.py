@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
+from counterpoint.core.model.rows import Digest, Id, Name, Noun, Word
 from counterpoint.kernel.clock import Timestamp
 
 Step = Literal["enter", "exit"]
@@ -17,7 +18,7 @@ ENDINGS: tuple[Ending, ...] = get_args(Ending)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
+class Action(Noun):
     """The begin or the end of one call of a tool.
 
     call: the same in both rows, and unique: what a log elsewhere can name it by.
@@ -29,20 +30,20 @@ class Action:
 
     table: ClassVar[str] = "actions"
     key: ClassVar[tuple[str, ...]] = ("project", "number", "step")
+    indexes: ClassVar[tuple[str, ...]] = ("host,step,number", "outcome,number")
 
-    project: str
     number: int
     step: Step
-    tool: str
-    call: str
-    host: str
-    agent: str
-    client: str
-    session: str
+    tool: Name
+    call: Id
+    host: Id
+    agent: Name
+    client: Name
+    session: Id
     outcome: Ending
-    code: str
-    arguments: str
-    answer: str
+    code: Word
+    arguments: Digest
+    answer: Digest
     duration: int
     at: Timestamp
 

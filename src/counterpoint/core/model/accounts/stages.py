@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from counterpoint.core.model.answers import Readiness
-from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.rows import Id, Name, Noun, Prose, Word
 from counterpoint.core.model.work import Item
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Transition:
+class Transition(Noun):
     """One move of an item whose table wants its moves written down.
 
     number: its place among the moves of the item, from 1. origin, goal: the states before and after.
@@ -27,14 +27,13 @@ class Transition:
     table: ClassVar[str] = "transitions"
     key: ClassVar[tuple[str, ...]] = ("project", "item", "number")
 
-    project: str
-    item: str
+    item: Id
     number: int
-    origin: str
-    goal: str
+    origin: Word
+    goal: Word
     reason: Prose
-    agent: str
-    session: str
+    agent: Name
+    session: Id
     attempt: int
     mark: int
     at: Timestamp

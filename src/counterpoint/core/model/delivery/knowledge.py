@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.rows import Digest, Id, Name, Names, Noun, Prose, Searched, Word
 from counterpoint.kernel.clock import Timestamp
 
 Shelf = Literal["project", "vault"]
@@ -13,36 +13,38 @@ Shelf = Literal["project", "vault"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class Document(Noun):
     """A file that was taken in; `sha256` is of its bytes, so that the same is not taken in twice."""
 
     table: ClassVar[str] = "library"
     key: ClassVar[tuple[str, ...]] = ("project", "shelf", "path")
 
-    project: str
     shelf: Shelf
-    path: str
-    sha256: str
+    path: Name
+    sha256: Digest
     size: int
-    markup: str
+    markup: Word
     chunks: int
-    agent: str
+    agent: Name
     updated_at: Timestamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
+class Passage(Noun):
     """A piece of a document, from one line to another; `headings` stand above it."""
 
     table: ClassVar[str] = "passages"
     key: ClassVar[tuple[str, ...]] = ("project", "shelf", "id")
+    indexes: ClassVar[tuple[str, ...]] = ("shelf,path,position",)
+    searched: ClassVar[Searched | None] = Searched(
+        title=("headings",), body="text", about="path", kind="shelf"
+    )
 
-    project: str
     shelf: Shelf
-    id: str
-    path: str
+    id: Id
+    path: Name
     position: int
-    headings: tuple[str, ...]
+    headings: Names
     text: Prose
     first_line: int
     last_line: int

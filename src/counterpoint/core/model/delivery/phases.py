@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from counterpoint.core.model.rows import Prose, Proses
+from counterpoint.core.model.rows import Digest, Id, Name, Noun, Prose, Proses, Time, Word
 from counterpoint.kernel.clock import Timestamp
 
 Confidence = Literal["high", "medium", "low"]
@@ -15,7 +15,7 @@ Fate = Literal["passed", "rejected", "stale", "superseded", "waiting", "left"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseClaim:
+class PhaseClaim(Noun):
     """Somebody's word that a phase of an item is finished; all but the last four fields stay.
 
     path, sha256, size: the text handed over, measured in `tree`; empty where commits are.
@@ -25,59 +25,61 @@ class PhaseClaim:
 
     table: ClassVar[str] = "phase_claims"
     key: ClassVar[tuple[str, ...]] = ("project", "id")
+    letter: ClassVar[str] = "p"
+    indexes: ClassVar[tuple[str, ...]] = ("number", "item,number", "processed,number")
 
-    project: str
-    id: str
+    id: Id
     number: int
-    item: str
-    phase: str
+    item: Id
+    phase: Name
     version: int
-    path: str
-    sha256: str
+    path: Name
+    sha256: Digest
     size: int
-    tree: str
-    branch: str
-    base: str
-    commit: str
+    tree: Name
+    branch: Name
+    base: Name
+    commit: Digest
     summary: Prose
     questions: Proses
-    confidence: str
-    promote_to: str
-    next_phase: str
-    run: str
-    session: str
-    agent: str
+    confidence: Name
+    promote_to: Name
+    next_phase: Name
+    run: Name
+    session: Id
+    agent: Name
     created_at: Timestamp
     processed: bool
-    processed_at: str
-    result: str
+    processed_at: Time
+    result: Word
     reasons: Proses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseVerdict:
+class PhaseVerdict(Noun):
     """A reviewer's word about the text of a claim; all but the last three fields stay."""
 
     table: ClassVar[str] = "phase_verdicts"
     key: ClassVar[tuple[str, ...]] = ("project", "id")
+    letter: ClassVar[str] = "q"
+    indexes: ClassVar[tuple[str, ...]] = ("number", "item,number", "claim,number")
 
-    project: str
-    id: str
+    id: Id
     number: int
-    item: str
-    claim: str
-    phase: str
-    sha256: str
+    item: Id
+    claim: Id
+    phase: Name
+    sha256: Name
     decision: Decision
     reason: Prose
     fixes: Prose
-    run: str
-    session: str
-    agent: str
+    run: Name
+    session: Id
+    agent: Name
     created_at: Timestamp
     processed: bool
-    processed_at: str
-    result: str
+    processed_at: Time
+    result: Word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.rows import Digest, Id, JsonText, Name, Names, Noun, Prose, Word
 from counterpoint.kernel.clock import Timestamp
 
 RequestStatus = Literal["open", "approved", "rejected", "superseded"]
@@ -17,7 +17,7 @@ GATE_OUTPUT = 4_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeRequest:
+class ChangeRequest(Noun):
     """A branch as it was handed in: what it differs in from its base, and what was found out.
 
     source: `git` if the server measured the difference itself, `sent` if somebody gave it.
@@ -27,35 +27,36 @@ class ChangeRequest:
 
     table: ClassVar[str] = "change_requests"
     key: ClassVar[tuple[str, ...]] = ("project", "id")
+    letter: ClassVar[str] = "m"
+    indexes: ClassVar[tuple[str, ...]] = ("number", "item,number", "status,number")
 
-    project: str
-    id: str
+    id: Id
     number: int
-    item: str
-    branch: str
-    base: str
-    tree: str
-    head: str
-    base_commit: str
+    item: Id
+    branch: Name
+    base: Name
+    tree: Name
+    head: Digest
+    base_commit: Digest
     source: Literal["git", "sent"]
     diff: Prose
     files: int
     additions: int
     deletions: int
-    paths: tuple[str, ...]
-    gates: Prose
-    risk_level: str
+    paths: Names
+    gates: JsonText
+    risk_level: Word
     risk_score: int
-    risk: Prose
+    risk: JsonText
     remarks: Prose
     summary: Prose
-    run: str
-    session: str
-    agent: str
+    run: Name
+    session: Id
+    agent: Name
     status: RequestStatus
     reason: Prose
     fixes: Prose
-    judge: str
+    judge: Name
     created_at: Timestamp
     updated_at: Timestamp
 

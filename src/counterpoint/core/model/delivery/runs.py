@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.rows import JsonText, Name, Noun, Prose
 from counterpoint.kernel.clock import Timestamp
 
 NOT_TOLD = -1
@@ -13,19 +13,19 @@ NOT_TOLD = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(Noun):
     """One run of an agent, from its stream; costs in millionths of a dollar."""
 
     table: ClassVar[str] = "runs"
     key: ClassVar[tuple[str, ...]] = ("project", "id")
+    indexes: ClassVar[tuple[str, ...]] = ("number", "item,number")
 
-    project: str
-    id: str
+    id: Name
     number: int
-    item: str
-    profile: str
-    agent: str
-    status: str
+    item: Name
+    profile: Name
+    agent: Name
+    status: Name
     error: Prose
     cost_micros: int
     duration_ms: int
@@ -39,21 +39,21 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StreamEvent:
+class StreamEvent(Noun):
     """One event of a run; `number` counts them from 1, `payload` is JSON text."""
 
     table: ClassVar[str] = "run_events"
     key: ClassVar[tuple[str, ...]] = ("project", "run", "number")
+    indexes: ClassVar[tuple[str, ...]] = ("item,run,number",)
 
-    project: str
-    run: str
+    run: Name
     number: int
-    item: str
-    type: str
-    subtype: str
-    payload: Prose
+    item: Name
+    type: Name
+    subtype: Name
+    payload: JsonText
     is_cut: bool
-    time: str
+    time: Name
     line: int
 
 

@@ -7,7 +7,17 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, get_args
 
 from counterpoint.core.model.lifecycles import lifecycle
-from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.rows import (
+    Id,
+    JsonText,
+    Name,
+    Names,
+    Noun,
+    Prose,
+    Searched,
+    Time,
+    Word,
+)
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 
@@ -59,7 +69,7 @@ class BriefFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Brief:
+class Brief(Noun):
     """A commission that is kept, and how far it has come.
 
     slug: unique in the project. variables: a JSON object as text.
@@ -67,26 +77,31 @@ class Brief:
 
     table: ClassVar[str] = "briefs"
     key: ClassVar[tuple[str, ...]] = ("project", "id")
+    letter: ClassVar[str] = "b"
+    indexes: ClassVar[tuple[str, ...]] = ("number", "status,number", "item,number")
+    unique: ClassVar[tuple[str, ...]] = ("slug",)
+    searched: ClassVar[Searched | None] = Searched(
+        title=("title", "keywords"), body="description", about="item"
+    )
 
-    project: str
-    id: str
+    id: Id
     number: int
-    slug: str
-    title: str
+    slug: Name
+    title: Name
     description: Prose
     content_type: ContentType
-    service: str
-    keywords: tuple[str, ...]
-    category: str
+    service: Name
+    keywords: Names
+    category: Name
     difficulty: Difficulty
     target_word_count: int
-    variables: Prose
+    variables: JsonText
     priority: int
-    scheduled_for: str
-    status: str
+    scheduled_for: Time
+    status: Word
     reason: Prose
-    item: str
-    agent: str
+    item: Id
+    agent: Name
     version: int
     created_at: Timestamp
     updated_at: Timestamp

@@ -9,7 +9,6 @@ two masked keys could not be told apart.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from typing import Any, cast
 
 from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage, refer
@@ -17,45 +16,24 @@ from counterpoint.core.ledger.merkle import Frontier, leaf_hash
 from counterpoint.core.model.rows import (
     REDACTED,
     Cell,
+    Column,
     N,
     Noun,
     Prose,
     changes_of,
     columns,
     image_of,
+    masked_columns,
 )
 from counterpoint.core.model.sessions import Session
+from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Append, Filter, Head, Writing
-from counterpoint.core.rules.secrets import mask_json
+from counterpoint.core.rules.secrets import is_plain, mask_json
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import InvalidInput, NotFound, SessionEnded
-
-_MASKED_WORDS = frozenset(
-    {"argv", "assignee", "files", "folder", "name", "path", "pattern", "profile", "scope"}
-    | {"subject", "tags", "title", "category", "keywords", "service", "headings", "paths", "branch"}
-)
-"""Columns that are kept as they are but may hold what an agent wrote."""
-_MASKED_JSON = frozenset(
-    (name, "prose")
-    for name in (
-        *("answer", "details", "evidence", "files", "gates"),
-        *("payload", "risk", "value", "variables"),
-    )
-)
-"""Prose that is JSON: masked value by value, so that it stays JSON and no escape hides a secret."""
-
-
-@cache
-def _masked_columns(noun: type[Noun]) -> tuple[tuple[str, bool], ...]:
-    """Return the columns of a noun that may hold a secret, each with whether its text is JSON."""
-    return tuple(
-        (name, (name, sort) in _MASKED_JSON)
-        for name, sort in columns(noun)
-        if sort in {"prose", "proses"} or name in _MASKED_WORDS
-    )
 
 
 class Change:
@@ -135,6 +113,10 @@ class Change:
         """Return the number the next row of this noun takes."""
         return self.writing.last_number(noun) + 1
 
+    def id_of(self, noun: type[Noun], number: int) -> str:
+        """Return the id of the row of a noun with this number, such as `demo-r12`."""
+        return f"{self.get(Project).prefix}-{noun.letter}{number}"
+
     def open_session(self) -> str:
         """Return the caller's session, opened on its first write; SessionEnded."""
         actor = self.context.caller.actor
@@ -197,7 +179,7 @@ class Change:
         self, kind: type[Noun], key: dict[str, Json], values: dict[str, Json] | None, *, whole: bool
     ) -> None:
         if values is not None:
-            prose = {name for name, sort in columns(kind) if sort in {"prose", "proses"}}
+            prose = {column.name for column in columns(kind) if column.is_prose}
             values = {
                 name: refer(value) if value and name in prose else value
                 for name, value in values.items()
@@ -213,10 +195,13 @@ class Change:
 
     def masked(self, noun: N) -> N:
         """Return a row as it may be written; InvalidInput if a secret stands in its key."""
+        held = masked_columns(type(noun))
+        if _is_plain(noun, held, self.context.ports.secrets):
+            return noun
         changes: dict[str, Any] = {}
-        for name, is_json in _masked_columns(type(noun)):
+        for name, _, masking in held:
             value = getattr(noun, name)
-            clean = self._clean_json(value) if is_json else self._clean(value)
+            clean = self._clean_json(value) if masking == "json" else self._clean(value)
             if clean != value:
                 changes[name] = clean
         if not changes.keys().isdisjoint(noun.key):
@@ -224,7 +209,7 @@ class Change:
                 f"the name of this {type(noun).__name__.lower()} holds a secret",
                 hint="Choose another name, and consider the secret as told to others.",
             )
-        return replace(noun, **changes) if changes else noun  # pyright: ignore[reportArgumentType] -- every noun is a dataclass
+        return replace(noun, **changes) if changes else noun
 
     def _clean_json(self, text: str) -> str:
         if not text or text == REDACTED:
@@ -235,6 +220,20 @@ class Change:
 
     def _clean(self, value: Any) -> Any:
         return mask_json(value, self.context.ports.secrets)
+
+
+def _is_plain(noun: Noun, held: tuple[Column, ...], known: frozenset[str]) -> bool:
+    """Return whether one cheap look finds nothing in a row that could be a secret."""
+    texts: list[str] = []
+    for name, _, masking in held:
+        value = getattr(noun, name)
+        if isinstance(value, tuple):
+            texts += value
+        elif masking == "json" and "\\" in value:
+            return False  # an escape can hide what the text says when it is read
+        else:
+            texts.append(value)
+    return is_plain("\0".join(texts), known)
 
 
 def frontier_of(head: Head) -> Frontier:

@@ -15,7 +15,7 @@ from counterpoint.core.model.texts.briefs import (
     ContentType,
     Difficulty,
 )
-from counterpoint.core.model.work import Item, Project
+from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
@@ -53,7 +53,7 @@ class Briefs:
         variables = canonical.dump_any(dict(wish.variables)) if wish.variables else ""
         return Brief(
             project=self._context.project,
-            id=f"{change.get(Project).prefix}-b{number}",
+            id=change.id_of(Brief, number),
             number=number,
             slug=wish.slug,
             title=wish.title.strip(),

@@ -15,6 +15,7 @@ from typing import Annotated, Literal, TypeVar, cast
 from pydantic import Field
 
 from counterpoint.core.model.answers import Facets
+from counterpoint.core.model.catalogue import noun_of_id
 from counterpoint.core.model.delivery.phases import PhaseClaim, PhaseVerdict
 from counterpoint.core.model.delivery.requests import ChangeRequest
 from counterpoint.core.model.journal import Outcome, Receipt, Record, Submission, Verdict
@@ -26,7 +27,6 @@ from counterpoint.dialects.native.words import (
     Cursor,
     Id,
     Limit,
-    noun_named,
     present_facets,
     present_handoff,
     present_handoff_texts,
@@ -122,14 +122,11 @@ def _thing(call: Call, name: str) -> View:
     """Return what an id names; NotFound."""
     if name.startswith("#"):
         return _entry(call, name)
-    noun = noun_named(name)
-    if noun is None:
-        return _item(call, name)
-    row = call.core.overview.find(noun, name)
-    if row is None:
-        # A dialect may give an item an id of this form.
-        return _item(call, name)
-    return _BY_NOUN[noun](call, row)
+    noun = noun_of_id(name)
+    view = _BY_NOUN.get(noun) if noun is not None else None
+    row = call.core.overview.find(noun, name) if noun is not None and view is not None else None
+    # A dialect may give an item an id of this form.
+    return _item(call, name) if view is None or row is None else view(call, row)
 
 
 def _item(call: Call, name: str) -> View:

@@ -22,7 +22,7 @@ from counterpoint.core.model.delivery.phases import (
 from counterpoint.core.model.delivery.requests import DIFF_LIMIT
 from counterpoint.core.model.rows import Prose, Proses
 from counterpoint.core.model.texts.contracts import Contract
-from counterpoint.core.model.work import Item, Project
+from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import kept_object, labels_of, set_attributes
@@ -189,7 +189,7 @@ class Phases:
         number = change.next_number(PhaseClaim)
         return PhaseClaim(
             project=self._context.project,
-            id=f"{change.get(Project).prefix}-p{number}",
+            id=change.id_of(PhaseClaim, number),
             number=number,
             item=item,
             phase=report.phase,
@@ -259,7 +259,7 @@ class Phases:
         number = change.next_number(PhaseVerdict)
         return PhaseVerdict(
             project=self._context.project,
-            id=f"{change.get(Project).prefix}-q{number}",
+            id=change.id_of(PhaseVerdict, number),
             number=number,
             item=claim.item,
             claim=claim.id,

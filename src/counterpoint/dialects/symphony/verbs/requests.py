@@ -24,7 +24,7 @@ from counterpoint.core.model.delivery.requests import (
 from counterpoint.core.model.evidence import Branch, Command
 from counterpoint.core.model.journal import Receipt
 from counterpoint.core.model.rows import Prose
-from counterpoint.core.model.work import Item, Project
+from counterpoint.core.model.work import Item
 from counterpoint.core.operations.gates import Gates
 from counterpoint.core.operations.readiness import judged
 from counterpoint.core.operations.recording.change import Change
@@ -215,7 +215,7 @@ class Requests:
         number = change.next_number(ChangeRequest)
         request = ChangeRequest(
             project=self._context.project,
-            id=f"{change.get(Project).prefix}-m{number}",
+            id=change.id_of(ChangeRequest, number),
             number=number,
             item=proposal.item,
             branch=branch.name if branch else proposal.branch,
