@@ -10,11 +10,13 @@ import pytest
 from counterpoint.core.ledger.checkpoint import open_checkpoint
 from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
+from fakes.tampering import edited
 
 
 def tamper(folder: Path, *statements: str) -> None:
     """Change the database behind the product's back, triggers taken away."""
     connection = sqlite3.connect(folder / ".counterpoint" / "ledger.db", isolation_level=None)
+    connection.create_function("edited", 3, edited)
     triggers = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
     for (name,) in triggers.fetchall():
         connection.execute(f'DROP TRIGGER "{name}"')
@@ -39,7 +41,7 @@ def test_a_sound_ledger_is_told_with_its_root(call, ledger):
     ("statement", "word"),
     [
         (
-            "UPDATE entries SET data = CAST(replace(CAST(data AS TEXT), 'ada', 'eve') AS BLOB) WHERE sequence = 2",
+            "UPDATE entries SET data = edited(data, 'ada', 'eve') WHERE sequence = 2",
             "entry 3",
         ),
         ("DELETE FROM entries WHERE sequence = 3", "entry"),

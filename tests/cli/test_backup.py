@@ -10,6 +10,7 @@ import pytest
 
 from counterpoint.app import open_app
 from counterpoint.core.model.filters import Note
+from fakes.tampering import edited
 
 
 @pytest.fixture
@@ -36,6 +37,7 @@ def grow(ledger: Path) -> None:
 def edit(path: Path, *statements: str) -> None:
     """Change a database file behind the product's back, triggers taken away."""
     connection = sqlite3.connect(path, isolation_level=None)
+    connection.create_function("edited", 3, edited)
     triggers = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
     for (name,) in triggers.fetchall():
         connection.execute(f'DROP TRIGGER "{name}"')
@@ -131,7 +133,7 @@ def test_a_ledger_is_not_replaced_without_a_yes(call, ledger, backup):
     ("statement", "code"),
     [
         (
-            "UPDATE entries SET data = CAST(replace(CAST(data AS TEXT), 'ada', 'eve') AS BLOB) WHERE sequence = 2",
+            "UPDATE entries SET data = edited(data, 'ada', 'eve') WHERE sequence = 2",
             1,
         ),
         ("UPDATE items SET title = 'Lose the keel' WHERE id = 'harbour-4'", 1),

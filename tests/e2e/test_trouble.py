@@ -19,6 +19,7 @@ import pytest
 
 from counterpoint.app import App, Identity, open_app
 from counterpoint.core.model.filters import Note
+from fakes.tampering import edited
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
@@ -289,8 +290,7 @@ def test_an_entry_that_was_edited_is_found_and_named(ledger, folder, counterpoin
     assert counterpoint("audit", "verify", cwd=folder).returncode == 0
     with harming(ledger) as connection:
         [written] = connection.execute("SELECT data FROM entries WHERE sequence = 1").fetchone()
-        assert b"First" in written
-        forged = written.replace(b"First", b"Fisrt")
+        forged = edited(written, "First", "Fisrt")
         connection.execute("UPDATE entries SET data = ? WHERE sequence = 1", (forged,))
     before = rows(ledger)
     assert_refused(counterpoint("audit", "verify", cwd=folder), 1, "entry 2", "chain_broken")

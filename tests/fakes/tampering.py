@@ -14,6 +14,7 @@ from counterpoint.core.ledger.merkle import leaf_hash, root_of
 from counterpoint.core.model.journal import Record
 from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
+from counterpoint.storage.packing import pack, unpack
 from fakes.studio import Studio
 
 Lines = list[bytes]
@@ -35,6 +36,14 @@ def tell() -> Studio:
         core.use(Seals).seal(core.caller.actor.session)
     cyd.memory.put("project", "name", {"value": 1})
     return studio
+
+
+def edited(packed: bytes, old: str, new: str) -> bytes:
+    """Answer a stored entry with another text in it; its place in the log stays."""
+    place = ("", 0, "")
+    written = unpack(packed, *place)
+    assert old.encode() in written
+    return pack(written.replace(old.encode(), new.encode()), *place)
 
 
 def bundles(studio: Studio) -> list[Lines]:

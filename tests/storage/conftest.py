@@ -186,6 +186,7 @@ def _entry(sequence: int, **chosen: Any) -> Append:
     written = f"entry {sequence}".encode()
     values: dict[str, Any] = {
         "sequence": sequence,
+        "previous": "",
         "data": written,
         "leaf": hashlib.sha256(written).digest(),
         "time": NOW,

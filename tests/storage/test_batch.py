@@ -34,7 +34,7 @@ def run():
         with store.writing("p") as writing:
             n = writing.head().size
             text = f"entry {n} " + "x" * 300
-            writing.append(Append(sequence=n, data=text.encode(), leaf=b"l" * 32, time="t",
+            writing.append(Append(sequence=n, previous="", data=text.encode(), leaf=b"l" * 32, time="t",
                 subject="s", action="a", frontier=b"", nodes=()))
         os.write(1, b"%d\\n" % n)
 for _ in range(16):

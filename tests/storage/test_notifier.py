@@ -23,7 +23,7 @@ store = SqliteStore(sys.argv[1])
 for line in sys.stdin:
     with store.writing("p") as writing:
         n = writing.head().size
-        writing.append(Append(sequence=n, data=b"entry %d" % n, leaf=b"l" * 32, time="t",
+        writing.append(Append(sequence=n, previous="", data=b"entry %d" % n, leaf=b"l" * 32, time="t",
             subject="s", action="a", frontier=b"", nodes=()))
     print(n, flush=True)
 """

@@ -43,7 +43,7 @@ def shell(address):
     with psycopg.connect(address, autocommit=True) as link:
         link.execute("SET search_path TO counterpoint")
         for sequence in (0, 1):
-            link.execute("INSERT INTO entries VALUES ('p', %s, '', '', '', '', '')", (sequence,))
+            link.execute("INSERT INTO entries VALUES ('p', %s, '', '', '', '')", (sequence,))
         yield link
 
 
@@ -115,10 +115,10 @@ def test_the_columns_of_a_table_are_the_fields_of_its_noun(shell, noun):
         "DELETE FROM entries WHERE sequence = 1",
         "DELETE FROM entries",
         "TRUNCATE entries",
-        "INSERT INTO entries VALUES ('p', 3, '', '', '', '', '')",
-        "INSERT INTO entries VALUES ('p', -1, '', '', '', '', '')",
-        "INSERT INTO entries VALUES ('p', 1, 'x', '', '', '', '') ON CONFLICT DO NOTHING",
-        "INSERT INTO entries VALUES ('q', 1, '', '', '', '', '')",
+        "INSERT INTO entries VALUES ('p', 3, '', '', '', '')",
+        "INSERT INTO entries VALUES ('p', -1, '', '', '', '')",
+        "INSERT INTO entries VALUES ('p', 1, 'x', '', '', '') ON CONFLICT DO NOTHING",
+        "INSERT INTO entries VALUES ('q', 1, '', '', '', '')",
     ],
 )
 def test_a_stranger_with_a_shell_cannot_change_the_ledger(shell, statement):

@@ -22,7 +22,7 @@ def connection(tmp_path):
     SqliteStore(place).close()
     opened = apsw.Connection(str(place))
     for sequence in (0, 1):
-        opened.execute("INSERT INTO entries VALUES ('p', ?, x'00', x'00', '', '', '')", (sequence,))
+        opened.execute("INSERT INTO entries VALUES ('p', ?, x'00', x'00', '', '')", (sequence,))
     yield opened
     opened.close()
 
@@ -54,11 +54,11 @@ def test_every_table_is_strict(connection):
         "UPDATE entries SET sequence = 9 WHERE sequence = 1",
         "DELETE FROM entries WHERE sequence = 1",
         "DELETE FROM entries",
-        "INSERT INTO entries VALUES ('p', 3, x'00', x'00', '', '', '')",
-        "INSERT INTO entries VALUES ('p', -1, x'00', x'00', '', '', '')",
-        "INSERT OR REPLACE INTO entries VALUES ('p', 1, x'01', x'00', '', '', '')",
-        "REPLACE INTO entries VALUES ('p', 0, x'01', x'00', '', '', '')",
-        "INSERT INTO entries VALUES ('q', 1, x'00', x'00', '', '', '')",
+        "INSERT INTO entries VALUES ('p', 3, x'00', x'00', '', '')",
+        "INSERT INTO entries VALUES ('p', -1, x'00', x'00', '', '')",
+        "INSERT OR REPLACE INTO entries VALUES ('p', 1, x'01', x'00', '', '')",
+        "REPLACE INTO entries VALUES ('p', 0, x'01', x'00', '', '')",
+        "INSERT INTO entries VALUES ('q', 1, x'00', x'00', '', '')",
     ],
 )
 def test_a_stranger_with_a_shell_cannot_change_the_ledger(connection, statement):

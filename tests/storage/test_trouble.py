@@ -34,7 +34,7 @@ while True:
         n = writing.head().size
         text = f"entry {n} " + "x" * 300
         writing.keep({hashlib.sha256(text.encode()).hexdigest(): text})
-        writing.append(Append(sequence=n, data=text.encode(), leaf=b"l" * 32, time="t",
+        writing.append(Append(sequence=n, previous="", data=text.encode(), leaf=b"l" * 32, time="t",
             subject="s", action="a", frontier=b"", nodes=()))
     print(n, flush=True)
 """

@@ -1,8 +1,8 @@
 """How a ledger lies in SQLite: entries, where they end, the tree's hashes.
 
-    entries  (project, sequence)         the bytes of each entry and its leaf hash; only grows
+    entries  (project, sequence)         each entry, packed (see packing.py), and its leaf hash; only grows
     heads    (project)                   how many entries there are, the last leaf, the frontier
-    nodes    (project, level, position)  hashes of complete subtrees from level 1 upward
+    nodes    (project, level, position)  hashes of complete subtrees, every fourth level (see tree.py)
 
 The triggers of the schema hold the first rule of the ledger even against a stranger with a SQL
 shell: nothing is changed or deleted, and only the next sequence can be appended.
@@ -14,25 +14,32 @@ from collections.abc import Iterator
 
 import apsw
 
+from counterpoint.core.ledger.entry import GENESIS
 from counterpoint.core.ports.store import Append, Head
 from counterpoint.kernel.errors import LedgerBroken
+from counterpoint.storage import packing, tree
 
 _EMPTY = Head(size=0, leaf="", time="", frontier=b"")
 _HEAD = "SELECT size, leaf, time, frontier FROM heads WHERE project = ?"
 _ENTRIES = (
-    "SELECT data FROM entries WHERE project = ? AND sequence >= ? AND sequence < ?"
+    "SELECT sequence, data, leaf FROM entries WHERE project = ? AND sequence >= ? AND sequence < ?"
     " ORDER BY sequence"
 )
-_LEAF = "SELECT leaf FROM entries WHERE project = ? AND sequence = ?"
-_NODE = "SELECT hash FROM nodes WHERE project = ? AND level = ? AND position = ?"
+_LEAVES = (
+    "SELECT leaf FROM entries WHERE project = ? AND sequence >= ? AND sequence < ?"
+    " ORDER BY sequence"
+)
+_NODES = (
+    "SELECT hash FROM nodes WHERE project = ? AND level = ? AND position >= ? AND position < ?"
+    " ORDER BY position"
+)
 _GROW = """
 INSERT INTO heads (project, size, leaf, time, frontier) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (project) DO UPDATE SET
   size = excluded.size, leaf = excluded.leaf, time = excluded.time, frontier = excluded.frontier
 """
 _ENTRY = """
-INSERT INTO entries (project, sequence, data, leaf, time, subject, action)
-VALUES (?, ?, ?, ?, ?, ?, ?)
+INSERT INTO entries (project, sequence, data, leaf, subject, action) VALUES (?, ?, ?, ?, ?, ?)
 """
 _COMPLETE = "INSERT INTO nodes (project, level, position, hash) VALUES (?, ?, ?, ?)"
 _END = 2**62
@@ -52,9 +59,8 @@ def append(connection: apsw.Connection, project: str, entry: Append) -> None:
     row = (
         project,
         entry.sequence,
-        entry.data,
+        packing.pack(entry.data, project, entry.sequence, entry.previous),
         entry.leaf,
-        entry.time,
         entry.subject,
         entry.action,
     )
@@ -64,25 +70,28 @@ def append(connection: apsw.Connection, project: str, entry: Append) -> None:
         raise LedgerBroken(f"entry {entry.sequence} is not the next of {project!r}") from fault
     size = entry.sequence + 1
     connection.execute(_GROW, (project, size, entry.leaf.hex(), entry.time, entry.frontier))
-    for level, position, digest in entry.nodes:
-        if level > 0:
-            connection.execute(_COMPLETE, (project, level, position, digest))
+    for node in tree.to_store(entry.nodes):
+        connection.execute(_COMPLETE, (project, *node))
 
 
 def entries(
     connection: apsw.Connection, project: str, start: int, stop: int | None
 ) -> Iterator[bytes]:
     """Return the bytes of entries in order."""
-    for row in connection.execute(_ENTRIES, (project, start, _END if stop is None else stop)):
-        yield row[0]
+    # The one before the first is read too: an entry is packed without its hash.
+    before = GENESIS
+    bound = (project, start - 1, _END if stop is None else stop)
+    for sequence, packed, leaf in connection.execute(_ENTRIES, bound):
+        if sequence >= start:
+            yield packing.unpack(packed, project, sequence, before)
+        before = leaf.hex()
 
 
 def node(connection: apsw.Connection, project: str, level: int, position: int) -> bytes:
     """Return one hash of the tree; LedgerBroken if it is not there."""
-    if level:
-        row = connection.execute(_NODE, (project, level, position)).fetchone()
+    stored, first, end = tree.sources(level, position)
+    if stored:
+        rows = connection.execute(_NODES, (project, stored, first, end))
     else:
-        row = connection.execute(_LEAF, (project, position)).fetchone()
-    if row is None:
-        raise LedgerBroken(f"the ledger of {project!r} has no hash {position} at level {level}")
-    return row[0]
+        rows = connection.execute(_LEAVES, (project, first, end))
+    return tree.join([digest for (digest,) in rows], level, position, project)

@@ -74,6 +74,7 @@ def _copy(view: Reading, writing: Writing, told: Callable[[int], None] | None) -
         writing.append(
             Append(
                 sequence=place,
+                previous=entry.previous,
                 data=written,
                 leaf=leaf,
                 time=entry.time,

@@ -22,6 +22,7 @@ from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import ChainBroken, InvalidInput, ProofMismatch, StateDiffers
 from fakes.studio import FixedKey, Studio
+from fakes.tampering import edited
 
 TABLES = [
     noun
@@ -52,6 +53,8 @@ def fill(studio):
     cyd = studio.core("cyd")
     cyd.use(Thoughts).think("plan", "a thought", task=item)
     cyd.use(Seals).seal(cyd.caller.actor.session)
+    for number in range(16):
+        bob.memory.put("project", "many", number)
     ada.once("k", 1, lambda: ada.memory.put("project", "n", {"v": 1}).version)
     ada.sessions.hand_over(Handover(action="end", summary="bye"))
     plain_rows(studio)
@@ -95,6 +98,7 @@ def studio(filled, tmp_path):
 def tamper(studio, *statements):
     """Change the file behind the program's back."""
     connection = apsw.Connection(str(studio.database))
+    connection.create_scalar_function("edited", edited, 3)
     for trigger in ("entries_follow", "entries_stay", "entries_remain"):
         connection.execute(f"DROP TRIGGER IF EXISTS {trigger}")
     for statement, values in statements:
@@ -175,10 +179,7 @@ def test_only_the_first_differences_are_shown(studio):
 @pytest.mark.parametrize(
     "statement",
     [
-        (
-            "UPDATE entries SET data = CAST(replace(CAST(data AS TEXT), 'finding', 'binding') AS BLOB)"
-            " WHERE sequence = 3"
-        ),
+        "UPDATE entries SET data = edited(data, 'finding', 'binding') WHERE sequence = 3",
         "DELETE FROM entries WHERE sequence = 4",
         (
             "UPDATE entries SET data = (SELECT data FROM entries WHERE sequence = 5)"
@@ -208,7 +209,7 @@ def test_swapped_entries_are_found(studio):
 def test_an_inserted_entry_is_found(studio):
     """One more at the end, which the head does not know."""
     tamper(studio, (
-        ("INSERT INTO entries SELECT project, sequence + 1, data, leaf, time, subject, action"
+        ("INSERT INTO entries SELECT project, sequence + 1, data, leaf, subject, action"
         " FROM entries ORDER BY sequence DESC LIMIT 1"), ()))  # fmt: skip
     assert verify(studio)
 
@@ -262,19 +263,21 @@ def test_a_changed_head_or_edge_is_found(studio, statement, words):
 
 
 @pytest.mark.parametrize(
-    ("statement", "key"),
+    ("statement", "keys"),
     [
-        ("UPDATE nodes SET hash = zeroblob(32) WHERE level = 1 AND position = 0", "1/0"),
-        ("DELETE FROM nodes WHERE level = 1 AND position = 1", "1/1"),
-        ("UPDATE entries SET leaf = zeroblob(32) WHERE sequence = 2", "0/2"),
+        ("UPDATE nodes SET hash = zeroblob(32) WHERE level = 4 AND position = 0", ["4/0"]),
+        ("DELETE FROM nodes WHERE level = 4 AND position = 0", ["4/0"]),
+        ("UPDATE entries SET leaf = zeroblob(32) WHERE sequence = 2", ["0/2", "0/3"]),
     ],
     ids=["node", "no node", "leaf"],
 )
-def test_any_wrong_hash_of_the_tree_is_found_by_a_rebuild(studio, statement, key):
-    """Also one that no present edge leans on, but that a proof will."""
+def test_any_wrong_hash_of_the_tree_is_found_by_a_rebuild(studio, statement, keys):
+    """Also one that no present edge leans on, but that a proof will; an entry leans on the leaf before it."""
     tamper(studio, (statement, ()))
     faults = studio.system.audit.rebuild().differences
-    assert [(type(fault), fault.facts["key"]) for fault in faults] == [(StateDiffers, key)]
+    assert [(type(fault), fault.facts["key"]) for fault in faults] == [
+        (StateDiffers, key) for key in keys
+    ]
 
 
 def test_a_changed_text_is_found_and_a_redacted_one_is_counted(studio):
@@ -348,7 +351,7 @@ def test_the_log_is_narrowed_and_paged(studio):
 def test_an_entry_of_an_unknown_table_breaks_the_rebuild(studio):
     """A ledger of a newer program is not read as less than it is."""
     tamper(studio, (
-        ("UPDATE entries SET data = CAST(replace(CAST(data AS TEXT), '\"t\":\"projects\"',"
-        " '\"t\":\"elsewhere\"') AS BLOB) WHERE sequence = 0"), ()))  # fmt: skip
+        ("UPDATE entries SET data = edited(data, '\"t\":\"projects\"', '\"t\":\"elsewhere\"')"
+        " WHERE sequence = 0"), ()))  # fmt: skip
     with pytest.raises(ChainBroken, match="elsewhere"):
         studio.system.audit.rebuild()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from counterpoint.core.ledger.entry import GENESIS
+from counterpoint.core.ledger.merkle import Frontier, leaf_hash, nodes_of
 from counterpoint.core.ports.store import Head
 from counterpoint.kernel.errors import LedgerBroken
 
@@ -42,17 +44,36 @@ def test_only_the_next_sequence_is_appended(store, entry, wrong):
 
 
 def test_the_tree_answers_leaves_and_nodes(store, entry):
-    """Level 0 is the entry's own leaf; inner nodes are those given with the entries."""
-    second = entry(1, nodes=((0, 1, b"x" * 32), (1, 0, b"n" * 32)))
+    """Level 0 is the entry's own leaf; what is above is read or made, but never half of it."""
+    frontier, entries = Frontier(), []
     with store.writing("p") as writing:
-        writing.append(entry(0))
-        writing.append(second)
-        assert writing.node(0, 1) == second.leaf
-        assert writing.node(1, 0) == b"n" * 32
+        for place in range(40):
+            frontier, nodes = frontier.append(entry(place).leaf)
+            entries.append(entry(place, nodes=tuple(nodes)))
+            writing.append(entries[-1])
+        read = nodes_of([one.leaf for one in entries])
+        for level in range(6):
+            for position in range(40 >> level):
+                assert writing.node(level, position) == read(level, position)
+            with pytest.raises(LedgerBroken):
+                writing.node(level, 40 >> level)
         with pytest.raises(LedgerBroken):
-            writing.node(2, 0)
-        with pytest.raises(LedgerBroken):
-            writing.node(0, 2)
+            writing.node(6, 0)
+
+
+def test_an_entry_comes_back_as_it_was(store, entry):
+    """With a place in the log and hashes, which are packed, and with bytes that no entry has."""
+    written, before = [], GENESIS
+    texts = ["", '"x":"' + "ab" * 32 + '"', "\0", "\1", '"' + "a" * 64 + '"' + '"' + "b" * 64 + '"']
+    with store.writing("p") as writing:
+        for place, text in enumerate(texts):
+            data = b'{%b"h":"%b","n":%d,"p":"p"}' % (text.encode(), before.encode(), place)
+            written.append(entry(place, data=data, previous=before, leaf=leaf_hash(data)))
+            writing.append(written[-1])
+            before = written[-1].leaf.hex()
+        assert list(writing.entries()) == [one.data for one in written]
+        for place, one in enumerate(written):
+            assert list(writing.entries(place, place + 1)) == [one.data]
 
 
 def test_sequences_are_found_by_subject_and_action(store, entry):

@@ -36,9 +36,13 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Append:
-    """One entry on its way into the ledger, with the tree nodes that it completes."""
+    """One entry on its way into the ledger, with the tree nodes that it completes.
+
+    previous: the leaf hash of the entry before it in hex, as the entry says it.
+    """
 
     sequence: int
+    previous: str
     data: bytes
     leaf: bytes
     time: Timestamp

@@ -295,21 +295,20 @@ CREATE TABLE texts (
   sha256 TEXT NOT NULL,
   body TEXT NOT NULL,
   PRIMARY KEY (project, sha256)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 -- The ledger: entries that only grow, where each ledger ends, and the tree's inner hashes.
--- Level 0 of the tree is the column `leaf`; `nodes` begins at level 1.
+-- Level 0 of the tree is the column `leaf`; `nodes` has every fourth level above it.
 
 CREATE TABLE entries (
   project TEXT NOT NULL,
   sequence INTEGER NOT NULL,
   data BLOB NOT NULL,
   leaf BLOB NOT NULL,
-  time TEXT NOT NULL,
   subject TEXT NOT NULL,
   action TEXT NOT NULL,
   PRIMARY KEY (project, sequence)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE INDEX entries_subject ON entries (project, subject, sequence);
 CREATE INDEX entries_action ON entries (project, action, sequence);

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from counterpoint.core.ledger.entry import GENESIS
 from counterpoint.core.ports.store import Append, Head
 from counterpoint.kernel.errors import LedgerBroken
+from counterpoint.storage import packing, tree
 from counterpoint.storage.postgres.dialect import Link, Row
 
 EMPTY = Head(size=0, leaf="", time="", frontier=b"")
@@ -30,15 +32,21 @@ WITH grown AS (
     unnest(%(levels)s::bigint[], %(positions)s::bigint[], %(hashes)s::bytea[])
       AS n (level, position, hash)
 )
-INSERT INTO entries (project, sequence, data, leaf, time, subject, action)
-SELECT project, %(sequence)s, %(data)s, %(leaf)s, %(time)s, %(subject)s, %(action)s FROM grown
+INSERT INTO entries (project, sequence, data, leaf, subject, action)
+SELECT project, %(sequence)s, %(data)s, %(leaf)s, %(subject)s, %(action)s FROM grown
 """
 _ENTRIES = (
-    "SELECT sequence, data FROM entries WHERE project = %s AND sequence >= %s AND sequence < %s"
-    " ORDER BY sequence LIMIT %s"
+    "SELECT sequence, data, leaf FROM entries"
+    " WHERE project = %s AND sequence >= %s AND sequence < %s ORDER BY sequence LIMIT %s"
 )
-_LEAF = "SELECT leaf FROM entries WHERE project = %s AND sequence = %s"
-_NODE = "SELECT hash FROM nodes WHERE project = %s AND level = %s AND position = %s"
+_LEAVES = (
+    "SELECT leaf FROM entries WHERE project = %s AND sequence >= %s AND sequence < %s"
+    " ORDER BY sequence"
+)
+_NODES = (
+    "SELECT hash FROM nodes WHERE project = %s AND level = %s AND position >= %s AND position < %s"
+    " ORDER BY position"
+)
 _END = 2**62
 PAGE = 1000
 """How many rows are read at once where all are wanted."""
@@ -67,11 +75,11 @@ def _head(row: Row | None) -> Head:
 
 def append(link: Link, project: str, entry: Append) -> Head:
     """Append an entry, answer the end after it; LedgerBroken unless its sequence is the next."""
-    nodes = [node for node in entry.nodes if node[0] > 0]
+    nodes = tree.to_store(entry.nodes)
     values = {
         "project": project,
         "sequence": entry.sequence,
-        "data": entry.data,
+        "data": packing.pack(entry.data, project, entry.sequence, entry.previous),
         "leaf": entry.leaf,
         "hex": entry.leaf.hex(),
         "time": entry.time,
@@ -92,21 +100,24 @@ def append(link: Link, project: str, entry: Append) -> Head:
 def entries(link: Link, project: str, start: int, stop: int | None) -> Iterator[bytes]:
     """Return the bytes of entries in order."""
     end = _END if stop is None else stop
-    while start < end:
-        page = link.execute(_ENTRIES, (project, start, end, PAGE)).fetchall()
-        for _, written in page:
-            yield written
+    # The one before the first is read too: an entry is packed without its hash.
+    before, place = GENESIS, start - 1
+    while place < end:
+        page = link.execute(_ENTRIES, (project, place, end, PAGE)).fetchall()
+        for sequence, packed, leaf in page:
+            if sequence >= start:
+                yield packing.unpack(packed, project, sequence, before)
+            before = leaf.hex()
         if len(page) < PAGE:
             return
-        start = page[-1][0] + 1
+        place = page[-1][0] + 1
 
 
 def node(link: Link, project: str, level: int, position: int) -> bytes:
     """Return one hash of the tree; LedgerBroken if it is not there."""
-    if level:
-        row = link.execute(_NODE, (project, level, position)).fetchone()
+    stored, first, end = tree.sources(level, position)
+    if stored:
+        rows = link.execute(_NODES, (project, stored, first, end)).fetchall()
     else:
-        row = link.execute(_LEAF, (project, position)).fetchone()
-    if row is None:
-        raise LedgerBroken(f"the ledger of {project!r} has no hash {position} at level {level}")
-    return row[0]
+        rows = link.execute(_LEAVES, (project, first, end)).fetchall()
+    return tree.join([digest for (digest,) in rows], level, position, project)

@@ -165,6 +165,7 @@ class Change:
         )
         append = Append(
             sequence=head.size,
+            previous=entry.previous,
             data=data,
             leaf=leaf,
             time=self.now,

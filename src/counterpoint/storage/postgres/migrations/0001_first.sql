@@ -299,15 +299,14 @@ CREATE TABLE texts (
 );
 
 -- The ledger: entries that only grow, where each ledger ends, and the tree's inner hashes.
--- Level 0 of the tree is the column `leaf`; `nodes` begins at level 1. Who writes to a project locks
--- its row of `heads` first.
+-- Level 0 of the tree is the column `leaf`; `nodes` has every fourth level above it. Who writes to a
+-- project locks its row of `heads` first.
 
 CREATE TABLE entries (
   project text COLLATE "C" NOT NULL,
   sequence bigint NOT NULL,
   data bytea NOT NULL,
   leaf bytea NOT NULL,
-  time text COLLATE "C" NOT NULL,
   subject text COLLATE "C" NOT NULL,
   action text COLLATE "C" NOT NULL,
   PRIMARY KEY (project, sequence)

@@ -1,0 +1,111 @@
+"""How the bytes of an entry are packed to be stored, and unpacked to be read.
+
+A ledger is mostly entries, and entries are mostly what others say too: names of columns, and, in each, the
+project, the sequence and the hash of the entry before. Packing takes these out. It changes nothing that
+is hashed, verified or exported: `unpack` returns the very bytes that `pack` was given.
+
+    packed             meaning
+    00 data            data, as it is
+    01 deflate hashes  raw deflate (RFC 1951, a window of 4 KB) with the preset dictionary DICTIONARY, then
+                       hashes of 32 bytes; in what comes out, the first byte 00, if there is one, stands
+                       for `"h":"HASH","n":SEQUENCE,"p":PROJECT` as the row and the row before it tell
+                       them, and each byte 01 for the next of the hashes, `"HASH"`
+
+JSON has no such bytes, so that what stands for something cannot be anything else. Whatever cannot be
+unpacked is returned as it is stored: no entry has such bytes, and whoever verifies says so.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from functools import cache
+from typing import Final
+
+from counterpoint.kernel import canonical
+
+_PLAIN, _DEFLATED = b"\x00", b"\x01"
+_PLACE, _HASH = b"\x00", b"\x01"
+_QUOTED = re.compile(rb'"([0-9a-f]{64})"')
+_SIZE: Final = 32
+_WINDOW: Final = -12
+_MEMORY: Final = 6
+_LEVEL: Final = 6
+
+# Packed entries need these very bytes: another text gets a mark of its own.
+DICTIONARY: Final = b"".join(
+    (
+        b'"checkpoint":"counterpoint/"sealed_at"thought.chained"thoughts","v":{"content":"previous":"',
+        b'"hash":"type":"analysis"decision"reflection"plan","task":"seals"session.sealed"root":"size":',
+        b'{"a":"plan.created","f":{"items":,"ready":{"a":"text.redacted","f":{"reason":"row":"sha256":["',
+        b'"allowed_tools":"denied_tools":"instructions":"profiles"lines":"patterns":"prefix":"public_key":"',
+        b'"argv":["command_sha256":"exit_code":1,"folder":"output":{"$text":"output_bytes":,"output_sha256":"',
+        b'"signature":"timed_out":1"receipts","gate":"gates","v":{"holds":"start"finish","kind":"check"review"',
+        b'"proof":"reason":{"$text":"passed"open"waived"submissions"verdicts"decision":"approve"reject"fixes":',
+        b'"handoffs","v":{"action":"pause"end"resume"continue"next_steps":{"$text":"blockers":{"$text":"context":',
+        b'"areas"criteria","v":{"met":1,"text":{"$text":"dependencies","k":{"item":","needs":"labels"aliases"',
+        b'"scope":"slug"uuid"attributes","value":{"$text":"state.put"state","k":{"name":","scope":"project"},',
+        b'{"a":"state.put","f":{"name":"key-","scope":"project","version":1},"v":{"value":{"$text":"',
+        b'{"a":"note.recorded","f":{"record":"kind":"note"decision"learning"blocker"log"thought","number":',
+        b'"records","v":{"body":{"$text":"details":{"$text":"files":["status":"open"resolved"tags":["title":"',
+        b'"sessions","v":{"client":"continues":"started_at":"status":"active"},{"k":{"id":"ses_"},"t":"sessions',
+        b'"replies","v":{"answer":{"$text":"request":"title":"task ","t":"items","v":{"body":{"$text":"',
+        b'"blockers":1,"held":1,"kind":"task"phase"issue"workflow"spec"lifecycle":"task","number":,"parent":"',
+        b'"position":1,"priority":2,"profile":"root":"status":"pending"},{"k":{"id":"category":"open"dropped"',
+        b'"evidence":{"$text":"achievements":{"$text":"limitations":{"$text":"outcome":"done","remarks":{"$text":\x01}',
+        b',"summary":{"$text":"task.moved"item.moved"cancelled"blocked"in_progress"completed"failed"skipped"',
+        b'{"a":"task.finished","f":{"commits":0,"files":0,"outcome":"done"},\x00,"r":[{"k":{"item":"',
+        b'","token":1},"t":"outcomes","v":{"evidence":{"$text":\x01},"outcome":"done","remarks":{"$text":\x01}',
+        b',"summary":{"$text":\x01}}},{"c":{"closed_at":"","status":"done"},"k":{"id":""},"t":"items"},',
+        b'{"c":{"state":"released"},"k":{"item":""},"t":"claims"}],"s":"","t":"2026-',
+        b'{"a":"task.started","f":{"token":1,"until":"2026-"},\x00,"r":[{"k":{"item":""},"t":"claims","v":{',
+        b'"agent":"claimed_at":"2026-","leased_until":"2026-","session":"state":"live","token":1}},{"k":{"item":"',
+        b'","token":1},"t":"start_points","v":{"branch":"commit":"files":{"$text":"method":"git"hash","taken_at":"',
+        b'"}},{"c":{"assignee":"","category":"active","status":"active","updated_at":"2026-","version":2},',
+        b'"k":{"id":""},"t":"items"}],"s":"","t":"2026-01-01T00:00:00.000Z","v":2,"w":{"k":"human"system"',
+        b'"p":"judge","w":{"k":"agent","n":"","s":"ses_"}}',
+    )
+)
+
+
+def pack(data: bytes, project: str, sequence: int, previous: str) -> bytes:
+    """Return the bytes to be stored for an entry; previous: hash in hex of the entry before."""
+    if _PLACE in data or _HASH in data:
+        return _PLAIN + data
+    rest = data.replace(_place(project, sequence, previous), _PLACE, 1)
+    hashes = bytes.fromhex(b"".join(_QUOTED.findall(rest)).decode())
+    packer = zlib.compressobj(
+        _LEVEL, zlib.DEFLATED, _WINDOW, _MEMORY, zlib.Z_DEFAULT_STRATEGY, DICTIONARY
+    )
+    packed = packer.compress(_QUOTED.sub(_HASH, rest)) + packer.flush() + hashes
+    return _DEFLATED + packed if len(packed) < len(data) else _PLAIN + data
+
+
+def unpack(packed: bytes, project: str, sequence: int, previous: str) -> bytes:
+    """Return the bytes of an entry as they were packed, or what is stored if that cannot be."""
+    if packed[:1] == _PLAIN:
+        return packed[1:]
+    if packed[:1] != _DEFLATED:
+        return packed
+    unpacker = zlib.decompressobj(_WINDOW, DICTIONARY)
+    try:
+        parts = unpacker.decompress(packed[1:]).split(_HASH)
+    except zlib.error:
+        return packed
+    hashes = unpacker.unused_data
+    if not unpacker.eof or len(hashes) != _SIZE * (len(parts) - 1):
+        return packed
+    if hashes:
+        told = hashes.hex().encode()
+        for number in range(1, len(parts)):
+            parts[number] = b'"%b"%b' % (told[64 * number - 64 : 64 * number], parts[number])
+    return b"".join(parts).replace(_PLACE, _place(project, sequence, previous), 1)
+
+
+def _place(project: str, sequence: int, previous: str) -> bytes:
+    return b'"h":"%b","n":%d,"p":%b' % (previous.encode(), sequence, _name(project))
+
+
+@cache
+def _name(project: str) -> bytes:
+    return canonical.dump(project)

@@ -1,0 +1,35 @@
+"""Which hashes of a ledger's tree are stored, and how the others are found.
+
+Level 0 are the leaves, which stand beside the entries. Above them every fourth level is stored: a hash of a
+level between is that of at most eight hashes below it. So a tree takes a fifteenth of the room, and
+fifteen of sixteen entries complete nothing that has to be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from counterpoint.core.ledger.merkle import root_of
+from counterpoint.kernel.errors import LedgerBroken
+
+STEP: Final = 4
+"""From one stored level to the next."""
+
+
+def to_store(nodes: Iterable[tuple[int, int, bytes]]) -> list[tuple[int, int, bytes]]:
+    """Return which of the completed hashes (level, position, hash) are stored as nodes."""
+    return [node for node in nodes if node[0] and node[0] % STEP == 0]
+
+
+def sources(level: int, position: int) -> tuple[int, int, int]:
+    """Return the stored level that a hash is made from, the first position there, and the end."""
+    above = level % STEP
+    return level - above, position << above, (position + 1) << above
+
+
+def join(hashes: Sequence[bytes], level: int, position: int, project: str) -> bytes:
+    """Return the hash above those that `sources` names; LedgerBroken if they are not all there."""
+    if len(hashes) != 1 << level % STEP:
+        raise LedgerBroken(f"the ledger of {project!r} has no hash {position} at level {level}")
+    return root_of(hashes)
