@@ -19,6 +19,8 @@ from counterpoint.kernel.errors import CounterpointError, NotFound
 from counterpoint.protocol.listing import render_listing
 from counterpoint.protocol.tools import Tool
 
+pytestmark = pytest.mark.both_eras
+
 BUDGETS = {
     "agentic": 18_700,
     "colibri": 8_700,

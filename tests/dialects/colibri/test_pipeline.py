@@ -20,6 +20,8 @@ from counterpoint.dialects.registry import surface
 from counterpoint.kernel.errors import InvalidInput, StoreFull
 from counterpoint.settings import Settings
 
+pytestmark = pytest.mark.both_eras
+
 TOOLS = surface("colibri", Settings(proofs="1")).tools
 READS = {"TASK": "none"}
 PATIENCE = 20

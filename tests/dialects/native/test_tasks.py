@@ -8,6 +8,8 @@ import pytest
 
 import builders
 
+pytestmark = pytest.mark.both_eras
+
 
 def finish(**more: Any) -> dict[str, Any]:
     """Answer the arguments of an ordinary end."""

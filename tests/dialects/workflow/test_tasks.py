@@ -10,6 +10,8 @@ import pytest
 
 from builders import commit, git, open_repository
 
+pytestmark = pytest.mark.both_eras
+
 OUTCOME = {"summary": "Done"}
 
 
