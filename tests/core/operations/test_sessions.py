@@ -125,6 +125,7 @@ def test_a_session_that_is_at_work_cannot_be_continued(studio, ada, bob, held):
     other = Handover(action="continue", session=mine(ada))
     fault = studio.refuses(AlreadyClaimed, lambda: bob.sessions.hand_over(other))
     assert "2026-01-02T03:34:05.000Z" in fault.hint
+    assert fault.facts == {"holder": "ada", "until": "2026-01-02T03:34:05.000Z"}
 
 
 def test_an_ended_session_is_continued_for_its_handoff(studio, ada, bob, held):

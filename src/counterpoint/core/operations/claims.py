@@ -11,8 +11,9 @@ no skipping past them.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NoReturn
 
-from counterpoint.core.model.answers import Offer, Readiness, Started
+from counterpoint.core.model.answers import Offer, Started
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Snapshot
 from counterpoint.core.model.filters import ReadyFilter
@@ -27,6 +28,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.moves import move, touched
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules.claims import held_until, holder_of, other_claim, prove
 from counterpoint.core.rules.measuring import files_text
 from counterpoint.kernel.clock import Timestamp, later
 from counterpoint.kernel.errors import (
@@ -60,7 +62,10 @@ class Claims:
             if before is None or not is_own or not before.is_live(change.now):
                 judgment = judged(change.writing, found, session, change.now)
                 if not judgment.is_ready:
-                    raise _not_free(found, judgment, before)
+                    if judgment.held_by and before is not None:
+                        refuse_taken(before)
+                    why = "; ".join(judgment.reasons)
+                    raise NotReady(f"{item} is not ready: {why}", reasons=list(judgment.reasons))
             return self._take(change, found, before, minutes, snapshot)
 
     def begin(self, draft: Draft, parent: str, minutes: int | None = None) -> Started:
@@ -137,7 +142,7 @@ class Claims:
         change.put(claim)
         point = _point(change, claim, snapshot)
         change.put(point)
-        lost = (before.agent or before.session) if before and before.state == "live" else ""
+        lost = holder_of(before) if before and before.state == "live" else ""
         change.add_facts(token=claim.token, until=claim.leased_until)
         if lost:
             change.action = "task.taken_over"
@@ -171,39 +176,29 @@ def _point(change: Change, claim: Claim, snapshot: Snapshot) -> StartPoint:
     )
 
 
-def _not_free(item: Item, judgment: Readiness, claim: Claim | None) -> AlreadyClaimed | NotReady:
-    why = "; ".join(judgment.reasons)
-    if judgment.held_by and claim is not None:
-        return AlreadyClaimed(
-            f"{item.id} is held by {claim.agent or claim.session} until {claim.leased_until}",
-            holder=claim.agent,
-            until=claim.leased_until,
-        )
-    return NotReady(f"{item.id} is not ready: {why}", reasons=list(judgment.reasons))
-
-
 def held(view: Reading, session: str, item: str, token: int | None) -> Claim:
     """Return a session's claim of an item, proved by its token.
 
     Raises NotClaimHolder without a claim, ClaimLost if somebody else took it over.
     """
     claim = view.find(Claim, item)
-    if claim is None or (claim.session != session and token is None):
+    proof = prove(claim, session, token)
+    if claim is None or proof == "not_held":
         raise NotClaimHolder(f"{item} is not claimed by this session")
-    if claim.session != session or (token is not None and token < claim.token):
+    if proof == "lost":
         raise ClaimLost(
-            f"{item} is now held by {claim.agent or claim.session}; its token rose to {claim.token}",
+            f"{item} is now held by {holder_of(claim)}; its token rose to {claim.token}",
             holder=claim.agent,
             token=token,
         )
-    if claim.state != "live":
+    if proof == "ended":
         raise NotClaimHolder(f"the claim of {item} has ended")
-    if token is None:
+    if proof == "no_token":
         raise NotClaimHolder(
             f"a write under the claim of {item} must carry its token",
             hint="Pass the `token` that `start` answered; `brief` shows it again.",
         )
-    if token != claim.token:
+    if proof == "wrong_token":
         raise InvalidInput(f"{token} is no token of {item}", hint="Pass the `token` of `start`.")
     return claim
 
@@ -216,14 +211,20 @@ def refuse_strangers(change: Change, item: str, token: int | None) -> None:
 
 def refuse_held(change: Change, item: Item) -> None:
     """Raise AlreadyClaimed if an agent would move what another session holds at this moment."""
-    actor, claim = change.context.caller.actor, change.find(Claim, item.id)
-    is_strange = claim is not None and claim.session != actor.session
-    if claim is not None and is_strange and actor.kind == "agent" and claim.is_live(change.now):
-        raise AlreadyClaimed(
-            f"{item.id} is held by {claim.agent or claim.session} until {claim.leased_until}",
-            holder=claim.agent,
-            until=claim.leased_until,
-        )
+    actor = change.context.caller.actor
+    other = other_claim(change.find(Claim, item.id), actor.session, change.now)
+    if other is not None and actor.kind == "agent":
+        refuse_taken(other)
+
+
+def refuse_taken(claim: Claim, hint: str = "") -> NoReturn:
+    """Raise AlreadyClaimed: who holds the item of a claim, and until when."""
+    raise AlreadyClaimed(
+        f"{claim.item} is {held_until(claim)}",
+        hint=hint,
+        holder=claim.agent,
+        until=claim.leased_until,
+    )
 
 
 def refuse_own(change: Change, item: str, act: str) -> None:

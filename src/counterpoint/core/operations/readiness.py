@@ -14,6 +14,7 @@ from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Area, Dependency, Gate, Item, Label
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Filter, Reading
+from counterpoint.core.rules.claims import other_claim
 from counterpoint.core.rules.readiness import Surroundings, judge, obstacle_text
 from counterpoint.kernel.clock import Timestamp
 
@@ -76,7 +77,7 @@ def judged(view: Reading, item: Item, session: str, now: Timestamp) -> Readiness
 def busy_areas(view: Reading, session: str, now: Timestamp) -> dict[str, tuple[str, ...]]:
     """Return the areas of every item that another session holds at this moment."""
     live = view.select(Claim, state="live")
-    held = [claim.item for claim in live if claim.is_live(now) and claim.session != session]
+    held = [claim.item for claim in live if other_claim(claim, session, now)]
     found: dict[str, tuple[str, ...]] = dict.fromkeys(held, ())
     # In one statement, however many agents hold something.
     for area in view.select(Area, item=tuple(held)) if held else ():

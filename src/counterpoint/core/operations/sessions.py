@@ -10,13 +10,14 @@ from counterpoint.core.model.journal import StartPoint
 from counterpoint.core.model.rows import Prose, Proses
 from counterpoint.core.model.sessions import Claim, Handoff, Session
 from counterpoint.core.model.work import Item
+from counterpoint.core.operations.claims import refuse_taken
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.moves import give_back, touched
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.clock import later
-from counterpoint.kernel.errors import AlreadyClaimed, Conflict, InvalidInput
+from counterpoint.kernel.errors import Conflict, InvalidInput
 
 
 class Sessions:
@@ -129,10 +130,8 @@ class Sessions:
             claim for claim in live_claims(change.writing, named) if claim.is_live(change.now)
         ]
         if other.status == "active" and running:
-            raise AlreadyClaimed(
-                f"session {named} is still at work on {running[0].item}",
-                hint=f"Wait for its handoff, or until {running[0].leased_until}.",
-            )
+            until = running[0].leased_until
+            refuse_taken(running[0], f"Wait for the handoff of {named}, or until {until}.")
         return other
 
     def _take(self, change: Change, session: Session, claim: Claim) -> Claim:

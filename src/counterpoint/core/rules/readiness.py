@@ -16,6 +16,7 @@ from counterpoint.core.model.journal import Record
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Gate, Item
 from counterpoint.core.rules.areas import overlapping
+from counterpoint.core.rules.claims import held_until, holder_of, other_claim
 from counterpoint.kernel.clock import Timestamp
 
 
@@ -44,9 +45,8 @@ def judge(item: Item, around: Surroundings, session: str, now: Timestamp) -> Rea
     why = [f"priority {item.priority}", "nothing in the way"]
     claim = around.claim
     if item.category == "active" and claim is not None and claim.state == "live":
-        who = claim.agent or claim.session
         mine = f"you hold it until {claim.leased_until}"
-        why.append(mine if claim.is_live(now) else f"the lease of {who} has run out")
+        why.append(mine if claim.is_live(now) else f"the lease of {holder_of(claim)} has run out")
     return Readiness(is_ready=True, reasons=tuple(why))
 
 
@@ -67,14 +67,12 @@ def obstacle_text(obstacle: Obstacle, item: Item) -> str:
 def _state_reasons(item: Item, around: Surroundings, session: str, now: Timestamp) -> Sequence[str]:
     if not item.is_workable:
         return [f"a {item.kind} holds work and is not claimed itself"]
-    claim = around.claim
     if item.category == "open":
         return []
     if item.category != "active":
         return [f"it is {item.status}"]
-    if claim is not None and claim.is_live(now) and claim.session != session:
-        return [f"held by {claim.agent or claim.session} until {claim.leased_until}"]
-    return []
+    other = other_claim(around.claim, session, now)
+    return [held_until(other)] if other else []
 
 
 def _overlap_reasons(item: Item, around: Surroundings) -> list[str]:

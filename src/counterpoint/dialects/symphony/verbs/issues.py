@@ -19,7 +19,7 @@ from counterpoint.core.model.filters import Note, Report
 from counterpoint.core.model.journal import Record, RecordKind
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Item
-from counterpoint.core.operations.claims import Claims, refuse_own
+from counterpoint.core.operations.claims import Claims, refuse_own, refuse_taken
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import judged
@@ -40,7 +40,7 @@ from counterpoint.dialects.symphony.nouns.issues import (
 from counterpoint.dialects.symphony.rules.labels import phase_of, with_phase
 from counterpoint.dialects.symphony.verbs import queries as looking
 from counterpoint.dialects.symphony.verbs.policies import policy_of
-from counterpoint.kernel.errors import AlreadyClaimed, IllegalMove, InvalidInput, QuotaExceeded
+from counterpoint.kernel.errors import IllegalMove, InvalidInput, QuotaExceeded
 
 T = TypeVar("T")
 
@@ -126,7 +126,7 @@ class Issues:
     def _divide(self, parent: Item, claim: Claim | None) -> None:
         """Give back the caller's claim of what shall have sub-tasks; fetch it out of the backlog."""
         if parent.category == "active" and claim is not None and claim.state == "live":
-            token = self._token(parent, claim)
+            token = self._token(claim)
             report = Report(outcome="partial", summary="Divided into sub-tasks.")
             Tasks(self._context).finish(parent.id, token, report)
         elif not parent.is_closed and parent.status != "open":
@@ -185,18 +185,14 @@ class Issues:
                     summary=reason or _DEFAULT_REASON[status],
                     hands_in=status == "review",
                 )
-                Tasks(self._context).finish(found.id, self._token(found, claim), outcome)
+                Tasks(self._context).finish(found.id, self._token(claim), outcome)
             self._tell(found, status, reason)
             return self.named(found.id)
 
-    def _token(self, item: Item, claim: Claim) -> int:
+    def _token(self, claim: Claim) -> int:
         """Return the token of the caller's claim; AlreadyClaimed if it is another's."""
         if claim.session != self._context.caller.actor.session:
-            raise AlreadyClaimed(
-                f"{item.id} is held by {claim.agent or claim.session} until {claim.leased_until}",
-                holder=claim.agent,
-                until=claim.leased_until,
-            )
+            refuse_taken(claim)
         return claim.token
 
     def _send_back(self, item: Item) -> None:

@@ -21,6 +21,7 @@ from counterpoint.core.model.journal import Record, RecordKind
 from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Alias, Item, Project
+from counterpoint.core.operations.claims import refuse_taken
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import has_open_children
@@ -36,6 +37,7 @@ from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.operations.release_waiters import let_go
 from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules.claims import other_claim
 from counterpoint.core.rules.identifiers import spoken_of
 from counterpoint.core.rules.texts.contracts import artifact_place
 from counterpoint.dialects.symphony.nouns.issues import TransferredIssue
@@ -45,7 +47,6 @@ from counterpoint.dialects.symphony.verbs.policies import policy_of
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
-    AlreadyClaimed,
     Conflict,
     GateClosed,
     IllegalMove,
@@ -123,14 +124,10 @@ class Transfer:
                 f"{item.id} has sub-tasks that are open",
                 hint="Finish or cancel them first: they do not go along.",
             )
-        claim, now = view.find(Claim, item.id), self._context.ports.clock.now()
-        session = self._context.caller.actor.session
-        if claim is not None and claim.is_live(now) and claim.session != session:
-            raise AlreadyClaimed(
-                f"{item.id} is held by {claim.agent or claim.session} until {claim.leased_until}",
-                holder=claim.agent,
-                until=claim.leased_until,
-            )
+        session, now = self._context.caller.actor.session, self._context.ports.clock.now()
+        other = other_claim(view.find(Claim, item.id), session, now)
+        if other is not None:
+            refuse_taken(other)
 
     def _make(self, there: Context, item: Item, labels: tuple[str, ...], reason: str) -> Item:
         """Return the issue in the other project, made unless it is there."""

@@ -38,6 +38,7 @@ from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.operations.tasks import Tasks
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.areas import overlapping
+from counterpoint.core.rules.claims import holder_of
 from counterpoint.core.rules.verification import Ended, Verification, files_changed, verification
 from counterpoint.dialects.workflow.nouns import (
     BegunTask,
@@ -202,7 +203,7 @@ class Workflows:
             if claim.token == _FIRST_TOKEN:
                 session = claim.session
             elif claim.session != session:
-                raise NotClaimHolder(f"{task} was taken over by {claim.agent or claim.session}")
+                raise NotClaimHolder(f"{task} was taken over by {holder_of(claim)}")
             context = self._at(session, claim.agent, cast("str | None", kept.get("tree")))
             finished = Tasks(context).finish(task, claim.token, report)
             return self._ended(context, finished, claim, words)
