@@ -16,10 +16,10 @@ import pytest
 
 from builders import commit, git
 from counterpoint.app import App
-from counterpoint.core.model.delivery.phases import PhaseReport
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit
 from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.dialects.symphony.nouns.phases import PhaseReport
 from counterpoint.dialects.symphony.nouns.policy import GateCommand, PolicyEdit
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.dialects.symphony.verbs.policies import Policies

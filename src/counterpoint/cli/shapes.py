@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from counterpoint.cli.output import one_line
-from counterpoint.core.model.journal import Outcome, Receipt, Record, StartPoint
+from counterpoint.core.model.journal import Outcome, Receipt, Record, StartPoint, Submission
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Item
@@ -23,6 +23,7 @@ _JSON_TEXTS: Final[Mapping[type[Any], str]] = {
     Outcome: "evidence",
     Receipt: "files",
     StartPoint: "files",
+    Submission: "details",
 }
 """Nouns with a field whose text is itself JSON."""
 

@@ -13,7 +13,14 @@ from counterpoint.cli.shapes import brief, headline, key_of, lease, shape
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Facets
 from counterpoint.core.model.catalogue import noun_of_id
-from counterpoint.core.model.journal import Outcome, Receipt, Record, Submission, Verdict
+from counterpoint.core.model.journal import (
+    Changeset,
+    Outcome,
+    Receipt,
+    Record,
+    Submission,
+    Verdict,
+)
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.work import Item
 from counterpoint.kernel.canonical import Json, dump_any
@@ -37,12 +44,16 @@ def show_command(context: CommandContext, *, id_: str) -> None:
     found = context.core.overview.find(noun, id_)
     if found is None:
         raise NotFound(f"there is no {noun.__name__.lower()} {id_!r}")
-    sort = noun.__name__.lower()
+    sort, fields = noun.__name__.lower(), shape(found)
+    changes = context.core.overview.find(Changeset, id_) if noun is Submission else None
     if context.out.json:
-        context.out.answer({"sort": sort, sort: shape(found)})
-    else:
-        context.out.line(f"{sort} {id_}", style="bold")
-        _print_fields(context.out, shape(found))
+        beside = {"changeset": shape(changes)} if changes else {}
+        context.out.answer({"sort": sort, sort: fields, **beside})
+        return
+    context.out.line(f"{sort} {id_}", style="bold")
+    _print_fields(context.out, fields)
+    if changes is not None:
+        _print_fields(context.out, shape(changes))
 
 
 def _print_fields(out: Output, fields: dict[str, Json]) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from counterpoint.core.model.delivery.phases import PhaseReport
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.dialects.symphony.nouns.phases import PhaseReport
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.phases import Phases
 

@@ -237,8 +237,33 @@ def test_the_native_dialect_shows_claims_and_verdicts(
     (run,) = seat("rita", "researcher", identifier).does("get_issue_status")["recentRuns"]
     assert (run["id"], run["status"], run["error"]) == ("run-1", "failed", "Too thin")
     native = workshop.agent("nat")
-    told = native.does("show", id="demo-p1")
-    assert (told["phase"], told["result"], told["confidence"]) == ("research", "rejected", "low")
+    told = native.does("show", id="demo-s1")
+    assert (told["phase"], told["status"], told["confidence"]) == ("research", "rejected", "low")
     assert told["summary"] == "The cause is known"
-    told = native.does("show", id="demo-q1")
-    assert (told["verdict"], told["claim"], told["reason"]) == ("reject", "demo-p1", "Too thin")
+    told = native.does("show", id="demo-v1")
+    assert (told["verdict"], told["submission"], told["reason"]) == (
+        "reject",
+        "demo-s1",
+        "Too thin",
+    )
+
+
+def test_a_native_reviewer_judges_a_phase(
+    seat: Any, opened: Any, claim: Any, workshop: Any
+) -> None:
+    """Nothing moves until the step; who handed it over may not, nor judge another text."""
+    identifier = opened()
+    asked = claim(identifier, confidence="low")
+    seat("rita", "researcher", identifier).does("complete_phase", **asked)
+    native = workshop.agent("nat")
+    item = workshop.app.person().use(Issues).named(identifier).id
+    yes = {"verdict": "approve", "reason": "Fine"}
+    assert workshop.agent("rita").is_refused("review", id=item, **yes)["error"] == "forbidden"
+    assert native.is_refused("review", id=item, subject="1" * 64, **yes)["error"] == "stale_version"
+    done = native.does("review", id=item, **yes)
+    assert done["subject"] == asked["artifact_hash"]
+    assert done["item"]["status"] == native.core.items.get(item).status
+    assert native.core.reviews.open("phase")[0].id == "demo-s1"
+    assert workshop.app.person().use(Phases).advance()[0].fate == "passed"
+    (verdict,) = seat("rita", "researcher", identifier).does("get_issue")["phase_verdicts"]
+    assert (verdict["verdict"], verdict["processed"]) == ("approved", True)

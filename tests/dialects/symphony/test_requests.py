@@ -107,11 +107,40 @@ def test_the_native_dialect_shows_what_was_handed_in(
     seat("will", "worker", built).does("create_pr", **asked)
     item = workshop.app.person().use(Issues).named(built).id
     native = workshop.agent("nat")
-    told = native.does("show", id=native.core.use(Requests).current(item).id)
+    told = native.does("show", id=native.core.use(Requests).get(item).submission.id)
     assert (told["status"], told["item"]) == ("open", item)
     assert told["diff"].startswith("diff --git")
-    assert native.is_refused("show", id="demo-p9")
-    assert native.is_refused("show", id="demo-q9")
+    assert native.is_refused("show", id="demo-s9")
+    assert native.is_refused("show", id="demo-v9")
+
+
+def test_a_native_reviewer_judges_what_was_handed_in(
+    seat: Any, workshop: Any, built: str, asked: dict[str, Any]
+) -> None:
+    """A rejection reopens the issue and is told there; an approval leaves it to be merged."""
+    item = workshop.app.person().use(Issues).named(built).id
+    native = workshop.agent("nat")
+    worker = seat("will", "worker", built)
+    worker.does("create_pr", **asked)
+    no = {"verdict": "reject", "reason": "No test", "fixes": ["Add one", "Run it"]}
+    assert native.does("review", id=item, **no)["item"]["status"] == "open"
+    seen = worker.does("get_issue")
+    assert seen["pull_request"]["status"] == "rejected"
+    assert seen["pull_request"]["fix_instructions"] == "Add one\nRun it"
+    assert "No test" in seen["comments"][0]["content"]
+    commit(workshop.root, "src/b.py", "b = 2\n")
+    worker.does("create_pr", **asked | {"diff": git(workshop.root, "diff", "main", "HEAD")})
+    head = git(workshop.root, "rev-parse", "HEAD")
+    yes = {"verdict": "approve", "reason": "Fine"}
+    assert native.is_refused("review", id=item, subject="f" * 40, **yes)["error"] == "stale_version"
+    done = native.does("review", id=item, subject=head[:12], **yes)
+    assert (done["item"]["status"], done["subject"]) == ("review", head)
+    assert worker.does("get_issue")["pull_request"]["status"] == "approved"
+    shown = native.does("show", id=item, include=["submissions", "verdicts"])
+    assert [one["status"] for one in shown["submissions"]] == ["rejected", "accepted"]
+    assert [one["verdict"] for one in shown["verdicts"]] == ["reject", "approve"]
+    told = native.does("show", id=shown["submissions"][1]["id"])
+    assert (told["judge"], told["reason"], told["of"]) == ("nat", "Fine", "branch")
 
 
 def test_a_judge_approves_at_the_head(

@@ -86,9 +86,10 @@ class Submitted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reviewed:
-    """A verdict, the item after it, and the gates that are still closed."""
+    """A verdict, what it is on, the item after it, and the gates that are still closed."""
 
     verdict: Verdict
+    submission: Submission | None
     item: Item
     closed: tuple[Gate, ...]
 

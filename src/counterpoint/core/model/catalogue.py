@@ -8,10 +8,9 @@ from counterpoint.core.model.access import Token
 from counterpoint.core.model.accounts.actions import Action
 from counterpoint.core.model.accounts.stages import Transition
 from counterpoint.core.model.delivery.knowledge import Document, Passage
-from counterpoint.core.model.delivery.phases import PhaseClaim, PhaseVerdict
-from counterpoint.core.model.delivery.requests import ChangeRequest
 from counterpoint.core.model.delivery.runs import Run, StreamEvent
 from counterpoint.core.model.journal import (
+    Changeset,
     Outcome,
     Profile,
     Receipt,
@@ -54,6 +53,7 @@ NOUNS: tuple[type[Noun], ...] = (
     Record,
     Receipt,
     Submission,
+    Changeset,
     Verdict,
     StateEntry,
     Profile,
@@ -66,9 +66,6 @@ NOUNS: tuple[type[Noun], ...] = (
     Brief,
     Action,
     Transition,
-    PhaseClaim,
-    PhaseVerdict,
-    ChangeRequest,
     Run,
     StreamEvent,
     Document,

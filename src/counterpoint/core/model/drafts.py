@@ -1,10 +1,11 @@
-"""Drafts: a tree of work as somebody describes it, before it has ids."""
+"""Drafts: work as somebody describes or hands it in, before it has ids."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from counterpoint.core.model.journal import SubmissionKind
 from counterpoint.core.model.work import DEFAULT_PRIORITY, Kind
 from counterpoint.kernel.canonical import Json
 
@@ -52,3 +53,27 @@ class Draft:
         yield self
         for child in self.children:
             yield from child.walk()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmissionDraft:
+    """What is handed in, as it was measured; the fields are those of a submission.
+
+    session, agent: who did the work; empty: the caller.
+    """
+
+    of: SubmissionKind
+    item: str
+    summary: str
+    phase: str = ""
+    path: str = ""
+    sha256: str = ""
+    size: int = 0
+    commit: str = ""
+    tree: str = ""
+    branch: str = ""
+    base: str = ""
+    run: str = ""
+    session: str = ""
+    agent: str = ""
+    details: Mapping[str, Json] = field(default_factory=dict[str, Json])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from counterpoint.core.model.evidence import Command
-from counterpoint.core.model.journal import Outcomes, RecordKind
+from counterpoint.core.model.journal import Outcomes, RecordKind, SubmissionKind
 from counterpoint.core.model.work import Kind
 from counterpoint.kernel.canonical import Json
 
@@ -47,12 +47,18 @@ class Note:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgment:
-    """What a reviewer says about the content that has a hash, or about a commit."""
+    """What a reviewer says about the content that has a hash, or about a commit.
+
+    of, phase: what must have been handed in; empty: whatever was last. run: the run it comes from.
+    """
 
     approves: bool
     reason: str
     fixes: tuple[str, ...] = ()
     subject: str = ""
+    of: SubmissionKind | Literal[""] = ""
+    phase: str = ""
+    run: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

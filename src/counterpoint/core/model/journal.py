@@ -149,48 +149,110 @@ class Receipt(Noun):
     signature: Digest
 
 
+SubmissionKind = Literal["artifact", "phase", "branch"]
+SubmissionStatus = Literal["open", "accepted", "rejected", "superseded", "stale"]
+"""`accepted` also where no verdict was needed; `stale` if the item went on before anybody looked."""
+Decision = Literal["approve", "reject"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission(Noun):
-    """A session's word that an item is finished, with the artifact that shows it."""
+    """A session's word that work is finished: an item with its artifact, a phase of it, or a branch.
+
+    of: what was handed in. phase: which phase of the item, if it is one.
+    path, sha256, size: the file that shows it, measured in `tree`; empty without one.
+    commit: the head that was measured; a branch that goes on is measured anew.
+    base: the branch that the commits go back to. run: the run of an agent that it came from.
+    details: a JSON object as text; what a dialect keeps beside. reasons: why it has its status.
+    """
 
     table: ClassVar[str] = "submissions"
     key: ClassVar[tuple[str, ...]] = ("project", "id")
     letter: ClassVar[str] = "s"
-    indexes: ClassVar[tuple[str, ...]] = ("number", "item,number")
+    indexes: ClassVar[tuple[str, ...]] = ("number", "item,number", "of,status,number")
     searched: ClassVar[Searched | None] = Searched(body="summary", about="item")
 
     id: Id
     number: int
     item: Id
+    of: SubmissionKind
+    phase: Name
     session: Id
     agent: Name
+    run: Name
     path: Name
     sha256: Digest
     size: int
     commit: Digest
+    tree: Name
+    branch: Name
+    base: Name
     summary: Prose
+    details: JsonText
+    status: SubmissionStatus
+    reasons: Proses
     created_at: Timestamp
+    updated_at: Timestamp
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a verdict on it counts: it is open, or an accepted branch that is not merged."""
+        return self.status == "open" or (self.of == "branch" and self.status == "accepted")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changeset(Noun):
+    """What a branch that was handed in differs in from its base, and what was found out about it.
+
+    source: `git` if the server measured the difference itself, `sent` if somebody gave it.
+    gates: a JSON array of results, each with `verified`. risk: a JSON object with the parts and the
+    reasons. remarks: in words.
+    """
+
+    table: ClassVar[str] = "changesets"
+    key: ClassVar[tuple[str, ...]] = ("project", "submission")
+
+    submission: Id
+    base_commit: Digest
+    source: Literal["git", "sent"]
+    diff: Prose
+    files: int
+    additions: int
+    deletions: int
+    paths: Names
+    gates: JsonText
+    risk_level: Word
+    risk_score: int
+    risk: JsonText
+    remarks: Prose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict(Noun):
-    """A reviewer's approval or rejection of what has the hash or commit `subject`."""
+    """A reviewer's approval or rejection of what has the hash or commit `subject`.
+
+    submission: what was handed in; empty for the start of an item, or work that was only finished.
+    independence: how surely the judge is somebody else; empty while nobody attests that.
+    """
 
     table: ClassVar[str] = "verdicts"
     key: ClassVar[tuple[str, ...]] = ("project", "id")
     letter: ClassVar[str] = "v"
-    indexes: ClassVar[tuple[str, ...]] = ("number", "item,number")
+    indexes: ClassVar[tuple[str, ...]] = ("number", "item,number", "submission,number")
     searched: ClassVar[Searched | None] = Searched(body="reason", about="item")
 
     id: Id
     number: int
     item: Id
+    submission: Id
     session: Id
     agent: Name
-    decision: Literal["approve", "reject"]
+    run: Name
+    decision: Decision
     subject: Name
     reason: Prose
     fixes: Proses
+    independence: Word
     created_at: Timestamp
 
 

@@ -1,17 +1,29 @@
-"""Handing in and judging: submissions, verdicts, and what they open."""
+"""Handing in and judging: one path for artifacts, phases and branches.
+
+Rule 1: what is handed in was measured by the server; a later submission of the same kind takes the place
+of the one that is open. Rule 2: nobody judges own work (`refuse_own`). Rule 3: a verdict is of what the
+reviewer looked at; if that is no longer what counts, it is refused with StaleVersion.
+Rule 4: a verdict on an artifact, or on work that was only finished, moves the item. One on a phase moves
+nothing yet: the step from phase to phase acts upon it. One on a branch leaves an approved item in
+review, because nothing is merged yet, and reopens a rejected one.
+Rule 5: a rejected phase or branch is told in a comment too, for readers that look at nothing else.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final, get_args
 
 from counterpoint.core.model.answers import Reviewed, Submitted
-from counterpoint.core.model.filters import Judgment
-from counterpoint.core.model.journal import Submission, Verdict
+from counterpoint.core.model.drafts import SubmissionDraft
+from counterpoint.core.model.filters import Judgment, Note
+from counterpoint.core.model.journal import Submission, SubmissionKind, SubmissionStatus, Verdict
 from counterpoint.core.model.rows import Prose, Proses
 from counterpoint.core.model.work import Gate, Holds, Item
 from counterpoint.core.operations.claims import held, refuse_own
+from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.readiness import has_open_children
-from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import (
@@ -22,16 +34,21 @@ from counterpoint.core.operations.recording.moves import (
 )
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
+from counterpoint.kernel import canonical
+from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
     Conflict,
     GateClosed,
     InvalidInput,
     NotFound,
+    NotReady,
     PathOutside,
     StaleVersion,
 )
 
 _SHORTEST_SUBJECT = 7
+_ACTIONS: Final[dict[str, str]] = {"artifact": "item", "phase": "phase", "branch": "change"}
+"""What the entry of a verdict is named after."""
 
 
 class Reviews:
@@ -39,6 +56,16 @@ class Reviews:
 
     def __init__(self, context: Context) -> None:
         self._context = context
+
+    def submissions(self, item: str, of: SubmissionKind, limit: int = 20) -> list[Submission]:
+        """Return what was handed in of an item, the latest first."""
+        with self._context.reading() as view:
+            return view.select(Submission, item=item, of=of, order="number desc", limit=limit)
+
+    def open(self, of: SubmissionKind) -> list[Submission]:
+        """Return what nobody has judged or acted upon yet, in the order it was handed in."""
+        with self._context.reading() as view:
+            return view.select(Submission, of=of, status="open", order="number")
 
     def submit(self, item: str, path: str, summary: str, token: int | None = None) -> Submitted:
         """Say that an item is finished, with the file that shows it.
@@ -50,27 +77,27 @@ class Reviews:
             path = self._context.ports.evidence.contain(self._context.caller.root, path)
         sha256, size, commit = self._measure(path)
         with recording(self._context, "phase.submitted", item) as change:
-            session = change.open_session()
+            change.open_session()
             found = change.get(Item, item)
             self._refuse_unready(change, found, token)
-            number = change.next_number(Submission)
-            submission = Submission(
-                project=self._context.project,
-                id=change.id_of(Submission, number),
-                number=number,
-                item=item,
-                session=session,
-                agent=self._context.caller.actor.name,
-                path=path,
-                sha256=sha256,
-                size=size,
-                commit=commit,
-                summary=Prose(summary),
-                created_at=change.now,
+            submission = hand_in(
+                change,
+                SubmissionDraft(
+                    of="artifact",
+                    item=item,
+                    summary=summary,
+                    path=path,
+                    sha256=sha256,
+                    size=size,
+                    commit=commit,
+                ),
             )
-            change.put(submission)
-            change.add_facts(submission=submission.id, path=path, sha256=sha256)
+            change.add_facts(path=path, sha256=sha256)
             _meet(change, item, "artifact", submission.id)
+            if not change.writing.exists(
+                Gate, item=item, kind="review", holds="finish", status="closed"
+            ):
+                submission = close(change, submission, "accepted")
             after = self._advance(change, found)
             return Submitted(
                 submission=submission, item=after, closed=tuple(closed_gates(change, item))
@@ -107,44 +134,72 @@ class Reviews:
 
         Who did the work or has it in hand cannot judge it. An approval names what was looked at; if
         that is no longer what lies there, it is refused with StaleVersion. A rejection reopens the
-        item with its fixes.
+        item with its fixes. Raises NotReady if what the judgment is of was not handed in.
         """
         with self._context.reading() as view:
-            latest = _latest(view, item)
-        current = self._current(latest, must_lie_there=judgment.approves)
+            asked = _asked(view, item, judgment)
+        current = self._current(asked, must_lie_there=judgment.approves)
         with recording(self._context, "item.judged", item) as change:
             session = change.open_session()
             found = change.get(Item, item)
             refuse_own(change, item, "judge")
-            stage = _stage(change, item)
-            if _latest(change.writing, item) != latest:
+            stage: Holds = "finish" if judgment.of else _stage(change, item)
+            if _asked(change.writing, item, judgment) != asked:
                 raise StaleVersion(f"{item} was handed in anew while you judged it")
-            if judgment.approves:
-                if stage == "finish":
-                    self._refuse_early(change, found)
-                _refuse_stale(judgment.subject, current)
-            verdict = self._verdict(change, item, session, judgment, current)
+            on = asked if stage == "finish" else None
+            kind = on.of if on is not None else "artifact"
+            if judgment.approves and stage == "finish" and kind == "artifact":
+                self._refuse_early(change, found)
+            if judgment.approves or kind == "phase":
+                _refuse_stale(judgment.subject, current, asked)
+            verdict = change.masked(self._verdict(change, item, session, judgment, current, on))
+            if on is not None and (before := _said_before(change, on, verdict)) is not None:
+                return self._reviewed(change, before, on, found)
             change.put(verdict)
-            change.action = "item.approved" if judgment.approves else "item.rejected"
+            change.action = f"{_ACTIONS[kind]}.{'approved' if judgment.approves else 'rejected'}"
             change.add_facts(verdict=verdict.id, subject=verdict.subject)
+            if on is not None:
+                change.add_facts(submission=on.id)
             if judgment.approves:
-                after = self._approve(change, found, verdict, stage)
+                after = self._approve(change, found, verdict, stage, on)
             else:
-                after = self._reject(change, found, verdict)
-            return Reviewed(verdict=verdict, item=after, closed=tuple(closed_gates(change, item)))
+                after = self._reject(change, found, verdict, on)
+            if on is not None and kind != "phase":
+                on = close(change, on, "accepted" if judgment.approves else "rejected")
+            return self._reviewed(change, verdict, on, after)
 
-    def _current(self, latest: Submission | None, *, must_lie_there: bool) -> tuple[str, ...]:
+    def _reviewed(
+        self, change: Change, verdict: Verdict, submission: Submission | None, item: Item
+    ) -> Reviewed:
+        closed = tuple(closed_gates(change, item.id))
+        return Reviewed(verdict=verdict, submission=submission, item=item, closed=closed)
+
+    def _current(self, asked: Submission | None, *, must_lie_there: bool) -> tuple[str, ...]:
         """Return what there is to look at: hash of the submitted file as it lies there, commit."""
         evidence, root = self._context.ports.evidence, self._context.caller.root
+        if asked is not None and asked.of == "phase":
+            # As it was handed in: the step compares it with what lies there when it is acted upon.
+            return (asked.sha256 or asked.commit,)
+        if asked is not None and asked.of == "branch":
+            return (self._head(asked),)
         commit = evidence.snapshot(root).commit
-        if latest is None or not latest.path:
+        if asked is None or not asked.path:
             return (commit,)
         try:
-            return (evidence.digest(root, latest.path)[0], commit)
+            return (evidence.digest(root, asked.path)[0], commit)
         except (NotFound, PathOutside):
             if must_lie_there:
                 raise
-            return (latest.sha256, commit)
+            return (asked.sha256, commit)
+
+    def _head(self, asked: Submission) -> str:
+        """Return the commit a branch is on now; the one that was looked at if it is gone."""
+        if not asked.commit:
+            return ""
+        try:
+            return self._context.ports.evidence.head(self._context.caller.root, asked.branch)
+        except NotFound:
+            return asked.commit
 
     def _refuse_early(self, change: Change, item: Item) -> None:
         """Raise Conflict if an approval would open a gate for work that is still to be done."""
@@ -164,29 +219,43 @@ class Reviews:
         session: str,
         judgment: Judgment,
         current: tuple[str, ...],
+        submission: Submission | None,
     ) -> Verdict:
         number = change.next_number(Verdict)
+        is_live = submission is not None and submission.of != "artifact"
         return Verdict(
             project=self._context.project,
             id=change.id_of(Verdict, number),
             number=number,
             item=item,
+            submission=submission.id if submission else "",
             session=session,
             agent=self._context.caller.actor.name,
+            run=judgment.run,
             decision="approve" if judgment.approves else "reject",
-            subject=judgment.subject or current[0],
+            subject=current[0] if is_live else judgment.subject or current[0],
             reason=Prose(judgment.reason),
             fixes=Proses(judgment.fixes),
+            independence="",
             created_at=change.now,
         )
 
-    def _approve(self, change: Change, item: Item, verdict: Verdict, stage: Holds) -> Item:
-        if item.is_closed:
+    def _approve(
+        self, change: Change, item: Item, verdict: Verdict, stage: Holds, on: Submission | None
+    ) -> Item:
+        if on is not None and on.of == "phase":
+            return item
+        is_unmerged = on is not None and on.of == "branch"
+        if item.is_closed and not is_unmerged:
             raise Conflict(f"{item.id} is {item.status} already", hint="Nothing is to be done.")
         _meet(change, item.id, "review", verdict.id, stage)
-        return settle(change, item.id)
+        return change.get(Item, item.id) if is_unmerged else settle(change, item.id)
 
-    def _reject(self, change: Change, item: Item, verdict: Verdict) -> Item:
+    def _reject(self, change: Change, item: Item, verdict: Verdict, on: Submission | None) -> Item:
+        if on is not None and on.of != "artifact":
+            _comment(change, verdict, on)
+            if on.of == "phase" or item.category != "review":
+                return item
         for gate in change.select(Gate, item=item.id, kind="review", holds="finish", status="met"):
             change.put(gate.moved("closed", change.now, reason=f"rejected by {verdict.id}"))
         if item.category == "active" and item.is_workable:
@@ -197,21 +266,112 @@ class Reviews:
         return move(change, item, back) if item.status != back else item
 
 
-def _latest(view: Reading, item: str) -> Submission | None:
-    found = view.select(Submission, item=item, order="number desc", limit=1)
-    return found[0] if found else None
+def hand_in(change: Change, made: SubmissionDraft) -> Submission:
+    """Return a submission as a part of a change, in place of the one of its kind before it."""
+    session = change.open_session()
+    for before in change.select(Submission, item=made.item, of=made.of):
+        if before.is_live:
+            close(change, before, "superseded")
+    number = change.next_number(Submission)
+    submission = change.masked(
+        Submission(
+            project=change.context.project,
+            id=change.id_of(Submission, number),
+            number=number,
+            item=made.item,
+            of=made.of,
+            phase=made.phase,
+            session=made.session or session,
+            agent=made.agent or change.context.caller.actor.name,
+            run=made.run,
+            path=made.path,
+            sha256=made.sha256,
+            size=made.size,
+            commit=made.commit,
+            tree=made.tree,
+            branch=made.branch,
+            base=made.base,
+            summary=Prose(made.summary),
+            details=Prose(canonical.dump_any(dict(made.details)) if made.details else ""),
+            status="open",
+            reasons=Proses(()),
+            created_at=change.now,
+            updated_at=change.now,
+        )
+    )
+    change.put(submission)
+    change.add_facts(submission=submission.id)
+    return submission
 
 
-def _refuse_stale(subject: str, current: tuple[str, ...]) -> None:
-    """Refuse an approval of something else than what lies there now."""
+def close(
+    change: Change,
+    submission: Submission,
+    status: SubmissionStatus,
+    reasons: tuple[str, ...] = (),
+) -> Submission:
+    """Return a submission after something became of it, and why."""
+    after = replace(submission, status=status, reasons=Proses(reasons), updated_at=change.now)
+    change.put(after)
+    return after
+
+
+def _asked(view: Reading, item: str, judgment: Judgment) -> Submission | None:
+    """Return the submission that a judgment is of, None if it is of the item alone; NotReady."""
+    if view.find(Item, item) is None:
+        raise missing(Item, item)
+    kinds = judgment.of or get_args(SubmissionKind)
+    found = [
+        one
+        for one in view.select(Submission, item=item, of=kinds, order="number desc")
+        if judgment.phase in {"", one.phase}
+    ]
+    if not judgment.of:
+        return next((one for one in found if one.is_live or one.of == "artifact"), None)
+    last = next((one for one in found if one.is_live), None)
+    if last is None:
+        what = f"{judgment.of} {judgment.phase}".strip()
+        raise NotReady(
+            f"no {what} of {item} waits for a verdict"
+            + (f": the last one is {found[0].status}" if found else ""),
+            hint="Look at it again: somebody may have acted upon it, or nothing was handed in.",
+        )
+    return last
+
+
+def _said_before(change: Change, on: Submission, verdict: Verdict) -> Verdict | None:
+    """Return the verdict that says this already, so that a repetition changes nothing."""
+    if on.of == "artifact" or not (
+        said := change.select(Verdict, submission=on.id, order="number")
+    ):
+        return None
+    before = said[-1]
+    if on.of == "branch":
+        return before if on.status == "accepted" and verdict.decision == "approve" else None
+    said_then, says = (
+        (one.decision, one.reason, one.fixes, one.agent) for one in (before, verdict)
+    )
+    return before if said_then == says else None
+
+
+def _refuse_stale(subject: str, current: tuple[str, ...], asked: Submission | None) -> None:
+    """Refuse a verdict on something else than what lies there now."""
     if subject and len(subject) < _SHORTEST_SUBJECT:
         raise InvalidInput(f"{subject!r} is too short to name a hash or a commit")
     shown = [mark for mark in current if mark]
-    if subject and not any(mark.startswith(subject) for mark in shown):
+    kind = asked.of if asked is not None else "artifact"
+    if kind == "branch" and asked is not None:
+        subject = subject or asked.commit
+    if subject and not any(mark.startswith(subject.lower()) for mark in shown):
+        there: dict[str, dict[str, Json]] = {
+            "artifact": {"current": list[Json](shown)},
+            "phase": {"actual_hash": current[0]},
+            "branch": {"head": current[0]},
+        }
         raise StaleVersion(
             f"you reviewed {subject[:12]}, but now there is {' and '.join(m[:12] for m in shown)}",
             hint="Look at it again and pass the hash or commit that is there now.",
-            current=shown,
+            **there[kind],
         )
 
 
@@ -219,6 +379,14 @@ def _stage(change: Change, item: str) -> Holds:
     """Return what a verdict is about now: the start as long as a gate holds that, then the end."""
     held = change.writing.exists(Gate, item=item, kind="review", holds="start", status="closed")
     return "start" if held else "finish"
+
+
+def _comment(change: Change, verdict: Verdict, on: Submission) -> None:
+    what = f"phase {on.phase}" if on.of == "phase" else "change"
+    fixes = "".join(f"\n\nWhat to do: {fix}" for fix in verdict.fixes)
+    body = f"The {what} was rejected: {verdict.reason or 'no reason was given'}{fixes}"
+    note = Note(kind="comment", item=on.item, body=body, details={"verdict": verdict.id})
+    change.put(Journal(change.context).draft(change, note, verdict.session, ()))
 
 
 def _meet(change: Change, item: str, kind: str, proof: str, stage: Holds = "finish") -> None:

@@ -204,15 +204,43 @@ CREATE TABLE submissions (
   id TEXT NOT NULL,
   number INTEGER NOT NULL,
   item TEXT NOT NULL,
+  of TEXT NOT NULL,
+  phase TEXT NOT NULL,
   session TEXT NOT NULL,
   agent TEXT NOT NULL,
+  run TEXT NOT NULL,
   path TEXT NOT NULL,
   sha256 TEXT NOT NULL,
   size INTEGER NOT NULL,
   "commit" TEXT NOT NULL,
+  tree TEXT NOT NULL,
+  branch TEXT NOT NULL,
+  base TEXT NOT NULL,
   summary TEXT NOT NULL,
+  details TEXT NOT NULL,
+  status TEXT NOT NULL,
+  reasons TEXT NOT NULL,
   created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
   PRIMARY KEY (project, id)
+) STRICT;
+
+CREATE TABLE changesets (
+  project TEXT NOT NULL,
+  submission TEXT NOT NULL,
+  base_commit TEXT NOT NULL,
+  source TEXT NOT NULL,
+  diff TEXT NOT NULL,
+  files INTEGER NOT NULL,
+  additions INTEGER NOT NULL,
+  deletions INTEGER NOT NULL,
+  paths TEXT NOT NULL,
+  gates TEXT NOT NULL,
+  risk_level TEXT NOT NULL,
+  risk_score INTEGER NOT NULL,
+  risk TEXT NOT NULL,
+  remarks TEXT NOT NULL,
+  PRIMARY KEY (project, submission)
 ) STRICT;
 
 CREATE TABLE verdicts (
@@ -220,12 +248,15 @@ CREATE TABLE verdicts (
   id TEXT NOT NULL,
   number INTEGER NOT NULL,
   item TEXT NOT NULL,
+  submission TEXT NOT NULL,
   session TEXT NOT NULL,
   agent TEXT NOT NULL,
+  run TEXT NOT NULL,
   decision TEXT NOT NULL,
   subject TEXT NOT NULL,
   reason TEXT NOT NULL,
   fixes TEXT NOT NULL,
+  independence TEXT NOT NULL,
   created_at TEXT NOT NULL,
   PRIMARY KEY (project, id)
 ) STRICT;
@@ -285,8 +316,10 @@ CREATE INDEX receipts_number ON receipts (project, number);
 CREATE INDEX receipts_item ON receipts (project, item, number);
 CREATE INDEX submissions_number ON submissions (project, number);
 CREATE INDEX submissions_item ON submissions (project, item, number);
+CREATE INDEX submissions_status ON submissions (project, of, status, number);
 CREATE INDEX verdicts_number ON verdicts (project, number);
 CREATE INDEX verdicts_item ON verdicts (project, item, number);
+CREATE INDEX verdicts_submission ON verdicts (project, submission, number);
 
 -- Texts by content.
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from counterpoint.core.model.delivery.phases import PhaseReport
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Branch
 from counterpoint.core.model.texts.contracts import Contract
+from counterpoint.dialects.symphony.nouns.phases import PhaseReport
 from counterpoint.kernel.canonical import text_digest
 from fakes.seats import ada, bob, person, studio
 

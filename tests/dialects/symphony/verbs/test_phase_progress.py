@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.delivery.phases import PhaseJudgment, PhaseReport
-from counterpoint.core.model.filters import Edit
+from counterpoint.core.model.filters import Edit, Judgment
 from counterpoint.core.model.journal import Record
+from counterpoint.dialects.symphony.nouns.phases import PhaseReport
 from counterpoint.dialects.symphony.nouns.policy import GateCommand, PolicyEdit
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.dialects.symphony.verbs.policies import Policies
@@ -56,7 +56,7 @@ def test_an_issue_goes_through_every_phase_to_be_ready(
         assert labels(item) == [f"phase:{after}"]
     assert ada.items.get(item).status == "open"
     assert ada.items.attributes(item)["artifacts"]["grooming"]["status"] == "approved"
-    assert [one.result for one in ada.use(Phases).claims(item)] == ["passed"] * 3
+    assert [one.status for one in ada.use(Phases).claims(item)] == ["accepted"] * 3
     assert person.use(Phases).advance() == ()
 
 
@@ -87,13 +87,14 @@ def test_a_claim_that_needs_a_verdict_waits_for_it(
     (step,) = person.use(Phases).advance()
     assert (step.fate, step.reasons) == ("waiting", ("the item is labelled security",))
     assert studio.image().size == size
-    bob.use(Phases).judge(
-        item, PhaseJudgment(phase="research", sha256=text_digest(TEXT), approves=True)
+    bob.reviews.review(
+        item,
+        Judgment(of="phase", phase="research", subject=text_digest(TEXT), approves=True, reason=""),
     )
     assert person.use(Phases).advance()[0].fate == "passed"
     assert labels(item) == ["phase:architecture", "security"]
     (verdict,) = bob.use(Phases).verdicts(item)
-    assert (verdict.processed, verdict.result) == (True, "passed")
+    assert (verdict.result, verdict.processed_at) == ("passed", studio.last().time)
 
 
 def test_a_rejection_sends_an_issue_back(
@@ -109,10 +110,15 @@ def test_a_rejection_sends_an_issue_back(
     item = issue()
     ada.claims.start(item)
     hand(item)
-    no = PhaseJudgment(
-        phase="research", sha256=text_digest(TEXT), approves=False, reason="No", fixes="Do"
+    no = Judgment(
+        of="phase",
+        phase="research",
+        subject=text_digest(TEXT),
+        approves=False,
+        reason="No",
+        fixes=("Do",),
     )
-    bob.use(Phases).judge(item, no)
+    bob.reviews.review(item, no)
     (step,) = person.use(Phases).advance()
     assert (step.fate, step.reasons) == ("rejected", ("No", "Do"))
     assert labels(item) == ["needs-revision", "phase:research"]
@@ -182,8 +188,9 @@ def test_a_claim_of_another_phase_is_passed_over_silently(
     """Neither label nor counter tells of it; a verdict about it is closed with it."""
     item = issue()
     hand(item)
-    studio.core("bob").use(Phases).judge(
-        item, PhaseJudgment(phase="research", sha256=text_digest(TEXT), approves=True)
+    studio.core("bob").reviews.review(
+        item,
+        Judgment(of="phase", phase="research", subject=text_digest(TEXT), approves=True, reason=""),
     )
     change = Edit(add_labels=("phase:grooming",), remove_labels=("phase:research",))
     person.items.edit(item, change)
@@ -191,7 +198,7 @@ def test_a_claim_of_another_phase_is_passed_over_silently(
     assert step.fate == "stale"
     assert labels(item) == ["phase:grooming"]
     assert "rejections" not in person.items.attributes(item)
-    assert person.use(Phases).claims(item)[0].result == "stale"
+    assert person.use(Phases).claims(item)[0].status == "stale"
     assert person.use(Phases).verdicts(item)[0].result == "stale"
 
 
@@ -356,8 +363,12 @@ def test_commits_become_a_request_and_the_issue_goes_to_review(
     (step,) = person.use(Phases).advance(told.append)
     assert step.fate == "passed"
     request = ada.use(Requests).current(item)
-    assert (request.head, request.agent, request.status) == (head, "ada", "open")
-    assert (request.summary, request.branch) == ("It is built", "work")
+    assert (request.submission.commit, request.submission.agent, request.status) == (
+        head,
+        "ada",
+        "open",
+    )
+    assert (request.submission.summary, request.submission.branch) == ("It is built", "work")
     assert studio.tree.ran == [("pytest", "-q")]
     assert told == ["running pytest -q", "pytest runs"]
     assert ada.items.get(item).status == "review"
@@ -401,7 +412,7 @@ def test_commits_are_measured_without_the_tree_they_were_made_in(
 
     studio.tree.snapshot = snapshot
     assert person.use(Phases).advance()[0].fate == "passed"
-    assert "not run" in ada.use(Requests).current(item).remarks
+    assert "not run" in ada.use(Requests).current(item).changes.remarks
 
 
 def test_an_issue_that_lost_its_worker_still_goes_to_review(
@@ -427,13 +438,13 @@ def test_a_request_whose_branch_went_on_is_open_again(
     branch()
     ada.use(Phases).hand_over(item, READY)
     person.use(Phases).advance()
-    bob.use(Requests).approve(item)
+    bob.reviews.review(item, Judgment(of="branch", approves=True, reason=""))
     studio.tree.write("more.py", "x")
     head = branch().head
     (step,) = person.use(Phases).advance()
     assert step.fate == "renewed"
     request = ada.use(Requests).current(item)
-    assert (request.status, request.head, request.judge) == ("open", head, "")
+    assert (request.status, request.submission.commit, request.verdict) == ("open", head, None)
     assert person.use(Phases).advance() == ()
 
 
@@ -459,4 +470,4 @@ def test_a_claim_that_another_process_acted_upon_is_left(
 
     slow = Core(replace(studio.ports, contracts=Meanwhile()), person.caller)
     assert slow.use(Phases).advance()[0].fate == "left"
-    assert person.use(Phases).claims(item)[0].result == "passed"
+    assert person.use(Phases).claims(item)[0].status == "accepted"

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from counterpoint.core.model.delivery.phases import PhaseJudgment, PhaseReport
+from counterpoint.core.model.filters import Judgment
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.sessions import Claim
+from counterpoint.dialects.symphony.nouns.phases import PhaseReport
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.kernel.canonical import text_digest
 from counterpoint.kernel.errors import (
@@ -34,9 +35,9 @@ def test_a_claim_is_kept_with_what_the_server_measured(
     item = issue()
     made = ada.use(Phases).hand_over(item, report(item, questions=("Why?",), run="r1"))
     claim = made.claim
-    assert (claim.id, claim.item, claim.phase, claim.run) == ("demo-p1", item, "research", "r1")
+    assert (claim.id, claim.item, claim.phase, claim.run) == ("demo-s1", item, "research", "r1")
     assert (claim.sha256, claim.size) == (text_digest(TEXT), len(TEXT))
-    assert (claim.processed, claim.result, made.again) == (False, "", False)
+    assert (claim.of, claim.status, made.again) == ("phase", "open", False)
     assert made.needs_verdict == ("1 questions are open",)
     assert studio.last().action == "phase.claimed"
     kept = ada.items.attributes(item)["artifacts"]["research"]
@@ -78,7 +79,7 @@ def test_a_later_claim_takes_the_place_of_the_one_that_waits(
     second = ada.use(Phases).hand_over(item, report(item, text=TEXT + "More."))
     latest, before = ada.use(Phases).claims(item)
     assert latest == second.claim
-    assert (before.processed, before.result) == (True, "superseded")
+    assert before.status == "superseded"
     assert ada.items.attributes(item)["artifacts"]["research"]["revision"] == 2
 
 
@@ -217,29 +218,29 @@ def claimed(ada: Any, issue: Callable[..., str], report: Callable[..., PhaseRepo
     return item
 
 
-def verdict(**more: Any) -> PhaseJudgment:
+def verdict(**more: Any) -> Judgment:
     """Answer what a judge says."""
-    plain: dict[str, Any] = {"phase": "research", "sha256": text_digest(TEXT), "approves": True}
-    return PhaseJudgment(**(plain | more))
+    plain: dict[str, Any] = {"phase": "research", "subject": text_digest(TEXT), "approves": True}
+    return Judgment(of="phase", **({"reason": ""} | plain | more))
 
 
 def test_a_verdict_is_kept_and_moves_nothing(studio: Any, bob: Any, claimed: str) -> None:
     """The same one again answers the first; another takes its place."""
-    first = bob.use(Phases).judge(claimed, verdict(reason="good"))
-    assert (first.decision, first.processed, first.claim) == ("approve", False, "demo-p1")
+    first = bob.reviews.review(claimed, verdict(reason="good")).verdict
+    assert (first.decision, first.submission) == ("approve", "demo-s1")
     assert studio.last().action == "phase.approved"
-    assert bob.use(Phases).judge(claimed, verdict(reason="good")) == first
-    second = bob.use(Phases).judge(
-        claimed, verdict(reason="better", sha256=text_digest(TEXT).upper())
+    assert bob.reviews.review(claimed, verdict(reason="good")).verdict == first
+    second = bob.reviews.review(
+        claimed, verdict(reason="better", subject=text_digest(TEXT).upper())
     )
-    assert second.id == "demo-q2"
+    assert second.verdict.id == "demo-v2"
     assert [one.result for one in bob.use(Phases).verdicts(claimed)] == ["", "superseded"]
     assert bob.overview.facets(claimed).item.status == "open"
 
 
 def test_a_rejection_is_told_in_a_comment(studio: Any, bob: Any, claimed: str) -> None:
     """With its reason and what to do."""
-    bob.use(Phases).judge(claimed, verdict(approves=False, reason="No plan", fixes="Add one"))
+    bob.reviews.review(claimed, verdict(approves=False, reason="No plan", fixes=("Add one",)))
     assert studio.last().action == "phase.rejected"
     with studio.view() as view:
         (comment,) = view.select(Record, item=claimed, kind="comment")
@@ -249,9 +250,9 @@ def test_a_rejection_is_told_in_a_comment(studio: Any, bob: Any, claimed: str) -
 
 def test_nobody_judges_what_he_handed_in(studio: Any, ada: Any, claimed: str) -> None:
     """Neither in the same session nor by the same name in another one."""
-    studio.refuses(Forbidden, lambda: ada.use(Phases).judge(claimed, verdict()))
+    studio.refuses(Forbidden, lambda: ada.reviews.review(claimed, verdict()))
     again = studio.core("ada")
-    studio.refuses(Forbidden, lambda: again.use(Phases).judge(claimed, verdict()))
+    studio.refuses(Forbidden, lambda: again.reviews.review(claimed, verdict()))
 
 
 def test_who_worked_on_an_issue_does_not_judge_it(
@@ -259,18 +260,18 @@ def test_who_worked_on_an_issue_does_not_judge_it(
 ) -> None:
     """Even if somebody else handed it in."""
     bob.claims.start(claimed)
-    studio.refuses(Forbidden, lambda: bob.use(Phases).judge(claimed, verdict()))
-    assert person.use(Phases).judge(claimed, verdict()).agent == "pat"
+    studio.refuses(Forbidden, lambda: bob.reviews.review(claimed, verdict()))
+    assert person.reviews.review(claimed, verdict()).verdict.agent == "pat"
 
 
 def test_a_verdict_is_of_what_waits(studio: Any, bob: Any, claimed: str) -> None:
     """Of another text or another phase there is nothing to say."""
-    stale = verdict(sha256="0" * 64)
-    fault = studio.refuses(StaleVersion, lambda: bob.use(Phases).judge(claimed, stale))
+    stale = verdict(subject="0" * 64)
+    fault = studio.refuses(StaleVersion, lambda: bob.reviews.review(claimed, stale))
     assert fault.facts["actual_hash"] == text_digest(TEXT)
     other = verdict(phase="grooming")
-    studio.refuses(NotReady, lambda: bob.use(Phases).judge(claimed, other))
-    studio.refuses(NotFound, lambda: bob.use(Phases).judge("demo-99", verdict()))
+    studio.refuses(NotReady, lambda: bob.reviews.review(claimed, other))
+    studio.refuses(NotFound, lambda: bob.reviews.review("demo-99", verdict()))
 
 
 def test_a_verdict_on_commits_names_the_commit(
@@ -281,7 +282,8 @@ def test_a_verdict_on_commits_names_the_commit(
     ada.claims.start(item)
     head = branch().head
     ada.use(Phases).hand_over(item, READY)
-    assert bob.use(Phases).judge(item, verdict(phase="ready", sha256=head)).sha256 == head
+    judged = bob.reviews.review(item, verdict(phase="ready", subject=head))
+    assert judged.verdict.subject == head
 
 
 def test_claims_end_with_the_claim_of_the_issue_unchanged(

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.delivery.requests import (
+from counterpoint.core.model.filters import Judgment, Note
+from counterpoint.core.model.journal import Receipt, Record
+from counterpoint.dialects.symphony.nouns.policy import GateCommand, PolicyEdit
+from counterpoint.dialects.symphony.nouns.requests import (
     DIFF_LIMIT,
     GATE_OUTPUT,
     ClaimedGate,
     Proposal,
 )
-from counterpoint.core.model.filters import Note
-from counterpoint.core.model.journal import Receipt, Record
-from counterpoint.dialects.symphony.nouns.policy import GateCommand, PolicyEdit
 from counterpoint.dialects.symphony.verbs.policies import Policies
 from counterpoint.dialects.symphony.verbs.requests import Requests
 from counterpoint.kernel.canonical import load
@@ -35,6 +35,8 @@ DIFF = (
     "diff --git a/src/a.py b/src/a.py\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1,2 @@\n one\n+two\n"
 )
 OTHER = DIFF.replace("a.py", "b.py")
+YES = Judgment(of="branch", approves=True, reason="")
+NO = Judgment(of="branch", approves=False, reason="")
 TESTS = GateCommand(command="pytest -q", label="Tests", required=True)
 
 
@@ -50,12 +52,24 @@ def item(ada: Any, issue: Callable[..., str], branch: Callable[..., Any]) -> str
 def test_a_change_is_measured_by_the_server(studio: Any, ada: Any, item: str) -> None:
     """What git says counts; what was sent instead is remarked upon."""
     request = ada.use(Requests).propose(Proposal(item=item, diff=OTHER, run="r1"))
-    assert (request.id, request.source, request.status) == ("demo-m1", "git", "open")
-    assert (request.files, request.additions, request.deletions) == (1, 1, 0)
-    assert (request.paths, request.diff) == (("src/a.py",), DIFF)
-    assert (request.branch, request.base, request.run) == ("work", "main", "r1")
-    assert "not that of the branch" in request.remarks
-    assert request.summary == "abc write a"
+    assert (request.submission.id, request.changes.source, request.status) == (
+        "demo-s1",
+        "git",
+        "open",
+    )
+    assert (request.changes.files, request.changes.additions, request.changes.deletions) == (
+        1,
+        1,
+        0,
+    )
+    assert (request.changes.paths, request.changes.diff) == (("src/a.py",), DIFF)
+    assert (request.submission.branch, request.submission.base, request.submission.run) == (
+        "work",
+        "main",
+        "r1",
+    )
+    assert "not that of the branch" in request.changes.remarks
+    assert request.submission.summary == "abc write a"
     assert ada.items.get(item).status == "review"
     assert studio.last().action == "change.proposed"
 
@@ -63,7 +77,7 @@ def test_a_change_is_measured_by_the_server(studio: Any, ada: Any, item: str) ->
 def test_the_same_difference_is_no_remark(ada: Any, item: str) -> None:
     """Its index lines may differ, its lines may not."""
     sent = DIFF.replace("--- a", "index 1..2 100644\n--- a")
-    assert ada.use(Requests).propose(Proposal(item=item, diff=sent)).remarks == ""
+    assert ada.use(Requests).propose(Proposal(item=item, diff=sent)).changes.remarks == ""
 
 
 def test_the_same_commit_again_changes_nothing(studio: Any, ada: Any, item: str) -> None:
@@ -82,10 +96,10 @@ def test_another_commit_supersedes_the_request(
     studio.tree.write("n.py", "n")
     branch()
     second = ada.use(Requests).propose(Proposal(item=item))
-    assert (second.id, ada.use(Requests).current(item)) == ("demo-m2", second)
+    assert (second.submission.id, ada.use(Requests).current(item)) == ("demo-s2", second)
     gate = ClaimedGate(command="x", label="X", exit_code=0, output="")
     third = ada.use(Requests).propose(Proposal(item=item, gates=(gate,)))
-    assert third.id == "demo-m3"
+    assert third.submission.id == "demo-s3"
 
 
 def test_gates_are_run_here_and_what_agents_say_is_their_word(
@@ -106,7 +120,7 @@ def test_gates_are_run_here_and_what_agents_say_is_their_word(
     studio.tree.missing.add("nowhere")
     told = ClaimedGate(command="pytest -q", label="Tests", exit_code=1, output="no")
     request = ada.use(Requests).propose(Proposal(item=item, gates=(told,)))
-    gates = load(request.gates)
+    gates = load(request.changes.gates)
     assert [(one["label"], one["exit_code"], one["verified"]) for one in gates] == [
         ("Tests", 0, True), ("Lint", 3, True), ("Shell", 127, True), ("Gone", 127, True),
         ("Tests", 1, False),
@@ -114,8 +128,12 @@ def test_gates_are_run_here_and_what_agents_say_is_their_word(
     assert gates[1]["output"].startswith("… (12 characters before)")
     assert "needs a shell" in gates[2]["output"]
     assert [receipt.argv for receipt in _receipts(studio)] == [("pytest", "-q"), ("ruff", "check")]
-    risk = load(request.risk)
-    assert (request.risk_level, risk["parts"]["gates"], risk["basis"]) == ("high", 10, "verified")
+    risk = load(request.changes.risk)
+    assert (request.changes.risk_level, risk["parts"]["gates"], risk["basis"]) == (
+        "high",
+        10,
+        "verified",
+    )
     assert risk["sensitive"] == ["src/a.py"]
 
 
@@ -133,9 +151,11 @@ def test_nobody_waits_to_write_while_gates_run(
 
     def hand_in() -> str:
         proposal = Proposal(item=free)
-        return ada.use(Requests).propose(proposal, None, lambda: ada.claims.start(free)).id
+        return (
+            ada.use(Requests).propose(proposal, None, lambda: ada.claims.start(free)).submission.id
+        )
 
-    assert ada.once("k", 1, hand_in) == ada.once("k", 1, hand_in) == "demo-m1"
+    assert ada.once("k", 1, hand_in) == ada.once("k", 1, hand_in) == "demo-s1"
     assert said == ["demo-r1"]
     assert ada.items.get(free).status == "review"
     blocked = issue("ready", status="backlog")
@@ -156,7 +176,7 @@ def test_a_gate_that_took_too_long_did_not_pass(
     person.use(Policies).edit(PolicyEdit(gates=(TESTS,)))
     studio.tree.exits["pytest"] = -9
     request = ada.use(Requests).propose(Proposal(item=item))
-    assert load(request.gates)[0]["exit_code"] == -9
+    assert load(request.changes.gates)[0]["exit_code"] == -9
 
 
 def test_gates_are_not_run_on_other_files_than_were_committed(
@@ -166,8 +186,8 @@ def test_gates_are_not_run_on_other_files_than_were_committed(
     person.use(Policies).edit(PolicyEdit(gates=(TESTS,)))
     branch(head="f" * 40)
     request = ada.use(Requests).propose(Proposal(item=item))
-    assert (load(request.gates), studio.tree.ran) == ([], [])
-    assert "not run" in request.remarks
+    assert (load(request.changes.gates), studio.tree.ran) == ([], [])
+    assert "not run" in request.changes.remarks
 
     class Gone(type(studio.tree)):  # type: ignore[misc] -- the class of a fixture's value
         def snapshot(self, root: Path) -> Any:
@@ -192,10 +212,16 @@ def test_without_a_repository_what_was_sent_counts(studio: Any, ada: Any, item: 
     studio.tree.method = "hash"
     studio.refuses(NotFound, lambda: ada.use(Requests).propose(Proposal(item=item)))
     request = ada.use(Requests).propose(Proposal(item=item, branch="b", base="m", diff=OTHER))
-    assert (request.source, request.head, request.branch, request.base) == ("sent", "", "b", "m")
-    assert request.paths == ("src/b.py",)
+    assert (
+        request.changes.source,
+        request.submission.commit,
+        request.submission.branch,
+        request.submission.base,
+    ) == ("sent", "", "b", "m")
+    assert request.changes.paths == ("src/b.py",)
     assert ada.use(Requests).propose(Proposal(item=item, diff=OTHER)) == request
-    assert studio.core("bob").use(Requests).approve(item).status == "approved"
+    studio.core("bob").reviews.review(item, YES)
+    assert ada.use(Requests).get(item).status == "approved"
 
 
 def test_a_branch_that_is_not_there_is_told_in_a_repository(
@@ -233,15 +259,20 @@ def test_an_approval_is_of_the_commit_that_was_looked_at(
 ) -> None:
     """A second time it changes nothing; after another commit it is refused, approved or not."""
     ada.use(Requests).propose(Proposal(item=item))
-    approved = bob.use(Requests).approve(item, "fine", "r2")
-    assert (approved.status, approved.judge, approved.reason) == ("approved", "bob", "fine")
+    judged = bob.reviews.review(item, replace(YES, reason="fine", run="r2"))
+    approved = bob.use(Requests).get(item)
+    assert (approved.status, approved.verdict) == ("approved", judged.verdict)
+    verdict = judged.verdict
+    assert (verdict.agent, verdict.reason, verdict.run) == ("bob", "fine", "r2")
+    assert verdict.subject == approved.submission.commit
     assert (studio.last().action, bob.items.get(item).status) == ("change.approved", "review")
     size = studio.image().size
-    assert bob.use(Requests).approve(item) == approved
+    assert bob.reviews.review(item, YES).verdict == verdict
+    assert bob.use(Requests).get(item) == approved
     assert studio.image().size == size
     studio.tree.write("n.py", "n")
     branch()
-    fault = studio.refuses(StaleVersion, lambda: bob.use(Requests).approve(item))
+    fault = studio.refuses(StaleVersion, lambda: bob.reviews.review(item, YES))
     assert fault.facts["head"] == studio.tree.branches["work"].head
 
 
@@ -251,29 +282,35 @@ def test_a_branch_that_was_taken_away_can_still_be_judged(
     """What was looked at is kept."""
     ada.use(Requests).propose(Proposal(item=item))
     studio.tree.branches.clear()
-    assert bob.use(Requests).approve(item).status == "approved"
+    bob.reviews.review(item, YES)
+    assert bob.use(Requests).get(item).status == "approved"
 
 
 def test_nobody_judges_his_own_change(studio: Any, ada: Any, item: str) -> None:
     """Neither to approve nor to reject it."""
     ada.use(Requests).propose(Proposal(item=item))
-    studio.refuses(Forbidden, lambda: ada.use(Requests).approve(item))
-    studio.refuses(Forbidden, lambda: studio.core("ada").use(Requests).reject(item))
+    studio.refuses(Forbidden, lambda: ada.reviews.review(item, YES))
+    studio.refuses(Forbidden, lambda: studio.core("ada").reviews.review(item, NO))
 
 
 def test_a_rejection_sends_the_issue_back_with_its_reason(
     studio: Any, ada: Any, bob: Any, item: str
 ) -> None:
     """As a comment that the next run sees; then there is nothing to judge."""
-    studio.refuses(NotReady, lambda: bob.use(Requests).reject(item))
+    studio.refuses(NotReady, lambda: bob.reviews.review(item, NO))
+    studio.refuses(NotFound, lambda: bob.use(Requests).get(item))
     ada.use(Requests).propose(Proposal(item=item))
-    request, after = bob.use(Requests).reject(item, "No test", "Add one", "r3")
-    assert (request.status, request.fixes, after.status) == ("rejected", "Add one", "open")
+    no = replace(NO, reason="No test", fixes=("Add one",))
+    after = bob.reviews.review(item, no).item
+    request = bob.use(Requests).get(item)
+    assert (request.status, after.status) == ("rejected", "open")
+    assert request.verdict is not None
+    assert request.verdict.fixes == ("Add one",)
     with studio.view() as view:
         (comment,) = view.select(Record, item=item, kind="comment")
     assert "No test" in comment.body
     assert "Add one" in comment.body
-    studio.refuses(NotReady, lambda: bob.use(Requests).approve(item))
+    studio.refuses(NotReady, lambda: bob.reviews.review(item, YES))
 
 
 def test_an_approved_change_may_be_rejected_without_words(
@@ -283,10 +320,10 @@ def test_an_approved_change_may_be_rejected_without_words(
     from counterpoint.core.model.filters import Edit
 
     ada.use(Requests).propose(Proposal(item=item))
-    bob.use(Requests).approve(item)
+    bob.reviews.review(item, YES)
     person.items.edit(item, Edit(status="open"))
-    request, after = bob.use(Requests).reject(item)
-    assert (request.status, after.status) == ("rejected", "open")
+    after = bob.reviews.review(item, NO).item
+    assert (bob.use(Requests).get(item).status, after.status) == ("rejected", "open")
     with studio.view() as view:
         (comment,) = view.select(Record, item=item, kind="comment")
     assert "no reason was given" in comment.body
@@ -297,12 +334,13 @@ def test_a_request_that_cannot_be_measured_anew_is_open_with_the_reason(
 ) -> None:
     """Its branch went on to something that cannot be read."""
     ada.use(Requests).propose(Proposal(item=item))
-    bob.use(Requests).approve(item)
+    bob.reviews.review(item, YES)
     studio.tree.write("n.py", "n")
     made = branch(diff="")
     (renewed,) = person.use(Requests).renew()
-    assert (renewed.status, renewed.head, renewed.diff) == ("open", made.head, DIFF)
-    assert renewed.remarks == "the change is empty"
+    changes = person.use(Requests).get(item).changes
+    assert (renewed.status, renewed.commit, changes.diff) == ("open", made.head, DIFF)
+    assert changes.remarks == "the change is empty"
     studio.tree.branches.clear()
     assert person.use(Requests).renew() == []
 

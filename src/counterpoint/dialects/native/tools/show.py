@@ -1,8 +1,7 @@
 """The tool `show`: one thing by its id, in parts that go on at a cursor.
 
 What an id names: `#12` an entry of the ledger, `ses_…` a session, `<prefix>-<letter><number>` a record
-(r), receipt (c), submission (s), verdict (v), handoff (h), claim of a phase (p), verdict on one (q) or
-change request (m), anything else an item. An answer has a
+(r), receipt (c), submission (s), verdict (v) or handoff (h), anything else an item. An answer has a
 header and parts; a part that does not fit, or that has more entries, goes on at its cursor in `more`.
 """
 
@@ -16,9 +15,15 @@ from pydantic import Field
 
 from counterpoint.core.model.answers import Facets
 from counterpoint.core.model.catalogue import noun_of_id
-from counterpoint.core.model.delivery.phases import PhaseClaim, PhaseVerdict
-from counterpoint.core.model.delivery.requests import ChangeRequest
-from counterpoint.core.model.journal import Outcome, Receipt, Record, Submission, Verdict
+from counterpoint.core.model.journal import (
+    Changeset,
+    Outcome,
+    Receipt,
+    Record,
+    Submission,
+    Verdict,
+)
+from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.sessions import Handoff, Session
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.native.words import (
@@ -261,11 +266,41 @@ def _of_receipt(_call: Call, row: Json) -> View:
     return _present(header, {"argv": list(receipt.argv), "output": receipt.output})
 
 
-def _of_submission(_call: Call, row: Json) -> View:
+def _of_submission(call: Call, row: Json) -> View:
     submission = cast("Submission", row)
-    header = sparse(**_submission(submission), session=submission.session)
+    overview = call.core.overview
+    told, lists = dict[str, Json](), dict[str, Json]()
+    for name, value in load_object(submission.details).items():
+        (lists if isinstance(value, list) else told)[name] = value
+    said = overview.rows(Verdict, submission=submission.id, latest=True, limit=1)
+    header = {
+        **sparse(**told),
+        **_submission(submission),
+        **sparse(judge=clip(said[0].agent, TITLE) if said else "", session=submission.session),
+    }
     header.pop("summary", None)
-    return _present(header, {"summary": submission.summary})
+    parts: dict[str, Json] = {
+        "summary": submission.summary,
+        "reasons": list(submission.reasons),
+        **lists,
+        "reason": said[0].reason if said else "",
+        "fixes": list(said[0].fixes) if said else [],
+    }
+    changes = overview.find(Changeset, submission.id)
+    if changes is not None:
+        header |= {
+            "source": changes.source,
+            "files": changes.files,
+            "lines": changes.additions + changes.deletions,
+            "risk": f"{changes.risk_level} ({changes.risk_score})",
+        }
+        parts |= {
+            "remarks": changes.remarks,
+            "risks": changes.risk,
+            "gates": changes.gates,
+            "diff": changes.diff,
+        }
+    return _present(header, parts)
 
 
 def _of_verdict(_call: Call, row: Json) -> View:
@@ -283,76 +318,6 @@ def _of_handoff(_call: Call, row: Json) -> View:
         name: part for name, part in present_handoff(handoff, 100).items() if name not in texts
     }
     header.pop("cut", None)
-    return _present(header, texts)
-
-
-def _of_claim(_call: Call, row: Json) -> View:
-    claim = cast("PhaseClaim", row)
-    header = sparse(
-        id=claim.id,
-        item=claim.item,
-        phase=clip(claim.phase, TITLE),
-        path=clip(claim.path, 400),
-        sha256=claim.sha256,
-        commit=claim.commit,
-        branch=clip(claim.branch, TITLE),
-        confidence=claim.confidence,
-        agent=clip(claim.agent, TITLE),
-        session=claim.session,
-        at=claim.created_at,
-        result=claim.result or "waiting",
-    )
-    texts: dict[str, Json] = {
-        "summary": claim.summary,
-        "questions": list(claim.questions),
-        "reasons": list(claim.reasons),
-    }
-    return _present(header, texts)
-
-
-def _of_phase_verdict(_call: Call, row: Json) -> View:
-    verdict = cast("PhaseVerdict", row)
-    header = sparse(
-        id=verdict.id,
-        item=verdict.item,
-        claim=verdict.claim,
-        phase=clip(verdict.phase, TITLE),
-        verdict=verdict.decision,
-        sha256=verdict.sha256,
-        agent=clip(verdict.agent, TITLE),
-        session=verdict.session,
-        at=verdict.created_at,
-        result=verdict.result or "waiting",
-    )
-    return _present(header, {"reason": verdict.reason, "fixes": verdict.fixes})
-
-
-def _of_request(_call: Call, row: Json) -> View:
-    request = cast("ChangeRequest", row)
-    header = sparse(
-        id=request.id,
-        item=request.item,
-        status=request.status,
-        branch=clip(request.branch, TITLE),
-        base=clip(request.base, TITLE),
-        head=request.head,
-        source=request.source,
-        files=request.files,
-        lines=request.additions + request.deletions,
-        risk=f"{request.risk_level} ({request.risk_score})",
-        agent=clip(request.agent, TITLE),
-        judge=clip(request.judge, TITLE),
-        at=request.created_at,
-    )
-    texts: dict[str, Json] = {
-        "summary": request.summary,
-        "remarks": request.remarks,
-        "reason": request.reason,
-        "fixes": request.fixes,
-        "risks": request.risk,
-        "gates": request.gates,
-        "diff": request.diff,
-    }
     return _present(header, texts)
 
 
@@ -407,6 +372,7 @@ def _verdict(verdict: Verdict) -> dict[str, Json]:
     return sparse(
         id=verdict.id,
         item=verdict.item,
+        submission=verdict.submission,
         verdict=verdict.decision,
         subject=clip(verdict.subject, TITLE),
         reason=clip(verdict.reason, 400),
@@ -420,10 +386,15 @@ def _submission(submission: Submission) -> dict[str, Json]:
     return sparse(
         id=submission.id,
         item=submission.item,
+        of=submission.of,
+        phase=clip(submission.phase, TITLE),
+        status=submission.status,
         path=clip(submission.path, 400),
         sha256=submission.sha256,
         size=submission.size if submission.path else None,
         commit=submission.commit,
+        branch=clip(submission.branch, TITLE),
+        base=clip(submission.base, TITLE),
         summary=clip(submission.summary, 400),
         agent=clip(submission.agent, TITLE),
         at=submission.created_at,
@@ -436,8 +407,5 @@ _BY_NOUN: dict[type[Json], Callable[[Call, Json], View]] = {
     Submission: _of_submission,
     Verdict: _of_verdict,
     Handoff: _of_handoff,
-    PhaseClaim: _of_claim,
-    PhaseVerdict: _of_phase_verdict,
-    ChangeRequest: _of_request,
     Session: _of_session,
 }

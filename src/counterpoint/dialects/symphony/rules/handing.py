@@ -10,14 +10,46 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from counterpoint.core.model.journal import Submission
+from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.texts.contracts import Contract
 from counterpoint.core.rules.texts.contracts import artifact_faults, artifact_place, stray_writes
+from counterpoint.dialects.symphony.nouns.phases import PhaseReport
+from counterpoint.kernel.canonical import Json
 
 REVISE: Final = "needs-revision"
 """The label of an item whose last claim was refused."""
 REVISION_SECONDS: Final = 24 * 3600
 """How long an item may wait for its revision before a person is asked."""
 DOCUMENTS: Final = "docs"
+
+
+def details_of(report: PhaseReport) -> dict[str, Json]:
+    """Return what a report says that only this dialect keeps with a submission."""
+    return {
+        "version": report.version,
+        "questions": list(report.questions),
+        "confidence": report.confidence,
+        "promote_to": report.promote_to,
+        "next_phase": report.next_phase,
+    }
+
+
+def report_of(claim: Submission) -> PhaseReport:
+    """Return what was said when a phase was handed over; nothing of its details once redacted."""
+    kept = load_object(claim.details)
+    return PhaseReport(
+        phase=claim.phase,
+        summary=claim.summary,
+        version=kept.get("version", 0),
+        path=claim.path,
+        sha256=claim.sha256,
+        questions=tuple(kept.get("questions", ())),
+        confidence=kept.get("confidence", "medium"),
+        promote_to=kept.get("promote_to", ""),
+        next_phase=kept.get("next_phase", ""),
+        run=claim.run,
+    )
 
 
 def needs_verdict(

@@ -6,15 +6,17 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from counterpoint.core.model.delivery.phases import (
+from counterpoint.core.model.filters import Judgment
+from counterpoint.core.model.journal import Submission, Verdict
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.paging import clip, sparse
+from counterpoint.dialects.symphony.nouns.phases import (
+    RESULTS,
     Confidence,
-    PhaseClaim,
-    PhaseJudgment,
     PhaseReport,
     PhaseVerdict,
 )
-from counterpoint.dialects.call import Call
-from counterpoint.dialects.paging import clip, sparse
+from counterpoint.dialects.symphony.rules.handing import report_of
 from counterpoint.dialects.symphony.tools.workspace import MARKER, verified
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.dialects.symphony.words import Lines, Said, Text, bound
@@ -82,10 +84,7 @@ def approve_phase(
     reason: Annotated[Text, Field(description="Why")] = "",
 ) -> Json:
     """Approve the artifact of a phase; the transition follows later. Not for PRs."""
-    judgment = PhaseJudgment(
-        phase=phase, sha256=artifact_hash, approves=True, reason=reason, run=call.settings.run
-    )
-    return present_verdict(call.core.use(Phases).judge(bound(call), judgment))
+    return _judge(call, phase, artifact_hash, approves=True, reason=reason)
 
 
 @tool(reads=False)
@@ -97,82 +96,94 @@ def reject_phase(
     fix_instructions: Annotated[Text, Field(description="What to do")] = "",
 ) -> Json:
     """Reject the artifact of a phase; it is told in a comment. Not for PRs."""
-    judgment = PhaseJudgment(
+    fixes = (fix_instructions,) if fix_instructions else ()
+    return _judge(call, phase, artifact_hash, approves=False, reason=reason, fixes=fixes)
+
+
+def _judge(
+    call: Call,
+    phase: str,
+    subject: str,
+    *,
+    approves: bool,
+    reason: str,
+    fixes: tuple[str, ...] = (),
+) -> Json:
+    judgment = Judgment(
+        of="phase",
         phase=phase,
-        sha256=artifact_hash,
-        approves=False,
+        subject=subject,
+        approves=approves,
         reason=reason,
-        fixes=fix_instructions,
+        fixes=fixes,
         run=call.settings.run,
     )
-    return present_verdict(call.core.use(Phases).judge(bound(call), judgment))
+    done = call.core.reviews.review(bound(call), judgment)
+    return {
+        **_verdict(done.verdict, phase, _TEXT),
+        "processed": False,
+        "created_at": done.verdict.created_at,
+    }
 
 
-def present_claim(claim: PhaseClaim) -> dict[str, Json]:
+def present_claim(claim: Submission) -> dict[str, Json]:
     """Return a claim as a finding of its own sort."""
+    said, result = report_of(claim), RESULTS[claim.status]
     return {
         "id": f"pc-{claim.number}",
         "category": "phase_completion",
         "completed_phase": claim.phase,
         **sparse(
-            contract_version=claim.version or None,
+            contract_version=said.version or None,
             artifact_path=claim.path,
             artifact_hash=claim.sha256,
             commit="" if claim.path else claim.commit,
             branch=claim.branch,
         ),
         "summary": clip(claim.summary, _TEXT),
-        "open_questions": [clip(one, _TEXT // 2) for one in claim.questions[:5]],
-        "confidence": claim.confidence,
-        "promote_to": claim.promote_to or None,
-        "recommended_next_phase": claim.next_phase or None,
-        "processed": claim.processed,
+        "open_questions": [clip(one, _TEXT // 2) for one in said.questions[:5]],
+        "confidence": said.confidence,
+        "promote_to": said.promote_to or None,
+        "recommended_next_phase": said.next_phase or None,
+        "processed": bool(result),
         **sparse(
-            processed_at=claim.processed_at,
-            result=claim.result,
+            processed_at=claim.updated_at if result else "",
+            result=result,
             reasons=[clip(one, _TEXT // 2) for one in claim.reasons[:5]],
         ),
         "created_at": claim.created_at,
     }
 
 
-def present_verdict(verdict: PhaseVerdict) -> dict[str, Json]:
-    """Return a verdict as a finding of its own sort."""
+def _verdict(verdict: Verdict, phase: str, room: int) -> dict[str, Json]:
     return {
         "id": f"pv-{verdict.number}",
         "category": "phase_verdict",
-        "phase": verdict.phase,
-        "artifact_hash": verdict.sha256,
+        "phase": phase,
+        "artifact_hash": verdict.subject,
         "verdict": "approved" if verdict.decision == "approve" else "rejected",
-        "reason": clip(verdict.reason, _TEXT),
-        **sparse(fix_instructions=clip(verdict.fixes, _TEXT)),
-        "processed": verdict.processed,
-        **sparse(processed_at=verdict.processed_at, result=verdict.result),
-        "created_at": verdict.created_at,
+        "reason": clip(verdict.reason, room),
+        **sparse(fix_instructions=clip("\n".join(verdict.fixes), room)),
     }
 
 
-def brief_claim(claim: PhaseClaim) -> dict[str, Json]:
+def brief_claim(claim: Submission) -> dict[str, Json]:
     """Return a claim in few words, for an issue that has some."""
+    said, result = report_of(claim), RESULTS[claim.status]
     return {
         "id": f"pc-{claim.number}",
         "phase": claim.phase,
         **sparse(artifact_path=clip(claim.path, _BRIEF), artifact_hash=claim.sha256),
         "summary": clip(claim.summary, _BRIEF),
-        "open_questions": len(claim.questions),
-        "confidence": claim.confidence,
-        "processed": claim.processed,
-        **sparse(result=claim.result, reasons=clip("; ".join(claim.reasons), _BRIEF)),
+        "open_questions": len(said.questions),
+        "confidence": said.confidence,
+        "processed": bool(result),
+        **sparse(result=result, reasons=clip("; ".join(claim.reasons), _BRIEF)),
     }
 
 
-def brief_verdict(verdict: PhaseVerdict) -> dict[str, Json]:
+def brief_verdict(found: PhaseVerdict) -> dict[str, Json]:
     """Return a verdict in few words, for an issue that has some."""
-    return {
-        "id": f"pv-{verdict.number}",
-        "phase": verdict.phase,
-        "verdict": "approved" if verdict.decision == "approve" else "rejected",
-        "reason": clip(verdict.reason, _BRIEF),
-        **sparse(fix_instructions=clip(verdict.fixes, _BRIEF)),
-        "processed": verdict.processed,
-    }
+    told = _verdict(found.verdict, found.claim.phase, _BRIEF)
+    del told["category"], told["artifact_hash"]
+    return {**told, "processed": bool(found.result)}

@@ -6,8 +6,7 @@ from typing import Annotated, Any, Final, cast
 
 from pydantic import Field
 
-from counterpoint.core.model.delivery.phases import PhaseClaim
-from counterpoint.core.model.journal import Outcome, Record, RecordKind
+from counterpoint.core.model.journal import Outcome, Record, RecordKind, Submission
 from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.call import DATA, Call
@@ -286,9 +285,9 @@ def _runs(call: Call, sheet: IssueDetails) -> list[Json]:
     return [*live, *sorted(ended, key=lambda one: str(one["finishedAt"]), reverse=True)]
 
 
-def _handed(claim: PhaseClaim) -> dict[str, Json]:
+def _handed(claim: Submission) -> dict[str, Json]:
     """Return a run that ended by handing a phase over."""
-    is_refused = claim.result == "rejected"
+    is_refused = claim.status == "rejected"
     return {
         **sparse(id=claim.run),
         "status": "failed" if is_refused else "completed",

@@ -8,15 +8,16 @@ from typing import Annotated, Any, Final, NotRequired, cast
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from counterpoint.core.model.delivery.requests import (
+from counterpoint.core.model.filters import Judgment
+from counterpoint.core.model.rows import REDACTED
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.paging import clip, sparse
+from counterpoint.dialects.symphony.nouns.requests import (
     DIFF_LIMIT,
     ChangeRequest,
     ClaimedGate,
     Proposal,
 )
-from counterpoint.core.model.rows import REDACTED
-from counterpoint.dialects.call import Call
-from counterpoint.dialects.paging import clip, sparse
 from counterpoint.dialects.symphony.tools.workspace import verified
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.requests import Requests
@@ -99,8 +100,7 @@ def create_pr(
 @tool(reads=False)
 def approve_pr(call: Call, reason: Annotated[Text, Field(description="Why")] = "") -> Json:
     """Approve the current PR at its head commit; a person merges it."""
-    request = call.core.use(Requests).approve(bound(call), reason, call.settings.run)
-    return {**present_request(request), "issue_status": "review"}
+    return {**_judge(call, approves=True, reason=reason), "issue_status": "review"}
 
 
 @tool(reads=False, idempotent=False)
@@ -110,31 +110,44 @@ def reject_pr(
     fix_instructions: Annotated[Text, Field(description="What to do")] = "",
 ) -> Json:
     """Reject the current PR; the issue goes back to todo with the reason as a comment."""
-    request, item = call.core.use(Requests).reject(
-        bound(call), reason, fix_instructions, call.settings.run
+    fixes = (fix_instructions,) if fix_instructions else ()
+    told = _judge(call, approves=False, reason=reason, fixes=fixes)
+    item = call.core.items.get(bound(call))
+    return {**told, "issue_status": present_status(item, blocked=False)}
+
+
+def _judge(
+    call: Call, *, approves: bool, reason: str, fixes: tuple[str, ...] = ()
+) -> dict[str, Json]:
+    """Judge the current request; answer it with its verdict."""
+    item = bound(call)
+    judgment = Judgment(
+        of="branch", approves=approves, reason=reason, fixes=fixes, run=call.settings.run
     )
-    return {**present_request(request), "issue_status": present_status(item, blocked=False)}
+    call.core.reviews.review(item, judgment)
+    return present_request(call.core.use(Requests).get(item))
 
 
 def present_request(request: ChangeRequest) -> dict[str, Json]:
     """Return a change request without its difference."""
-    risk = cast("dict[str, Any]", _kept(request.risk, {}))
-    gates = cast("list[dict[str, Any]]", _kept(request.gates, []))
+    submission, changes, verdict = request.submission, request.changes, request.verdict
+    risk = cast("dict[str, Any]", _kept(changes.risk, {}))
+    gates = cast("list[dict[str, Any]]", _kept(changes.gates, []))
     return {
-        "id": f"pr-{request.number}",
+        "id": f"pr-{submission.number}",
         "status": request.status,
-        "branch_name": request.branch,
-        "base_branch": request.base,
-        "head": request.head or None,
-        "diff_source": request.source,
+        "branch_name": submission.branch,
+        "base_branch": submission.base,
+        "head": submission.commit or None,
+        "diff_source": changes.source,
         "stats": {
-            "files": request.files,
-            "additions": request.additions,
-            "deletions": request.deletions,
+            "files": changes.files,
+            "additions": changes.additions,
+            "deletions": changes.deletions,
         },
         "risk": {
-            "level": request.risk_level,
-            "score": request.risk_score,
+            "level": changes.risk_level,
+            "score": changes.risk_score,
             "parts": risk.get("parts", {}),
             "gates_used": risk.get("basis", "none"),
             "reasons": [clip(str(one), _REASON) for one in risk.get("reasons", ())][:10],
@@ -142,35 +155,36 @@ def present_request(request: ChangeRequest) -> dict[str, Json]:
         "gates": [_present_gate(gate) for gate in gates[:_SHOWN]],
         **sparse(
             gates_not_shown=max(0, len(gates) - _SHOWN) or None,
-            remarks=clip(request.remarks, _WORDS),
-            summary=clip(request.summary, _WORDS),
-            reason=clip(request.reason, _WORDS),
-            fix_instructions=clip(request.fixes, _WORDS),
-            judge=request.judge,
+            remarks=clip(changes.remarks, _WORDS),
+            summary=clip(submission.summary, _WORDS),
+            reason=clip(verdict.reason, _WORDS) if verdict else "",
+            fix_instructions=clip("\n".join(verdict.fixes), _WORDS) if verdict else "",
+            judge=verdict.agent if verdict else "",
         ),
-        "created_at": request.created_at,
-        "updated_at": request.updated_at,
+        "created_at": submission.created_at,
+        "updated_at": submission.updated_at,
     }
 
 
 def brief_request(request: ChangeRequest) -> dict[str, Json]:
     """Return a change request in few words, for an issue that has one."""
-    gates = cast("list[dict[str, Any]]", _kept(request.gates, []))
+    submission, changes, verdict = request.submission, request.changes, request.verdict
+    gates = cast("list[dict[str, Any]]", _kept(changes.gates, []))
     failed = [str(gate["label"]) for gate in gates if gate["exit_code"] != 0]
     return {
-        "id": f"pr-{request.number}",
+        "id": f"pr-{submission.number}",
         "status": request.status,
-        "branch_name": request.branch,
-        "base_branch": request.base,
-        "head": request.head or None,
-        "files": request.files,
-        "lines": request.additions + request.deletions,
-        "risk": f"{request.risk_level} ({request.risk_score})",
+        "branch_name": submission.branch,
+        "base_branch": submission.base,
+        "head": submission.commit or None,
+        "files": changes.files,
+        "lines": changes.additions + changes.deletions,
+        "risk": f"{changes.risk_level} ({changes.risk_score})",
         "gates": f"{len(gates) - len(failed)} of {len(gates)} passed",
         **sparse(
             failed_gates=clip(", ".join(failed), _BRIEF),
-            reason=clip(request.reason, _BRIEF),
-            fix_instructions=clip(request.fixes, _BRIEF),
+            reason=clip(verdict.reason, _BRIEF) if verdict else "",
+            fix_instructions=clip("\n".join(verdict.fixes), _BRIEF) if verdict else "",
         ),
     }
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from counterpoint.core.model.delivery.phases import Workspace
 from counterpoint.dialects.call import Call
+from counterpoint.dialects.symphony.nouns.phases import Workspace
 from counterpoint.dialects.symphony.verbs.workspaces import Workspaces
 from counterpoint.dialects.symphony.words import bound
 from counterpoint.kernel.canonical import Json

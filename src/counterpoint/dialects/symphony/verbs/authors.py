@@ -1,45 +1,15 @@
-"""What verbs of handing over share: authors, words on the item, its moves."""
+"""What verbs of handing over share: words on the item, its labels, its moves."""
 
 from __future__ import annotations
-
-from typing import Protocol
 
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import RecordKind
 from counterpoint.core.model.work import Item, Label
-from counterpoint.core.operations.claims import refuse_own
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import move
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import Forbidden
-
-
-class Authored(Protocol):
-    """What somebody handed in."""
-
-    @property
-    def session(self) -> str:
-        """The session it was handed in from."""
-        ...
-
-    @property
-    def agent(self) -> str:
-        """Who handed it in."""
-        ...
-
-
-def refuse_author(change: Change, item: str, handed: Authored, act: str) -> None:
-    """Raise Forbidden if the caller did the work or handed it in, and would `act` on it."""
-    actor = change.context.caller.actor
-    is_own = bool(actor.session) and handed.session == actor.session
-    if is_own or (actor.kind == "agent" and handed.agent == actor.name):
-        raise Forbidden(
-            f"{actor.name} handed this in and cannot {act} it",
-            hint="Ask another session, with another agent's name, or a person.",
-        )
-    refuse_own(change, item, act)
 
 
 def note(change: Change, item: str, kind: RecordKind, body: str, **details: Json) -> str:

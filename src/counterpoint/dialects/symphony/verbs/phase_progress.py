@@ -20,9 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from counterpoint.core.model.delivery.phases import Fate, PhaseClaim, PhaseVerdict, Step
-from counterpoint.core.model.delivery.requests import DIFF_LIMIT, Proposal
-from counterpoint.core.model.rows import Proses
+from counterpoint.core.model.journal import Submission, SubmissionStatus, Verdict
 from counterpoint.core.model.texts.contracts import Contract
 from counterpoint.core.model.work import Item, Label
 from counterpoint.core.operations.recording.change import Change
@@ -30,14 +28,18 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import kept_object, labels_of, set_attributes
 from counterpoint.core.operations.recording.moves import give_back, move
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.operations.reviews import Reviews, close
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.rules.identifiers import spoken_of
 from counterpoint.core.rules.texts.contracts import artifact_place
+from counterpoint.dialects.symphony.nouns.phases import RESULTS, Fate, Step
+from counterpoint.dialects.symphony.nouns.requests import DIFF_LIMIT, Proposal
 from counterpoint.dialects.symphony.rules.handing import (
     REVISE,
     REVISION_SECONDS,
     chain,
     needs_verdict,
+    report_of,
     text_faults,
     word_faults,
 )
@@ -79,17 +81,16 @@ class Advancing:
 
     def run(self, watch: Watch | None = None) -> tuple[Step, ...]:
         """Act upon everything that waits; answer what became of each."""
-        with self._context.reading() as view:
-            waiting = view.select(PhaseClaim, processed=0, order="number")
+        waiting = Reviews(self._context).open("phase")
         steps = [self._step(claim, watch) for claim in waiting]
         steps += self._expired()
         steps += [
-            Step(item=one.item, fate="renewed", reasons=(f"{one.branch} is at {one.head[:12]}",))
+            Step(item=one.item, fate="renewed", reasons=(f"{one.branch} is at {one.commit[:12]}",))
             for one in self._requests.renew(watch)
         ]
         return tuple(steps)
 
-    def _step(self, claim: PhaseClaim, watch: Watch | None) -> Step:
+    def _step(self, claim: Submission, watch: Watch | None) -> Step:
         with self._context.reading() as view:
             item = view.find(Item, claim.item)
             current = phase_of(labels_of(view, claim.item))
@@ -100,8 +101,8 @@ class Advancing:
             return _present(claim, "waiting", (fault.message,))
         with recording(self._context, "phase.advanced", claim.item) as change:
             change.open_session()
-            fresh = change.get(PhaseClaim, claim.id)
-            if fresh.processed:
+            fresh = change.get(Submission, claim.id)
+            if fresh.status != "open":
                 return _present(claim, "left")
             here = change.get(Item, claim.item)
             labels = labels_of(change.writing, claim.item)
@@ -114,7 +115,7 @@ class Advancing:
     def _decide(
         self,
         change: Change,
-        claim: PhaseClaim,
+        claim: Submission,
         item: Item,
         labels: Sequence[str],
         found: _Found,
@@ -122,24 +123,25 @@ class Advancing:
         if found.faults:
             return self._refuse(change, claim, item, found.contract, found.faults)
         if found.change is not None:
-            request = self._requests.put(change, found.change, claim.session, claim.agent)
+            request = self._requests.put(change, found.change, claim)
             change.action = "phase.passed"
-            _close(change, claim, "passed", (f"handed in as {request.id}",))
+            why = (f"handed in as {request.submission.id}",)
+            _close(change, claim, "accepted", why)
             _clear(change, item, claim.phase)
-            return _present(claim, "passed", (f"handed in as {request.id}",))
-        needed = needs_verdict(found.contract, labels, claim.confidence, len(claim.questions))
-        verdicts = change.select(PhaseVerdict, claim=claim.id, processed=0, order="number")
-        spoken = next((one for one in reversed(verdicts) if one.sha256 == claim.sha256), None)
+            return _present(claim, "passed", why)
+        said = report_of(claim)
+        needed = needs_verdict(found.contract, labels, said.confidence, len(said.questions))
+        verdicts = change.select(Verdict, submission=claim.id, order="number")
+        spoken = verdicts[-1] if verdicts else None
         if spoken is not None and spoken.decision == "reject":
-            fixes = (spoken.fixes,) if spoken.fixes else ()
             return self._refuse(
-                change, claim, item, found.contract, (spoken.reason, *fixes), is_told=True
+                change, claim, item, found.contract, (spoken.reason, *spoken.fixes), is_told=True
             )
         if needed and spoken is None:
             return _present(claim, "waiting", needed)
         return self._pass(change, claim, item, found)
 
-    def _pass(self, change: Change, claim: PhaseClaim, item: Item, found: _Found) -> Step:
+    def _pass(self, change: Change, claim: Submission, item: Item, found: _Found) -> Step:
         change.action = "phase.passed"
         remarks = self._promote(claim, found)
         target = found.onward[-1] if found.onward else ""
@@ -159,7 +161,7 @@ class Advancing:
         if remarks:
             note(change, item.id, "comment", "\n".join(remarks), claim=claim.id)
         change.add_facts(phase=claim.phase, next=target)
-        _close(change, claim, "passed", remarks)
+        _close(change, claim, "accepted", remarks)
         return _present(claim, "passed", remarks, found.onward)
 
     def _after(self, phase: str) -> str:
@@ -169,24 +171,25 @@ class Advancing:
         except CounterpointError:
             return ""
 
-    def _promote(self, claim: PhaseClaim, found: _Found) -> tuple[str, ...]:
+    def _promote(self, claim: Submission, found: _Found) -> tuple[str, ...]:
         """Copy the text to where it was promised; answer why not, if another one lies there."""
-        if not claim.promote_to or found.tree is None:
+        target = report_of(claim).promote_to
+        if not target or found.tree is None:
             return ()
         evidence = self._context.ports.evidence
         try:
-            there = evidence.load(found.tree, claim.promote_to, _TEXT_LIMIT)
+            there = evidence.load(found.tree, target, _TEXT_LIMIT)
         except NotFound:
-            evidence.save(found.tree, claim.promote_to, found.content)
+            evidence.save(found.tree, target, found.content)
             return ()
         if there == found.content:
             return ()
-        return (f"{claim.promote_to} was not written: another text lies there already",)
+        return (f"{target} was not written: another text lies there already",)
 
     def _refuse(
         self,
         change: Change,
-        claim: PhaseClaim,
+        claim: Submission,
         item: Item,
         contract: Contract,
         reasons: Sequence[str],
@@ -217,12 +220,13 @@ class Advancing:
         _close(change, claim, "rejected", reasons)
         return _present(claim, "rejected", tuple(reasons))
 
-    def _look(self, claim: PhaseClaim, watch: Watch | None) -> _Found:
+    def _look(self, claim: Submission, watch: Watch | None) -> _Found:
         """Return a claim as things are now; CounterpointError if the contract cannot be read."""
         contract = self._context.ports.contracts.contract(claim.phase)
         if not contract.artifact:
             return self._look_at_commits(claim, contract, watch)
-        faults = word_faults(contract, claim.version, claim.next_phase)
+        said = report_of(claim)
+        faults = word_faults(contract, said.version, said.next_phase)
         tree, content = self._text(claim)
         if tree is None:
             faults.append(f"{claim.path} is not there")
@@ -236,7 +240,7 @@ class Advancing:
         )
 
     def _look_at_commits(
-        self, claim: PhaseClaim, contract: Contract, watch: Watch | None
+        self, claim: Submission, contract: Contract, watch: Watch | None
     ) -> _Found:
         evidence = self._context.ports.evidence
         tree = self._tree_of(claim)
@@ -260,7 +264,7 @@ class Advancing:
         """The project's own tree, which outlives those that were opened for one item."""
         return self._context.caller.home or self._context.caller.root
 
-    def _tree_of(self, claim: PhaseClaim) -> Path:
+    def _tree_of(self, claim: Submission) -> Path:
         """Return the tree a claim was made in, or the project's own if that is gone."""
         tree = Path(claim.tree)
         try:
@@ -269,7 +273,7 @@ class Advancing:
             return self._home
         return tree
 
-    def _text(self, claim: PhaseClaim) -> tuple[Path | None, bytes]:
+    def _text(self, claim: Submission) -> tuple[Path | None, bytes]:
         """Return where the text of a claim lies, and what it is now."""
         for tree in (Path(claim.tree), self._home):
             try:
@@ -278,7 +282,7 @@ class Advancing:
                 continue
         return None, b""
 
-    def _onward(self, contract: Contract, claim: PhaseClaim) -> tuple[str, ...]:
+    def _onward(self, contract: Contract, claim: Submission) -> tuple[str, ...]:
         """Return the phases from the next one on, past those that need not be gone through."""
         if not contract.next_phase:
             return ()
@@ -294,7 +298,7 @@ class Advancing:
                 passed.append(phase)
         return chain(contract.next_phase, following, passed)
 
-    def _is_there(self, claim: PhaseClaim, phase: str) -> bool:
+    def _is_there(self, claim: Submission, phase: str) -> bool:
         """Return whether the text of a phase that may be skipped is there and has its form."""
         contract = self._context.ports.contracts.contract(phase)
         place = artifact_place(contract, spoken_of(claim.item))
@@ -326,27 +330,18 @@ class Advancing:
 
 
 def _present(
-    claim: PhaseClaim, fate: Fate, reasons: Sequence[str] = (), phases: Sequence[str] = ()
+    claim: Submission, fate: Fate, reasons: Sequence[str] = (), phases: Sequence[str] = ()
 ) -> Step:
     return Step(
         item=claim.item, fate=fate, claim=claim.id, phases=tuple(phases), reasons=tuple(reasons)
     )
 
 
-def _close(change: Change, claim: PhaseClaim, fate: Fate, reasons: Sequence[str] = ()) -> None:
-    """Note that a claim, and every verdict about it, was acted upon."""
-    change.put(
-        replace(
-            claim,
-            processed=True,
-            processed_at=change.now,
-            result=fate,
-            reasons=Proses(tuple(reasons)),
-        )
-    )
-    change.add_facts(claim=claim.id, fate=fate)
-    for verdict in change.select(PhaseVerdict, claim=claim.id, processed=0):
-        change.put(replace(verdict, processed=True, processed_at=change.now, result=fate))
+def _close(
+    change: Change, claim: Submission, status: SubmissionStatus, reasons: Sequence[str] = ()
+) -> None:
+    close(change, claim, status, tuple(reasons))
+    change.add_facts(claim=claim.id, fate=RESULTS[status])
 
 
 def _clear(change: Change, item: Item, phase: str) -> None:

@@ -1,9 +1,7 @@
-"""Claims and verdicts of phases, which a later step acts upon.
+"""Phases handed over with their texts or commits, which a later step acts upon.
 
 Rule 1: what is handed over is measured here, at once; what the caller says of it is only compared.
-Rule 2: a claim and a verdict stay as they are; beside them stands whether they were acted upon.
-Rule 3: of each item one claim waits; a later one takes its place. The same one again changes nothing.
-Rule 4: who handed something in does not judge it.
+Rule 2: of each item one claim waits; a later one takes its place. The same one again changes nothing.
 """
 
 from __future__ import annotations
@@ -11,37 +9,32 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from counterpoint.core.model.delivery.phases import (
-    Claimed,
-    PhaseClaim,
-    PhaseJudgment,
-    PhaseReport,
-    PhaseVerdict,
-    Step,
-)
-from counterpoint.core.model.delivery.requests import DIFF_LIMIT
-from counterpoint.core.model.rows import Prose, Proses
+from counterpoint.core.model.drafts import SubmissionDraft
+from counterpoint.core.model.journal import Submission, Verdict
 from counterpoint.core.model.texts.contracts import Contract
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import kept_object, labels_of, set_attributes
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.operations.reviews import Reviews, hand_in
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.dialects.symphony.nouns.phases import Claimed, PhaseReport, PhaseVerdict, Step
+from counterpoint.dialects.symphony.nouns.requests import DIFF_LIMIT
 from counterpoint.dialects.symphony.rules.handing import (
     REVISE,
+    details_of,
     needs_verdict,
     place_faults,
     promotion_faults,
+    report_of,
     strays,
     text_faults,
     word_faults,
 )
 from counterpoint.dialects.symphony.rules.labels import phase_of
 from counterpoint.dialects.symphony.verbs.authors import (
-    note,
-    refuse_author,
     relabel,
 )
 from counterpoint.dialects.symphony.verbs.phase_progress import Advancing
@@ -51,7 +44,6 @@ from counterpoint.kernel.errors import (
     InvalidInput,
     NotFound,
     NotReady,
-    StaleVersion,
 )
 
 TEXT_LIMIT: Final = 1_000_000
@@ -94,7 +86,7 @@ class Phases:
         else:
             measured = self._measure_commits(report.phase, marker, base)
         with recording(self._context, "phase.claimed", item) as change:
-            session = change.open_session()
+            change.open_session()
             found = change.get(Item, item)
             labels = labels_of(change.writing, item)
             _refuse_other_phase(found, labels, report.phase)
@@ -104,15 +96,11 @@ class Phases:
                     hint="Only work that somebody is at can be handed over.",
                 )
             why = needs_verdict(contract, labels, report.confidence, len(report.questions))
-            for before in change.select(PhaseClaim, item=item, processed=0):
+            for before in change.select(Submission, item=item, of="phase", status="open"):
                 if _is_same(before, report, measured):
                     return Claimed(claim=before, needs_verdict=why, again=True)
-                change.put(
-                    replace(before, processed=True, processed_at=change.now, result="superseded")
-                )
-            claim = change.masked(self._claim(change, item, session, report, measured))
-            change.put(claim)
-            change.add_facts(claim=claim.id, phase=claim.phase, sha256=claim.sha256 or claim.commit)
+            claim = hand_in(change, self._draft(item, report, measured))
+            change.add_facts(phase=claim.phase, sha256=claim.sha256 or claim.commit)
             if measured.stray:
                 change.add_facts(stray=list(measured.stray[:_STRAYS_TOLD]))
             relabel(change, item, drop=REVISE)
@@ -183,109 +171,39 @@ class Phases:
             )
         return _Measured(branch=branch.name, base=branch.base, commit=branch.head)
 
-    def _claim(
-        self, change: Change, item: str, session: str, report: PhaseReport, measured: _Measured
-    ) -> PhaseClaim:
-        number = change.next_number(PhaseClaim)
-        return PhaseClaim(
-            project=self._context.project,
-            id=change.id_of(PhaseClaim, number),
-            number=number,
+    def _draft(self, item: str, report: PhaseReport, measured: _Measured) -> SubmissionDraft:
+        return SubmissionDraft(
+            of="phase",
             item=item,
+            summary=report.summary,
             phase=report.phase,
-            version=report.version,
             path=measured.path,
             sha256=measured.sha256,
             size=measured.size,
+            commit=measured.commit,
             tree=str(self._context.caller.root),
             branch=measured.branch,
             base=measured.base,
-            commit=measured.commit,
-            summary=Prose(report.summary),
-            questions=Proses(report.questions),
-            confidence=report.confidence,
-            promote_to=report.promote_to,
-            next_phase=report.next_phase,
             run=report.run,
-            session=session,
-            agent=self._context.caller.actor.name,
-            created_at=change.now,
-            processed=False,
-            processed_at="",
-            result="",
-            reasons=Proses(()),
+            details=details_of(report),
         )
 
-    def judge(self, item: str, judgment: PhaseJudgment) -> PhaseVerdict:
-        """Approve or reject the text of the claim that waits; nothing moves yet, but a rejection is told.
-
-        Raises NotReady without such a claim, StaleVersion for another hash, Forbidden for its author.
-        """
-        with recording(self._context, "phase.judged", item) as change:
-            session = change.open_session()
-            change.get(Item, item)
-            claims = change.select(PhaseClaim, item=item, processed=0, order="number")
-            claim = next((one for one in claims if one.phase == judgment.phase), None)
-            if claim is None:
-                raise NotReady(
-                    f"no claim of the phase {judgment.phase} of {spoken_of(item)} waits",
-                    hint="Look at the issue again; somebody may have acted upon it.",
-                )
-            refuse_author(change, item, claim, "judge")
-            subject = claim.sha256 or claim.commit
-            if judgment.sha256.lower() != subject:
-                raise StaleVersion(
-                    f"what waits has the hash {subject}, not {judgment.sha256}",
-                    hint="Read the artifact again, then judge what lies there.",
-                    actual_hash=subject,
-                )
-            verdict = change.masked(self._verdict(change, session, claim, judgment))
-            for before in change.select(PhaseVerdict, claim=claim.id, processed=0):
-                if _says_the_same(before, verdict):
-                    return before
-                change.put(
-                    replace(before, processed=True, processed_at=change.now, result="superseded")
-                )
-            change.put(verdict)
-            change.action = "phase.approved" if judgment.approves else "phase.rejected"
-            change.add_facts(verdict=verdict.id, claim=claim.id)
-            if not judgment.approves:
-                note(change, item, "comment", _present_rejection(verdict), verdict=verdict.id)
-            return verdict
-
-    def _verdict(
-        self, change: Change, session: str, claim: PhaseClaim, judgment: PhaseJudgment
-    ) -> PhaseVerdict:
-        number = change.next_number(PhaseVerdict)
-        return PhaseVerdict(
-            project=self._context.project,
-            id=change.id_of(PhaseVerdict, number),
-            number=number,
-            item=claim.item,
-            claim=claim.id,
-            phase=claim.phase,
-            sha256=judgment.sha256.lower(),
-            decision="approve" if judgment.approves else "reject",
-            reason=Prose(judgment.reason),
-            fixes=Prose(judgment.fixes),
-            run=judgment.run,
-            session=session,
-            agent=self._context.caller.actor.name,
-            created_at=change.now,
-            processed=False,
-            processed_at="",
-            result="",
-        )
-
-    def claims(self, item: str, limit: int = 20) -> list[PhaseClaim]:
-        """Return the claims of an item, the latest first."""
-        with self._context.reading() as view:
-            return view.select(PhaseClaim, item=item, order="number desc", limit=limit)
+    def claims(self, item: str, limit: int = 20) -> list[Submission]:
+        """Return the phases that were handed over of an item, the latest first."""
+        return Reviews(self._context).submissions(item, "phase", limit)
 
     def verdicts(self, item: str, limit: int = 20) -> list[PhaseVerdict]:
         """Return the verdicts on an item's phases, the latest first."""
         with self._context.reading() as view:
-            return view.select(PhaseVerdict, item=item, order="number desc", limit=limit)
+            claims = {one.id: one for one in view.select(Submission, item=item, of="phase")}
+            said = view.select(Verdict, item=item, order="number desc")
+        found: list[PhaseVerdict] = []
+        after: dict[str, Verdict] = {}
+        for one in said:
+            if (claim := claims.get(one.submission)) is not None:
+                found.append(PhaseVerdict(verdict=one, claim=claim, after=after.get(claim.id)))
+                after[claim.id] = one
+        return found[:limit]
 
     def advance(self, watch: Watch | None = None) -> tuple[Step, ...]:
         """Act upon every claim and verdict that waits; answer what became of each.
@@ -325,38 +243,22 @@ def _refuse_other_phase(item: Item | None, labels: tuple[str, ...], phase: str) 
         )
 
 
-def _is_same(before: PhaseClaim, report: PhaseReport, measured: _Measured) -> bool:
-    return (
-        before.phase,
-        before.path,
-        before.sha256,
-        before.version,
-        before.next_phase,
-        before.promote_to,
-        before.summary,
-        before.commit if not before.path else "",
-    ) == (
-        report.phase,
-        measured.path,
-        measured.sha256,
-        report.version,
-        report.next_phase,
-        report.promote_to,
-        report.summary,
-        measured.commit if not measured.path else "",
+def _is_same(before: Submission, report: PhaseReport, measured: _Measured) -> bool:
+    said = report_of(before)
+    found = replace(
+        said,
+        phase=report.phase,
+        summary=report.summary,
+        version=report.version,
+        path=measured.path,
+        sha256=measured.sha256,
+        promote_to=report.promote_to,
+        next_phase=report.next_phase,
     )
+    return said == found and (bool(before.path) or before.commit == measured.commit)
 
 
-def _says_the_same(before: PhaseVerdict, after: PhaseVerdict) -> bool:
-    return (before.decision, before.reason, before.fixes, before.agent) == (
-        after.decision,
-        after.reason,
-        after.fixes,
-        after.agent,
-    )
-
-
-def _remember(change: Change, item: Item, claim: PhaseClaim) -> None:
+def _remember(change: Change, item: Item, claim: Submission) -> None:
     """Keep with the item which text its phase was handed over with, and that it is revised now."""
     revision = kept_object(change.writing, item.id, "revision")
     if revision:
@@ -372,8 +274,3 @@ def _remember(change: Change, item: Item, claim: PhaseClaim) -> None:
         "revision": int(before.get("revision", 0)) + 1,
     }
     set_attributes(change, item, {"artifacts": texts})
-
-
-def _present_rejection(verdict: PhaseVerdict) -> str:
-    fixes = f"\n\nWhat to do: {verdict.fixes}" if verdict.fixes else ""
-    return f"The phase {verdict.phase} was rejected: {verdict.reason}{fixes}"

@@ -1,10 +1,9 @@
-"""Changes handed in: measured by git, checked here, judged by others.
+"""Branches handed in: measured by git, checked here.
 
 Rule 1: where there is a repository the server's own difference counts; what was sent is compared with it.
 Rule 2: the project's gates are run here, signed receipts are kept; what an agent says of them is kept as
 its word. Rule 3: of each item the last request counts; an open one before it is superseded.
 Rule 4: an approval is of the commit that was looked at; with another one the request is open again.
-Rule 5: who did the work does not judge it.
 """
 
 from __future__ import annotations
@@ -14,27 +13,28 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from counterpoint.core.model.delivery.requests import (
-    DIFF_LIMIT,
-    GATE_OUTPUT,
-    ChangeRequest,
-    ClaimedGate,
-    Proposal,
-)
+from counterpoint.core.model.drafts import SubmissionDraft
 from counterpoint.core.model.evidence import Branch, Command
-from counterpoint.core.model.journal import Receipt
+from counterpoint.core.model.journal import Changeset, Receipt, Submission, Verdict
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.gates import Gates
 from counterpoint.core.operations.readiness import judged
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.operations.reviews import hand_in
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.identifiers import spoken_of
 from counterpoint.dialects.symphony.nouns.policy import GateCommand, Policy
+from counterpoint.dialects.symphony.nouns.requests import (
+    DIFF_LIMIT,
+    GATE_OUTPUT,
+    ChangeRequest,
+    ClaimedGate,
+    Proposal,
+)
 from counterpoint.dialects.symphony.rules.commands import argv_of
 from counterpoint.dialects.symphony.rules.diffs import Diff, parse
 from counterpoint.dialects.symphony.rules.risk import (
@@ -43,7 +43,7 @@ from counterpoint.dialects.symphony.rules.risk import (
     sensitive_paths,
     thresholds_of,
 )
-from counterpoint.dialects.symphony.verbs.authors import bring_to_review, note, refuse_author
+from counterpoint.dialects.symphony.verbs.authors import bring_to_review
 from counterpoint.dialects.symphony.verbs.policies import policy_of
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.errors import (
@@ -51,12 +51,10 @@ from counterpoint.kernel.errors import (
     InvalidInput,
     NotFound,
     NotReady,
-    StaleVersion,
 )
 
 _PATHS_KEPT: Final = 500
 _NOT_RUN: Final = 127
-_LIVE: Final = ("open", "approved")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +81,13 @@ class Requests:
         with self._context.reading() as view:
             return current(view, item)
 
+    def get(self, item: str) -> ChangeRequest:
+        """Return the request of an item that counts; NotFound."""
+        found = self.current(item)
+        if found is None:
+            raise NotFound(f"nothing was handed in of {spoken_of(item)}")
+        return found
+
     def propose(
         self,
         proposal: Proposal,
@@ -106,9 +111,9 @@ class Requests:
         if take_up is not None:
             take_up()
         with recording(self._context, "change.proposed", proposal.item) as change:
-            session = change.open_session()
+            change.open_session()
             self._refuse_idle(change.find(Item, proposal.item), proposal.item)
-            return self.put(change, measured, session, self._context.caller.actor.name)
+            return self.put(change, measured)
 
     def _is_free(self, view: Reading, item: Item) -> bool:
         session, now = self._context.caller.actor.session, self._context.ports.clock.now()
@@ -207,133 +212,53 @@ class Requests:
                 results[place] = _gate(gates[place], _NOT_RUN, one.message)
         return [results[place] for place in range(len(gates))]
 
-    def put(self, change: Change, measured: Measured, session: str, agent: str) -> ChangeRequest:
-        """Write a request in a change, in place of the one before it; the item goes to review."""
-        proposal, branch = measured.proposal, measured.branch
-        for before in change.select(ChangeRequest, item=proposal.item, status=_LIVE):
-            change.put(replace(before, status="superseded", updated_at=change.now))
-        number = change.next_number(ChangeRequest)
-        request = ChangeRequest(
-            project=self._context.project,
-            id=change.id_of(ChangeRequest, number),
-            number=number,
-            item=proposal.item,
-            branch=branch.name if branch else proposal.branch,
-            base=branch.base if branch else proposal.base,
-            tree=str(self._tree(proposal)),
-            head="",
-            base_commit="",
-            source="git" if branch else "sent",
-            diff=Prose(""),
-            files=0,
-            additions=0,
-            deletions=0,
-            paths=(),
-            gates=Prose(""),
-            risk_level="",
-            risk_score=0,
-            risk=Prose(""),
-            remarks=Prose(""),
-            summary=Prose(proposal.summary),
-            run=proposal.run,
-            session=session,
-            agent=agent,
-            status="open",
-            reason=Prose(""),
-            fixes=Prose(""),
-            judge="",
-            created_at=change.now,
-            updated_at=change.now,
-        )
-        request = change.masked(with_measured(request, measured))
-        change.put(request)
-        change.add_facts(request=request.id, head=request.head, risk=request.risk_level)
-        bring_to_review(change, change.get(Item, proposal.item))
-        return request
-
-    def approve(self, item: str, reason: str = "", run: str = "") -> ChangeRequest:
-        """Approve the commit that was looked at; the item stays in review for a person to merge.
-
-        Raises NotReady without an open request, StaleVersion if the branch went on, Forbidden.
-        """
-        head = self._head_now(item)
-        with recording(self._context, "change.approved", item) as change:
-            change.open_session()
-            request = self._open_request(change, item)
-            refuse_author(change, item, request, "approve")
-            if head and request.head and head != request.head:
-                raise StaleVersion(
-                    f"{request.branch} is at {head[:12]} now; what was looked at is"
-                    f" {request.head[:12]}",
-                    hint="Look at the change again once it was taken up anew.",
-                    head=head,
-                )
-            if request.status == "approved":
-                return request
-            after = self._judged(change, request, "approved", reason, "")
-            change.add_facts(request=request.id, head=request.head, run=run)
-            return after
-
-    def reject(
-        self, item: str, reason: str = "", fixes: str = "", run: str = ""
-    ) -> tuple[ChangeRequest, Item]:
-        """Send a change back: the item is open again and carries the reason; NotReady, Forbidden."""
-        with recording(self._context, "change.rejected", item) as change:
-            change.open_session()
-            request = self._open_request(change, item)
-            refuse_author(change, item, request, "reject")
-            after = self._judged(change, request, "rejected", reason, fixes)
-            change.add_facts(request=request.id, head=request.head, run=run)
-            note(change, item, "comment", _present_rejection(after), request=request.id)
-            found = change.get(Item, item)
-            if found.category == "review":
-                found = move(change, found, "open")
-            return after, found
-
-    def _open_request(self, change: Change, item: str) -> ChangeRequest:
-        change.get(Item, item)
-        request = current(change.writing, item)
-        if request is None or request.status not in _LIVE:
-            what = f"is {request.status}" if request else "is not there"
-            raise NotReady(
-                f"the change of {spoken_of(item)} {what}: there is nothing to judge",
-                hint="Wait until the work is handed in (again).",
-            )
-        return change.get(ChangeRequest, request.id)
-
-    def _judged(
-        self, change: Change, request: ChangeRequest, status: str, reason: str, fixes: str
+    def put(
+        self, change: Change, measured: Measured, author: Submission | None = None
     ) -> ChangeRequest:
-        after = replace(
-            request,
-            status="approved" if status == "approved" else "rejected",
-            reason=Prose(reason),
-            fixes=Prose(fixes),
-            judge=self._context.caller.actor.name,
-            updated_at=change.now,
-        )
-        change.put(after)
-        return after
+        """Write a request in a change, in place of the one before it; the item goes to review.
 
-    def _head_now(self, item: str) -> str:
-        """Return the commit the branch of an item's request is on now; empty if it is gone."""
-        request = self.current(item)
-        if request is None or request.source != "git":
+        author: the phase that the branch was handed over with, whose author is the request's.
+        """
+        proposal, branch = measured.proposal, measured.branch
+        submission = hand_in(
+            change,
+            SubmissionDraft(
+                of="branch",
+                item=proposal.item,
+                summary=proposal.summary or ("\n".join(branch.commits) if branch else ""),
+                commit=branch.head if branch else "",
+                tree=str(self._tree(proposal)),
+                branch=branch.name if branch else proposal.branch,
+                base=branch.base if branch else proposal.base,
+                run=proposal.run,
+                session=author.session if author else "",
+                agent=author.agent if author else "",
+            ),
+        )
+        changes = change.masked(changes_of(submission, measured))
+        change.put(changes)
+        change.add_facts(head=submission.commit, risk=changes.risk_level)
+        bring_to_review(change, change.get(Item, proposal.item))
+        return ChangeRequest(submission=submission, changes=changes)
+
+    def _head_now(self, request: Submission) -> str:
+        """Return the commit the branch of a request is on now; empty if it is gone, or was sent."""
+        if not request.commit:
             return ""
         try:
             return self._context.ports.evidence.head(self._context.caller.root, request.branch)
         except NotFound:
             return ""
 
-    def renew(self, watch: Watch | None = None) -> list[ChangeRequest]:
+    def renew(self, watch: Watch | None = None) -> list[Submission]:
         """Measure each live request anew whose branch went on; it is open again. Answer these."""
         with self._context.reading() as view:
-            live = view.select(ChangeRequest, status=_LIVE, source="git", order="number")
+            live = view.select(Submission, of="branch", status=("open", "accepted"), order="number")
         return [after for one in live if (after := self._renewed(one, watch)) is not None]
 
-    def _renewed(self, request: ChangeRequest, watch: Watch | None) -> ChangeRequest | None:
-        head = self._head_now(request.item)
-        if not head or head == request.head:
+    def _renewed(self, request: Submission, watch: Watch | None) -> Submission | None:
+        head = self._head_now(request)
+        if not head or head == request.commit:
             return None
         proposal = Proposal(
             item=request.item, branch=request.branch, base=request.base, tree=request.tree
@@ -342,38 +267,44 @@ class Requests:
         try:
             branch = evidence.branch(root, request.branch, request.base, DIFF_LIMIT)
             measured = self.measure(proposal, branch, (), watch)
+            head = branch.head
         except (InvalidInput, NotFound, Conflict) as fault:
             measured = fault
         with recording(self._context, "change.renewed", request.item) as change:
             change.open_session()
-            found = change.get(ChangeRequest, request.id)
-            if found != request:
+            if change.get(Submission, request.id) != request:
                 return None
+            changes = change.get(Changeset, request.id)
             if isinstance(measured, Measured):
-                after = with_measured(found, measured)
+                changes = changes_of(request, measured)
             else:
-                after = replace(found, head=head, remarks=Prose(measured.message))
-            after = replace(after, status="open", judge="", reason=Prose(""))
-            after = change.masked(replace(after, updated_at=change.now))
+                changes = replace(changes, remarks=Prose(measured.message))
+            change.put(changes)
+            after = replace(request, commit=head, status="open", updated_at=change.now)
             change.put(after)
-            change.add_facts(request=request.id, head=head, before=request.head)
+            change.add_facts(submission=request.id, head=head, before=request.commit)
             return after
 
 
 def current(view: Reading, item: str) -> ChangeRequest | None:
     """Return the last request of an item."""
-    found = view.select(ChangeRequest, item=item, order="number desc", limit=1)
-    return found[0] if found else None
+    found = view.select(Submission, item=item, of="branch", order="number desc", limit=1)
+    if not found:
+        return None
+    said: list[Verdict] = []
+    if found[0].status in {"accepted", "rejected"}:
+        said = view.select(Verdict, submission=found[0].id, order="number desc", limit=1)
+    (changes,) = view.select(Changeset, submission=found[0].id)
+    return ChangeRequest(submission=found[0], changes=changes, verdict=said[0] if said else None)
 
 
-def with_measured(request: ChangeRequest, measured: Measured) -> ChangeRequest:
-    """Return a request with what was found of its change."""
+def changes_of(submission: Submission, measured: Measured) -> Changeset:
+    """Return what a branch changes, with what was found of it."""
     branch, diff = measured.branch, measured.diff
-    sensitive = sensitive_paths(diff.paths, measured.policy.sensitive_paths)
     risk = judge(
         lines=diff.lines,
         files=len(diff.files),
-        sensitive=sensitive,
+        sensitive=sensitive_paths(diff.paths, measured.policy.sensitive_paths),
         gates=[_parse_gate(gate) for gate in measured.gates],
         thresholds=thresholds_of(dict(measured.policy.thresholds)),
     )
@@ -383,10 +314,11 @@ def with_measured(request: ChangeRequest, measured: Measured) -> ChangeRequest:
         "sensitive": list(risk.sensitive[:_PATHS_KEPT]),
         "reasons": list(risk.reasons),
     }
-    return replace(
-        request,
-        head=branch.head if branch else "",
+    return Changeset(
+        project=submission.project,
+        submission=submission.id,
         base_commit=branch.base_commit if branch else "",
+        source="git" if branch else "sent",
         diff=Prose(measured.text),
         files=len(diff.files),
         additions=diff.additions,
@@ -397,14 +329,14 @@ def with_measured(request: ChangeRequest, measured: Measured) -> ChangeRequest:
         risk_score=risk.score,
         risk=Prose(dump_any(told)),
         remarks=Prose("\n".join(measured.remarks)),
-        summary=request.summary or Prose("\n".join(branch.commits) if branch else ""),
     )
 
 
 def _is_same(before: ChangeRequest, branch: Branch | None, proposal: Proposal) -> bool:
     if branch is not None:
-        return before.head == branch.head and not proposal.gates
-    return before.source == "sent" and before.diff == proposal.diff and not proposal.gates
+        return before.submission.commit == branch.head and not proposal.gates
+    changes = before.changes
+    return changes.source == "sent" and changes.diff == proposal.diff and not proposal.gates
 
 
 def _shape(diff: Diff) -> list[tuple[str, int, int]]:
@@ -452,9 +384,3 @@ def _parse_gate(gate: dict[str, Json]) -> GateResult:
         is_required=bool(gate["required"]),
         is_verified=bool(gate["verified"]),
     )
-
-
-def _present_rejection(request: ChangeRequest) -> str:
-    reason = request.reason or "no reason was given"
-    fixes = f"\n\nWhat to do: {request.fixes}" if request.fixes else ""
-    return f"The change was rejected: {reason}{fixes}"

@@ -11,12 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, cast
 
-from counterpoint.core.model.delivery.phases import Workspace
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.dialects.symphony.nouns.phases import Workspace
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound, PathOutside
 

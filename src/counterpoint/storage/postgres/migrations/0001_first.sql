@@ -205,15 +205,43 @@ CREATE TABLE submissions (
   id text COLLATE "C" NOT NULL,
   number bigint NOT NULL,
   item text COLLATE "C" NOT NULL,
+  of text COLLATE "C" NOT NULL,
+  phase text COLLATE "C" NOT NULL,
   session text COLLATE "C" NOT NULL,
   agent text COLLATE "C" NOT NULL,
+  run text COLLATE "C" NOT NULL,
   path text COLLATE "C" NOT NULL,
   sha256 text COLLATE "C" NOT NULL,
   size bigint NOT NULL,
   "commit" text COLLATE "C" NOT NULL,
+  tree text COLLATE "C" NOT NULL,
+  branch text COLLATE "C" NOT NULL,
+  base text COLLATE "C" NOT NULL,
   summary text COLLATE "C" NOT NULL,
+  details text COLLATE "C" NOT NULL,
+  status text COLLATE "C" NOT NULL,
+  reasons text COLLATE "C" NOT NULL,
   created_at text COLLATE "C" NOT NULL,
+  updated_at text COLLATE "C" NOT NULL,
   PRIMARY KEY (project, id)
+);
+
+CREATE TABLE changesets (
+  project text COLLATE "C" NOT NULL,
+  submission text COLLATE "C" NOT NULL,
+  base_commit text COLLATE "C" NOT NULL,
+  source text COLLATE "C" NOT NULL,
+  diff text COLLATE "C" NOT NULL,
+  files bigint NOT NULL,
+  additions bigint NOT NULL,
+  deletions bigint NOT NULL,
+  paths text COLLATE "C" NOT NULL,
+  gates text COLLATE "C" NOT NULL,
+  risk_level text COLLATE "C" NOT NULL,
+  risk_score bigint NOT NULL,
+  risk text COLLATE "C" NOT NULL,
+  remarks text COLLATE "C" NOT NULL,
+  PRIMARY KEY (project, submission)
 );
 
 CREATE TABLE verdicts (
@@ -221,12 +249,15 @@ CREATE TABLE verdicts (
   id text COLLATE "C" NOT NULL,
   number bigint NOT NULL,
   item text COLLATE "C" NOT NULL,
+  submission text COLLATE "C" NOT NULL,
   session text COLLATE "C" NOT NULL,
   agent text COLLATE "C" NOT NULL,
+  run text COLLATE "C" NOT NULL,
   decision text COLLATE "C" NOT NULL,
   subject text COLLATE "C" NOT NULL,
   reason text COLLATE "C" NOT NULL,
   fixes text COLLATE "C" NOT NULL,
+  independence text COLLATE "C" NOT NULL,
   created_at text COLLATE "C" NOT NULL,
   PRIMARY KEY (project, id)
 );
@@ -286,8 +317,10 @@ CREATE INDEX receipts_number ON receipts (project, number);
 CREATE INDEX receipts_item ON receipts (project, item, number);
 CREATE INDEX submissions_number ON submissions (project, number);
 CREATE INDEX submissions_item ON submissions (project, item, number);
+CREATE INDEX submissions_status ON submissions (project, of, status, number);
 CREATE INDEX verdicts_number ON verdicts (project, number);
 CREATE INDEX verdicts_item ON verdicts (project, item, number);
+CREATE INDEX verdicts_submission ON verdicts (project, submission, number);
 
 -- Texts by content.
 
