@@ -27,7 +27,7 @@ def test_an_error_without_words_speaks_its_docstring() -> None:
     """The class says what is wrong, how to go on, and that there are no facts."""
     fault = NotFound()
     assert fault.message == str(fault) == "There is no such thing in this project."
-    assert fault.hint == NotFound.default_hint
+    assert fault.hint == "Check the id."
     assert fault.facts == {}
 
 

@@ -20,6 +20,7 @@ from typing import Final
 
 import click
 
+from counterpoint.cli.acts import COMMANDS as COMMAND_PHRASES
 from counterpoint.cli.output import output_for, plain
 from counterpoint.kernel.errors import CounterpointError, Kind
 
@@ -55,6 +56,12 @@ COMMANDS: Final[Mapping[str, str]] = {
     "list": "work",
     "show": "show",
     "next": "work",
+    "approve": "decide",
+    "reject": "decide",
+    "unblock": "decide",
+    "release": "decide",
+    "waive": "decide",
+    "reopen": "decide",
     "log": "history",
     "find": "work",
     "tools": "connect",
@@ -153,7 +160,7 @@ def _refused(refusal: CounterpointError) -> int:
     """Say what was refused and what to do next; answer the exit code of its kind."""
     out = output_for()
     out.aside(f"counterpoint: {refusal.message}", style="red")
-    out.aside(refusal.hint)
+    out.aside(refusal.hint_in(COMMAND_PHRASES))
     return EXIT_CODES[refusal.kind]
 
 

@@ -17,8 +17,9 @@ CounterpointError               code (from the class name), kind, hint, facts, r
                                              ├ ProgramMissing · CircuitOpen
                                              └ Unexpected
 
-Rules: the class docstring is the default message; `hint` is the next move in the caller's terms;
-`facts` are JSON values a program can act on; nothing here names a dialect.
+Rules: the class docstring is the default message; `hint` is the next move, in acts that each face
+says in its own tools (see `acts`); `facts` are JSON values a program can act on; nothing here names a
+dialect.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
+
+from counterpoint.kernel.acts import Act, say
 
 Kind = Literal["not_found", "invalid", "conflict", "gate", "forbidden", "integrity", "unavailable"]
 
@@ -40,9 +43,18 @@ class CounterpointError(Exception):
     def __init__(self, message: str = "", *, hint: str = "", **facts: Any) -> None:
         """Say what was refused; without a message the class docstring speaks."""
         self.message = message or (type(self).__doc__ or "").strip()
-        self.hint = hint or self.default_hint
+        self.steps = hint or self.default_hint
         self.facts: Mapping[str, Any] = facts
         super().__init__(self.message)
+
+    @property
+    def hint(self) -> str:
+        """The next move in plain words, which name no tool."""
+        return self.hint_in({})
+
+    def hint_in(self, phrases: Mapping[Act, str]) -> str:
+        """Return the next move in the phrases of a face."""
+        return say(self.steps, phrases)
 
     @property
     def code(self) -> str:
@@ -54,7 +66,7 @@ class NotFound(CounterpointError):
     """There is no such thing in this project."""
 
     kind = "not_found"
-    default_hint = "Check the id with `find` or `list`."
+    default_hint = f"{Act.LOOK_UP}."
 
 
 class UnknownTool(NotFound):
@@ -105,19 +117,21 @@ class StaleVersion(Conflict):
     """Somebody changed this since you read it."""
 
     retryable = True
-    default_hint = "Read it again with `show` and repeat the change on the new version."
+    default_hint = f"{Act.READ_AGAIN} and repeat the change on the new version."
 
 
 class AlreadyClaimed(Conflict):
     """Another session holds the claim."""
 
-    default_hint = "Take other work with `next`, or wait until the lease ends."
+    default_hint = (
+        f"{Act.TAKE_OTHER_WORK}, or wait until the lease ends; {Act.RELEASE} if its holder is gone."
+    )
 
 
 class NotReady(Conflict):
     """The item cannot be worked on yet."""
 
-    default_hint = "Take other work with `next`."
+    default_hint = f"{Act.TAKE_OTHER_WORK}."
 
 
 class OutOfOrder(Conflict):
@@ -166,19 +180,19 @@ class Forbidden(CounterpointError):
 class ClaimLost(Forbidden):
     """The claim is no longer yours: the lease ended and another session took over."""
 
-    default_hint = "Stop working on this item; take other work with `next`."
+    default_hint = f"Stop working on this item; {Act.TAKE_OTHER_WORK}."
 
 
 class NotClaimHolder(Forbidden):
     """Only the session that holds the claim may do that."""
 
-    default_hint = "Claim the item with `start` first."
+    default_hint = f"{Act.START}."
 
 
 class SessionEnded(Forbidden):
     """The session has ended and accepts no more writes."""
 
-    default_hint = "Continue it in a new session with `handoff` action `continue`."
+    default_hint = f"{Act.CONTINUE}."
 
 
 class RateLimited(Forbidden):

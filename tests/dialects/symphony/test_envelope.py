@@ -6,6 +6,7 @@ import pytest
 
 from counterpoint.dialects.symphony.envelope import refuse
 from counterpoint.kernel import errors
+from counterpoint.kernel.acts import Act
 
 
 @pytest.mark.parametrize(
@@ -46,14 +47,10 @@ def test_a_refusal_says_what_to_do_next():
 
 
 def test_the_next_step_names_tools_that_there_are():
-    """The core speaks of those of the native dialect."""
+    """What agents of the dialect cannot do is said as the command of a person."""
     told = refuse(errors.NotFound("There is none."))
-    assert told["error"] == "There is none. Check the id with `list_issues`, if you have it."
-    gates = errors.GateClosed(
-        "x", hint="Run `verify` on it until it passes; `submit` its artifact."
-    )
+    assert told["error"] == "There is none. Check the id with `list_issues`."
+    gates = errors.GateClosed("x", hint=f"{Act.VERIFY}; {Act.SUBMIT}.")
     said = refuse(gates)["details"]["hint"]
-    assert said.startswith("Its check is run by")
-    assert "`" not in said
-    above = errors.Conflict("x", hint="Reopen it with `edit`, or leave `parent` out.")
-    assert refuse(above)["details"]["hint"] == "Make an issue of its own."
+    assert said.startswith("Have its checks run by")
+    assert "`counterpoint waive ID GATE`" in said

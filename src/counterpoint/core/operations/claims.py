@@ -10,6 +10,7 @@ no skipping past them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NoReturn
 
@@ -25,15 +26,17 @@ from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import judged, offers
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.moves import move, touched
+from counterpoint.core.operations.recording.moves import give_back, move, touched
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import held_until, holder_of, other_claim, prove
 from counterpoint.core.rules.measuring import files_text
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.clock import Timestamp, later
 from counterpoint.kernel.errors import (
     AlreadyClaimed,
     ClaimLost,
+    Conflict,
     Forbidden,
     InvalidInput,
     NotClaimHolder,
@@ -64,8 +67,7 @@ class Claims:
                 if not judgment.is_ready:
                     if judgment.held_by and before is not None:
                         refuse_taken(before)
-                    why = "; ".join(judgment.reasons)
-                    raise NotReady(f"{item} is not ready: {why}", reasons=list(judgment.reasons))
+                    _refuse_unready(item, judgment.reasons)
             return self._take(change, found, before, minutes, snapshot)
 
     def begin(self, draft: Draft, parent: str, minutes: int | None = None) -> Started:
@@ -94,6 +96,22 @@ class Claims:
             found = change.get(Item, offer.item.id)
             before = change.find(Claim, found.id)
             return self._take(change, found, before, minutes, snapshot), offer
+
+    def release(self, item: str) -> tuple[Item, Claim]:
+        """End the claim that a session holds, and give the item back for others to take.
+
+        Only a person may: an agent gives back what it holds itself when it finishes or hands over.
+        Raises Conflict if nobody holds the item.
+        """
+        if self._context.caller.actor.kind == "agent":
+            raise Forbidden("an agent cannot end the claim of another", hint=f"{Act.RELEASE}.")
+        with recording(self._context, "claim.released", item) as change:
+            found, claim = change.get(Item, item), change.find(Claim, item)
+            if claim is None or claim.state != "live":
+                raise Conflict(f"nobody holds {item}", hint="Nothing is to be done.")
+            change.add_facts(token=claim.token, holder=claim.agent)
+            after = give_back(change, found)
+            return after, change.get(Claim, item)
 
     def _refuse_no_session(self) -> None:
         if not self._context.caller.actor.session:
@@ -176,6 +194,15 @@ def _point(change: Change, claim: Claim, snapshot: Snapshot) -> StartPoint:
     )
 
 
+def _refuse_unready(item: str, reasons: Sequence[str]) -> NoReturn:
+    is_blocked = any(reason.startswith("blocker ") for reason in reasons)
+    raise NotReady(
+        f"{item} is not ready: {'; '.join(reasons)}",
+        hint=f"{Act.UNBLOCK}, or {Act.TAKE_OTHER_WORK}." if is_blocked else "",
+        reasons=list(reasons),
+    )
+
+
 def held(view: Reading, session: str, item: str, token: int | None) -> Claim:
     """Return a session's claim of an item, proved by its token.
 
@@ -196,10 +223,10 @@ def held(view: Reading, session: str, item: str, token: int | None) -> Claim:
     if proof == "no_token":
         raise NotClaimHolder(
             f"a write under the claim of {item} must carry its token",
-            hint="Pass the `token` that `start` answered; `brief` shows it again.",
+            hint=f"{Act.PROVE_CLAIM}.",
         )
     if proof == "wrong_token":
-        raise InvalidInput(f"{token} is no token of {item}", hint="Pass the `token` of `start`.")
+        raise InvalidInput(f"{token} is no token of {item}", hint=f"{Act.PROVE_CLAIM}.")
     return claim
 
 
@@ -227,7 +254,7 @@ def refuse_taken(claim: Claim, hint: str = "") -> NoReturn:
     )
 
 
-def refuse_own(change: Change, item: str, act: str) -> None:
+def refuse_own(change: Change, item: str, act: str, instead: Act = Act.REVIEW) -> None:
     """Raise Forbidden if the caller worked on an item, by session or by name, and would `act` on it."""
     actor = change.context.caller.actor
     rows = [
@@ -240,5 +267,5 @@ def refuse_own(change: Change, item: str, act: str) -> None:
     if own:
         raise Forbidden(
             f"{actor.name} worked on {item} and cannot {act} it",
-            hint="Ask another session, with another agent's name, or a person.",
+            hint=f"{instead}.",
         )

@@ -21,6 +21,7 @@ from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.rules.measuring import files_text
 from counterpoint.kernel import canonical
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, NotFound, ProgramMissing
 
 
@@ -91,7 +92,7 @@ class Gates:
         if not gates:
             raise InvalidInput(
                 f"{check.item} has no check gate",
-                hint="Pass `command` as a list of arguments, or add one with `edit`.",
+                hint=f"{Act.GIVE_COMMAND}.",
             )
         wanted = [gate for gate in gates if not check.gates or gate.name in check.gates]
         return [(gate.name, Command(argv=gate.argv)) for gate in wanted]

@@ -49,6 +49,7 @@ from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.release_waiters import let_go, open_issues
 from counterpoint.core.ports.store import Filter
 from counterpoint.core.rules.drafting import list_faults, title_faults
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
     Conflict,
@@ -173,9 +174,9 @@ class Items:
 
     def _waive(self, change: Change, item: Item, edit: Edit) -> Item:
         if edit.waive and not edit.reason:
-            raise InvalidInput("a waiver needs a reason", hint="Pass `reason`.")
+            raise InvalidInput("a waiver needs a reason", hint="Say why it is waived.")
         if edit.waive:
-            refuse_own(change, item.id, "waive a gate of")
+            refuse_own(change, item.id, "waive a gate of", Act.WAIVE)
         for name in edit.waive:
             gate = change.get(Gate, item.id, name)
             change.put(gate.moved("waived", change.now, reason=edit.reason))
@@ -204,11 +205,11 @@ class Items:
             if has_open_children(change.writing, item):
                 raise GateClosed(
                     f"{item.id} has unfinished work below it",
-                    hint="Finish or cancel it first; `list` with `parent` shows it.",
+                    hint=f"Finish or cancel it first; {Act.LIST_BELOW}.",
                 )
             refuse_closed_gates(change, item.id)
         elif item.states.category(status) == "done" and closed_gates(change, item.id):
-            refuse_own(change, item.id, "skip past the gates of")
+            refuse_own(change, item.id, "skip past the gates of", Act.WAIVE)
         refuse_unguarded(change, item, status, reason)
         dropped = open_issues(change, item) if item.states.category(status) == "dropped" else []
         move(change, item, status, reason)
@@ -286,7 +287,7 @@ def _replace_checks(change: Change, item: Item, checks: Iterable[tuple[str, ...]
     wanted = list(dict.fromkeys(checks))
     gone = [gate for gate in old if gate.argv not in wanted]
     if gone:
-        refuse_own(change, item.id, "take a check from")
+        refuse_own(change, item.id, "take a check from", Act.WAIVE)
     for gate in gone:
         change.drop(gate)
     names = {kept[argv].name for argv in wanted if argv in kept}
@@ -316,10 +317,11 @@ def _reparent(change: Change, item: Item, parent: str) -> Item:
     if above is not None:
         _refuse_below_itself(change, item, above)
         if above.is_closed and not item.is_closed:
-            raise Conflict(f"{parent} is {above.status}", hint="Reopen it with `edit` first.")
+            raise Conflict(f"{parent} is {above.status}", hint=f"{Act.REOPEN} first.")
     if item.kind == "phase" and (above is None or above.is_workable):
         raise InvalidInput(
-            "a phase stands below a phase or a root that holds work", hint="Give it a `parent`."
+            "a phase stands below a phase or a root that holds work",
+            hint="Name what it belongs below.",
         )
     root = above.root if above else item.id
     held = int(above is not None and above.blockers > 0)

@@ -14,6 +14,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.kernel import canonical
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import Conflict, InvalidInput
 
 _TITLE_FROM_BODY = 120
@@ -98,7 +99,7 @@ def _refuse_closed(item: Item) -> None:
     if item.is_closed:
         raise Conflict(
             f"{item.id} is {item.status}: nothing can block it",
-            hint="Write a `finding`, or reopen the item with `edit` first.",
+            hint=f"{Act.RECORD}, or {Act.REOPEN} first.",
         )
 
 

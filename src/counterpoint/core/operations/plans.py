@@ -31,6 +31,7 @@ from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules import outline
 from counterpoint.core.rules.drafting import Planned, plan_of
 from counterpoint.core.rules.templating import filling, listing
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound
 
@@ -122,15 +123,15 @@ def _holder(view: Reading, parent: str, draft: Draft) -> Item | None:
     """Return what a draft is to be put below; None for the top."""
     if not parent:
         if draft.kind not in ROOT_KINDS:
-            raise InvalidInput(f"a {draft.kind} cannot stand alone", hint="Give it a `parent`.")
+            raise InvalidInput(
+                f"a {draft.kind} cannot stand alone", hint="Name what it belongs below."
+            )
         return None
     above = view.find(Item, parent)
     if above is None:
         raise InvalidInput(f"there is no item {parent!r} to put this below")
     if above.is_closed:
-        raise Conflict(
-            f"{parent} is {above.status}", hint="Reopen it with `edit`, or leave `parent` out."
-        )
+        raise Conflict(f"{parent} is {above.status}", hint=f"{Act.REOPEN}, or put this at the top.")
     if above.is_workable and draft.kind not in WORKABLE:
         raise InvalidInput(f"a {draft.kind} cannot stand below the {above.kind} {parent}")
     return above

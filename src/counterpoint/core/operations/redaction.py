@@ -16,6 +16,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel import canonical
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import Forbidden, MalformedDocument
 
 
@@ -31,9 +32,7 @@ class Redaction:
         Only a person may; a second time there is nothing left and nothing is written. NotFound.
         """
         if self._context.caller.actor.kind == "agent":
-            raise Forbidden(
-                "an agent cannot take texts away", hint="Ask a person: `counterpoint audit redact`."
-            )
+            raise Forbidden("an agent cannot take texts away", hint=f"{Act.REDACT}.")
         with recording(self._context, REDACTION) as change:
             found = change.find(noun, *key)
             if found is None:

@@ -35,6 +35,7 @@ from counterpoint.core.operations.recording.moves import (
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel import canonical
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
     Conflict,
@@ -110,13 +111,13 @@ class Reviews:
 
     def _refuse_unready(self, change: Change, item: Item, token: int | None) -> None:
         if item.is_closed:
-            raise Conflict(f"{item.id} is {item.status}", hint="Reopen it with `edit` first.")
+            raise Conflict(f"{item.id} is {item.status}", hint=f"{Act.REOPEN} first.")
         if item.is_workable:
             held(change.writing, self._context.caller.actor.session, item.id, token)
         if has_open_children(change.writing, item):
             raise GateClosed(
                 f"{item.id} still has unfinished work below it",
-                hint="Finish or cancel it first; `list` with `parent` shows it.",
+                hint=f"Finish or cancel it first; {Act.LIST_BELOW}.",
             )
 
     def _advance(self, change: Change, item: Item) -> Item:

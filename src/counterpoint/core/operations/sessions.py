@@ -16,6 +16,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.moves import give_back, touched
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.clock import later
 from counterpoint.kernel.errors import Conflict, InvalidInput
 
@@ -76,7 +77,7 @@ class Sessions:
         if handover.session not in {"", mine}:
             raise InvalidInput(
                 f"{handover.session} is not this session",
-                hint="To take up another session's work use action `continue`.",
+                hint=f"{Act.TAKE_OVER}.",
             )
         with recording(self._context, "session.resumed") as change:
             before = change.find(Session, mine)
@@ -118,11 +119,11 @@ class Sessions:
     def _other(self, change: Change, named: str, mine: str) -> Session:
         if not named:
             raise InvalidInput(
-                "`continue` needs the session to take up",
-                hint="`brief` names the last handoff and its session.",
+                "no session to take up was named",
+                hint=f"{Act.NAME_SESSION}.",
             )
         if named == mine:
-            raise InvalidInput("a session cannot continue itself", hint="Use action `resume`.")
+            raise InvalidInput("a session cannot continue itself", hint=f"{Act.RESUME}.")
         other = change.find(Session, named)
         if other is None:
             raise missing(Session, named)

@@ -28,6 +28,7 @@ from counterpoint.core.rules.areas import covers
 from counterpoint.core.rules.measuring import evidence_text, measured, snapshot_of
 from counterpoint.core.rules.remarks import remarks_on
 from counterpoint.core.rules.secrets import mask
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import GateClosed, InvalidInput
 
 _STATUS: dict[Outcomes, str] = {
@@ -119,7 +120,7 @@ class Tasks:
             if criterion is None:
                 raise InvalidInput(
                     f"{item} has no acceptance sentence {position}",
-                    hint="Number them from 0, in the order `show` gives.",
+                    hint="Number them from 0, in the order in which the item shows them.",
                 )
             change.put(replace(criterion, met=True))
 
@@ -127,7 +128,7 @@ class Tasks:
         if has_open_children(change.writing, item):
             raise GateClosed(
                 f"{item.id} has sub-tasks that are not finished",
-                hint="Finish or cancel them first; `list` with `parent` shows them.",
+                hint=f"Finish or cancel them first; {Act.LIST_BELOW}.",
             )
         refuse_closed_gates(change, item.id, but="review")
 
@@ -141,7 +142,7 @@ class Tasks:
             if edited:
                 raise GateClosed(
                     f"gate {name} of {item} passed before the last edit of {edited[0]}",
-                    hint="Run `verify` again on the tree as it is now.",
+                    hint=f"{Act.VERIFY} on the tree as it is now.",
                     edited=edited[:20],
                 )
 
@@ -222,4 +223,4 @@ def _unproved(change: Change, item: Item, report: Report) -> list[str]:
     claims = "tests pass" in words or "all tests" in words or "tests are green" in words
     if not claims or change.writing.exists(Receipt, item=item.id, exit_code=0):
         return []
-    return ["the summary says that tests pass, but no receipt shows it: use `verify`"]
+    return ["the summary says that tests pass, but no receipt shows it"]

@@ -12,22 +12,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from counterpoint.dialects.paging import PAGE, clip, size_of
+from counterpoint.dialects import envelope
+from counterpoint.dialects.acts import PEOPLE, Phrases
+from counterpoint.dialects.envelope import Codes, Exceptions, fitting_facts, hint_of, message_of
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import (
-    AlreadyClaimed,
-    ClaimLost,
-    CounterpointError,
-    Kind,
-    NotClaimHolder,
-    NotFound,
-    NotReady,
-    RateLimited,
-    SessionEnded,
-    StaleVersion,
-)
+from counterpoint.kernel.errors import CounterpointError, RateLimited, SessionEnded
 
-_CODES: Final[dict[Kind, str]] = {
+_CODES: Final[Codes] = {
     "not_found": "not_found",
     "invalid": "validation_error",
     "conflict": "validation_error",
@@ -36,17 +28,24 @@ _CODES: Final[dict[Kind, str]] = {
     "integrity": "service_unavailable",
     "unavailable": "service_unavailable",
 }
-_WORDS: Final = 3_000
-_HINTS: Final[dict[str, str]] = {
-    NotFound.default_hint: "Look with `plan_list`, `session_list` or `content_brief_list`.",
-    StaleVersion.default_hint: "Read it again and repeat the change on what it is now.",
-    AlreadyClaimed.default_hint: "Take another task, or wait until its holder is done with it.",
-    NotReady.default_hint: "Take another task; `phase_get` shows what this one waits for.",
-    ClaimLost.default_hint: "Leave this task to its holder, and take another one.",
-    NotClaimHolder.default_hint: "Leave this task to its holder, and take another one.",
-    SessionEnded.default_hint: "Go on with `session_continue`.",
+_EXCEPTIONS: Final[Exceptions] = (
+    (RateLimited, "rate_limited"),
+    (SessionEnded, "validation_error"),
+)
+PHRASES: Final[Phrases] = {
+    **PEOPLE,
+    Act.LOOK_UP: "look with `plan_list`, `session_list` or `content_brief_list`",
+    Act.READ_AGAIN: "read it again",
+    Act.LIST_BELOW: "`phase_get` shows what is below",
+    Act.TAKE_OTHER_WORK: "take another task; `phase_get` shows how this one stands",
+    Act.START: "leave this task to its holder, and take another one",
+    Act.CONTINUE: "go on with `session_continue`",
+    Act.TAKE_OVER: "take over the work of that session with `session_continue`",
+    Act.RESUME: "go on with `session_resume`",
+    Act.NAME_SESSION: "name a session that `session_list` shows",
+    Act.RECORD: "write it down with `session_log`",
+    Act.REOPEN: "reopen it with `task_update`, a phase with `phase_update_status`",
 }
-"""What hints of the core say in the words of this dialect, where they name tools that it has not."""
 
 
 def present(**parts: Json) -> Json:
@@ -56,21 +55,15 @@ def present(**parts: Json) -> Json:
 
 def code_of(refusal: CounterpointError) -> str:
     """Return the code of a refusal."""
-    if isinstance(refusal, RateLimited):
-        return "rate_limited"
-    if isinstance(refusal, SessionEnded):
-        return "validation_error"
-    return _CODES[refusal.kind]
+    return envelope.code_of(refusal, _CODES, _EXCEPTIONS)
 
 
 def refuse(refusal: CounterpointError) -> Json:
     """Return a refusal; what a program can act on stands in `details`."""
-    answer: dict[str, Json] = {"error": clip(refusal.message, _WORDS), "code": code_of(refusal)}
-    brief: dict[str, Json] = {
+    answer: dict[str, Json] = {"error": message_of(refusal), "code": code_of(refusal)}
+    plain: dict[str, Json] = {
         "kind": refusal.code,
-        "hint": clip(_HINTS.get(refusal.hint, refusal.hint), _WORDS),
+        "hint": hint_of(refusal, PHRASES),
         "retryable": refusal.retryable,
     }
-    details = {**refusal.facts, **brief}
-    fits = size_of(details) < PAGE - size_of(answer) - len(',"details":')
-    return {**answer, "details": details if fits else brief}
+    return {**answer, "details": {**fitting_facts(refusal.facts, {**answer, **plain}), **plain}}

@@ -17,7 +17,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from counterpoint.dialects.paging import PAGE, clip, size_of
+from counterpoint.dialects.acts import PEOPLE, Phrases
+from counterpoint.dialects.envelope import Exceptions, fitting_facts, hint_of, message_of
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
     AlreadyClaimed,
@@ -37,19 +39,20 @@ from counterpoint.kernel.errors import (
 )
 
 MODE_DENIED: Final = "MODE_DENIED"
-_WORDS: Final = 3_000
-_HINTS: Final[Mapping[str, str]] = {
-    NotFound.default_hint: "Tasks are in `task_list`, thoughts in `thought_record_list`; the id of a"
-    " session is what `audit_session_start` answered.",
-    StaleVersion.default_hint: "Read it again with `task_get` and repeat the change.",
-    AlreadyClaimed.default_hint: "Take other work from `task_next_actions`, or wait until the lease"
-    " ends.",
-    SessionEnded.default_hint: "Start another session with `audit_session_start`.",
+PHRASES: Final[Phrases] = {
+    **PEOPLE,
+    Act.LOOK_UP: "tasks are in `task_list`, thoughts in `thought_record_list`; the id of a session is"
+    " what `audit_session_start` answered",
+    Act.READ_AGAIN: "read it again with `task_get`",
+    Act.LIST_BELOW: "`task_list` shows what is below",
+    Act.TAKE_OTHER_WORK: "take other work from `task_next_actions`",
+    Act.START: "leave this task to its holder",
+    Act.CONTINUE: "start another session with `audit_session_start`",
+    Act.RECORD: "write it down with `thought_record`",
 }
-"""What the core says of its own tools, said of those here."""
 _STEP: Final = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
-_TASKS: Final[tuple[tuple[type[CounterpointError], str], ...]] = (
+_TASKS: Final[Exceptions] = (
     (NotFound, "ERR_NOT_FOUND"),
     (IllegalMove, "ERR_INVALID_TRANSITION"),
     (StaleVersion, "ERR_VERSION_CONFLICT"),
@@ -61,7 +64,7 @@ _TASKS: Final[tuple[tuple[type[CounterpointError], str], ...]] = (
     (InvalidInput, "ERR_INVALID_INPUT"),
     (Conflict, "ERR_CONFLICT"),
 )
-_PROOFS: Final[tuple[tuple[type[CounterpointError], str], ...]] = (
+_PROOFS: Final[Exceptions] = (
     (NotFound, "ERR_SESSION_NOT_FOUND"),
     (AlreadySealed, "ERR_ALREADY_FINALIZED"),
     (NotSealed, "ERR_NOT_FINALIZED"),
@@ -113,43 +116,25 @@ def domain_code(tool: str, refusal: CounterpointError) -> str:
 def refuse(refusal: CounterpointError) -> dict[str, Json]:
     """Return a refusal in pattern A."""
     issues = _issues(refusal)
-    error: dict[str, Json] = {
-        "code": code_of(refusal),
-        "message": clip(refusal.message, _WORDS),
-    }
-    facts = {"issues": issues} if issues else dict(refusal.facts)
-    details = {
+    error: dict[str, Json] = {"code": code_of(refusal), "message": message_of(refusal)}
+    plain: dict[str, Json] = {
         "kind": refusal.code,
-        "hint": _hint_of(refusal),
+        "hint": hint_of(refusal, PHRASES),
         "retryable": refusal.retryable,
-        **facts,
     }
-    return {"ok": False, "error": _fitting(error, "details", details)}
+    facts = fitting_facts({"issues": issues} if issues else refusal.facts, {**error, **plain})
+    return {"ok": False, "error": {**error, "details": {**plain, **facts}}}
 
 
 def present_refusal(code: str, refusal: CounterpointError) -> dict[str, Json]:
     """Return a refusal in pattern B."""
     error: dict[str, Json] = {
         "code": code,
-        "message": clip(refusal.message, _WORDS),
-        "hint": _hint_of(refusal),
+        "message": message_of(refusal),
+        "hint": hint_of(refusal, PHRASES),
         "retryable": refusal.retryable,
     }
-    facts = {name: part for name, part in refusal.facts.items() if name not in error}
-    whole = {**error, **facts}
-    return success({"ok": False, "error": whole if size_of(whole) < PAGE - 100 else error})
-
-
-def _fitting(error: dict[str, Json], name: str, part: dict[str, Json]) -> dict[str, Json]:
-    """Return an error with its details, or with the first of them if they are too many."""
-    if size_of(part) < PAGE - size_of(error) - 100:
-        return {**error, name: part}
-    return {**error, name: {key: part[key] for key in ("kind", "hint", "retryable")}}
-
-
-def _hint_of(refusal: CounterpointError) -> str:
-    """Return what to do next."""
-    return clip(_HINTS.get(refusal.hint, refusal.hint), _WORDS)
+    return success({"ok": False, "error": {**error, **fitting_facts(refusal.facts, error)}})
 
 
 def _issues(refusal: CounterpointError) -> list[Json]:

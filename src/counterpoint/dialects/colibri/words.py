@@ -95,7 +95,7 @@ def retold(refusal: CounterpointError, task: StrictTask, goal: Status | None) ->
         facts[name] = present_status(found) if type(found) is str else [*map(present_status, found)]
     if isinstance(refusal, IllegalMove):
         facts |= {"from": facts.get("state"), "to": goal}
-    message, hint = (_STATE.sub(_shouted, text) for text in (refusal.message, refusal.hint))
+    message, hint = (_STATE.sub(_shouted, text) for text in (refusal.message, refusal.steps))
     return type(refusal)(message, hint=hint, **facts)
 
 

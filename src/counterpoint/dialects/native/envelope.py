@@ -2,16 +2,40 @@
 
 A refusal is `{"error", "kind", "message", "hint", "retryable", …facts}`: the code a program switches
 on, the kind of refusal, what is wrong, what to do next, whether the same call can succeed later, and
-what else is known. It never has more bytes than a page: the longest facts go first.
+what else is known.
 """
 
 from __future__ import annotations
 
-from counterpoint.dialects.paging import PAGE, clip, size_of
+from typing import Final
+
+from counterpoint.dialects.acts import PEOPLE, Phrases
+from counterpoint.dialects.envelope import fitting_facts, hint_of, message_of
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError
 
-_WORDS = 3_000
+PHRASES: Final[Phrases] = {
+    **PEOPLE,
+    Act.LOOK_UP: "check the id with `find` or `list`",
+    Act.READ_AGAIN: "read it again with `show`",
+    Act.LIST_BELOW: "`list` with its id as parent shows what is below",
+    Act.TAKE_OTHER_WORK: "take other work with `next`",
+    Act.START: "claim the item with `start` first",
+    Act.PROVE_CLAIM: "pass the token that `start` answered; `brief` shows it again",
+    Act.CONTINUE: "continue it in a new session with `handoff`, action continue",
+    Act.TAKE_OVER: "take over another session's work with `handoff`, action continue",
+    Act.RESUME: "go on with `handoff`, action resume",
+    Act.NAME_SESSION: "name the session that the last handoff in `brief` comes from",
+    Act.RECORD: "write a finding with `note`",
+    Act.VERIFY: "run `verify` on it until it passes",
+    Act.GIVE_COMMAND: "pass a command as a list of arguments, or add a check with `edit`",
+    Act.SUBMIT: "hand in its artifact with `submit`",
+    Act.REVIEW: "have another session, with another agent's name, `review` it, or a person:"
+    " `counterpoint approve ID` or `counterpoint reject ID`",
+    Act.REOPEN: "reopen it with `edit`",
+    Act.UNBLOCK: "resolve its blockers with `note`",
+}
 
 
 def refuse(refusal: CounterpointError) -> Json:
@@ -19,14 +43,8 @@ def refuse(refusal: CounterpointError) -> Json:
     answer: dict[str, Json] = {
         "error": refusal.code,
         "kind": refusal.kind,
-        "message": clip(refusal.message, _WORDS),
-        "hint": clip(refusal.hint, _WORDS),
+        "message": message_of(refusal),
+        "hint": hint_of(refusal, PHRASES),
         "retryable": refusal.retryable,
     }
-    facts = {name: fact for name, fact in refusal.facts.items() if name not in answer}
-    room = PAGE - size_of(answer)
-    for name, fact in sorted(facts.items(), key=lambda pair: size_of(pair[1])):
-        room -= size_of({name: fact})
-        if room >= 0:
-            answer[name] = fact
-    return answer
+    return {**answer, **fitting_facts(refusal.facts, answer)}

@@ -19,13 +19,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from counterpoint.dialects.paging import PAGE, clip, size_of
+from counterpoint.dialects.acts import PEOPLE, Phrases
+from counterpoint.dialects.envelope import (
+    Codes,
+    Exceptions,
+    code_of,
+    fitting_facts,
+    hint_of,
+    message_of,
+)
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
     ClaimLost,
     CounterpointError,
     IllegalMove,
-    Kind,
     NotClaimHolder,
     NotReady,
     OutOfOrder,
@@ -34,7 +42,7 @@ from counterpoint.kernel.errors import (
     Unexpected,
 )
 
-_CODES: Final[dict[Kind, str]] = {
+_CODES: Final[Codes] = {
     "not_found": "NOT_FOUND",
     "invalid": "VALIDATION_ERROR",
     "conflict": "CONFLICT",
@@ -43,62 +51,36 @@ _CODES: Final[dict[Kind, str]] = {
     "integrity": "INTERNAL",
     "unavailable": "UNAVAILABLE",
 }
-_SPECIAL: Final[tuple[tuple[type[CounterpointError], str], ...]] = (
+_EXCEPTIONS: Final[Exceptions] = (
     (RateLimited, "LIMIT_EXCEEDED"),
     (Unexpected, "INTERNAL"),
-    (IllegalMove, "INVALID_STATE"),
-    (NotReady, "INVALID_STATE"),
-    (OutOfOrder, "INVALID_STATE"),
-    (SessionEnded, "INVALID_STATE"),
-    (NotClaimHolder, "INVALID_STATE"),
-    (ClaimLost, "INVALID_STATE"),
+    *(
+        (class_, "INVALID_STATE")
+        for class_ in (IllegalMove, NotReady, OutOfOrder, SessionEnded, NotClaimHolder, ClaimLost)
+    ),
 )
-_HINTS: Final[dict[str, str]] = {
-    "`find` or `list`": "`list_issues`, if you have it",
-    "run `verify` on it until it passes": "its check is run by a person or a native client",
-    "`submit` its artifact": "its artifact is handed in by a native client",
-    "ask another session to `review` it": "a person or a native client reviews it",
-    "reopen the item with `edit` first": "ask a person to reopen the issue",
-    "reopen it with `edit` first": "ask a person to reopen it",
-    "reopen it with `edit`, or leave `parent` out": "make an issue of its own",
-    "`list` with `parent` shows": "`get_issue` shows",
+PHRASES: Final[Phrases] = {
+    Act.LOOK_UP: "check the id with `list_issues`",
+    Act.READ_AGAIN: "read it again with `get_issue`",
+    Act.LIST_BELOW: "`get_issue` shows what is below",
+    Act.TAKE_OTHER_WORK: "work on another issue",
+    Act.START: "leave the issue to whoever works on it",
+    Act.CONTINUE: "connect again: that begins another session",
+    Act.RECORD: "write it down with `add_finding`",
 }
-"""What hints of the core name, and agents of this dialect do not have."""
+_ALL_TOOLS: Final[Phrases] = {**PEOPLE, **PHRASES}
 WORKSPACE: Final = "workspace"
 """The fact by which a refusal is one about the working tree."""
 _WORDS: Final = 2_000
 
 
-def refuse(refusal: CounterpointError) -> Json:
-    """Return a refusal as an object that a caller can act on."""
-    hint = clip(_worded(refusal.hint), _WORDS)
+def refuse(refusal: CounterpointError, phrases: Phrases = _ALL_TOOLS) -> Json:
+    """Return a refusal as an object that a caller can act on; the hint in a connection's phrases."""
+    hint = hint_of(refusal, phrases, _WORDS)
+    code = code_of(refusal, _CODES, _EXCEPTIONS)
     answer: dict[str, Json] = {
-        "error": f"{clip(refusal.message, _WORDS).removesuffix('.')}. {hint}",
-        "code": _code(refusal),
+        "error": f"{message_of(refusal, _WORDS).removesuffix('.')}. {hint}",
+        "code": "WORKSPACE_INVALID" if WORKSPACE in refusal.facts else code,
     }
-    plain: dict[str, Json] = {
-        "kind": refusal.code,
-        "hint": hint,
-        "retryable": refusal.retryable,
-    }
-    details = {**refusal.facts, **plain}
-    fits = size_of(details) < PAGE - size_of(answer) - len('"details":,')
-    return {**answer, "details": details if fits else plain}
-
-
-def _worded(hint: str) -> str:
-    """Return what to do next, in tools that there are here."""
-    for native, words in _HINTS.items():
-        hint = hint.replace(native, words).replace(_begun(native), _begun(words))
-    return hint
-
-
-def _begun(words: str) -> str:
-    return words[:1].upper() + words[1:]
-
-
-def _code(refusal: CounterpointError) -> str:
-    if WORKSPACE in refusal.facts:
-        return "WORKSPACE_INVALID"
-    special = (code for kind, code in _SPECIAL if isinstance(refusal, kind))
-    return next(special, _CODES[refusal.kind])
+    plain = {"kind": refusal.code, "hint": hint, "retryable": refusal.retryable}
+    return {**answer, "details": {**fitting_facts(refusal.facts, {**answer, **plain}), **plain}}

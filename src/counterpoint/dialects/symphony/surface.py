@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from counterpoint import __version__
 from counterpoint.dialects import call as calls
+from counterpoint.dialects.acts import phrases_of
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.symphony import scope
-from counterpoint.dialects.symphony.envelope import refuse
+from counterpoint.dialects.symphony.envelope import PHRASES, refuse
 from counterpoint.dialects.symphony.tools.issues import (
     add_comment,
     create_issue,
@@ -124,6 +126,6 @@ def build(settings: Settings) -> Surface[Call]:
         instructions=INSTRUCTIONS,
         tools=tuple(tool for tool in _TOOLS if tool.name in names),
         closed=tuple(tool for tool in _TOOLS if tool.name not in names),
-        refuse=refuse,
+        refuse=partial(refuse, phrases=phrases_of(PHRASES, names)),
         within=within,
     )

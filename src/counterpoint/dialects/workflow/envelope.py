@@ -11,19 +11,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from counterpoint.dialects.paging import PAGE, clip, size_of
+from counterpoint.dialects.acts import PEOPLE, Phrases
+from counterpoint.dialects.envelope import Codes, code_of, fitting_facts, hint_of, message_of
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import (
-    ClaimLost,
-    CounterpointError,
-    Kind,
-    NotClaimHolder,
-    NotFound,
-    ProgramMissing,
-    SessionEnded,
-)
+from counterpoint.kernel.errors import CounterpointError, ProgramMissing
 
-_CODES: Final[dict[Kind, str]] = {
+_CODES: Final[Codes] = {
     "not_found": "NOT_FOUND",
     "invalid": "VALIDATION_ERROR",
     "conflict": "VALIDATION_ERROR",
@@ -32,31 +26,28 @@ _CODES: Final[dict[Kind, str]] = {
     "integrity": "INTERNAL_ERROR",
     "unavailable": "INTERNAL_ERROR",
 }
-_WORDS: Final = 3_000
-_HINTS: Final[dict[type[CounterpointError], str]] = {
-    NotFound: "Give the id that `start_workflow`, `start_phase` or `start_task` answered; "
-    "`get_context` lists phases, tasks and blockers.",
-    ClaimLost: "Stop working on this task: `get_context` shows how it stands.",
-    NotClaimHolder: "Stop working on this task: `get_context` shows how it stands.",
-    SessionEnded: "Connect again: that begins another session.",
+PHRASES: Final[Phrases] = {
+    **PEOPLE,
+    Act.LOOK_UP: "give the id that `start_workflow`, `start_phase` or `start_task` answered;"
+    " `get_context` lists phases, tasks and blockers",
+    Act.READ_AGAIN: "read it again with `get_context`",
+    Act.LIST_BELOW: "`get_context` shows what is below",
+    Act.TAKE_OTHER_WORK: "leave this task: `get_context` shows how it stands",
+    Act.START: "leave this task: `get_context` shows how it stands",
+    Act.CONTINUE: "connect again: that begins another session",
+    Act.RECORD: "write it down with `log_issue`",
+    Act.UNBLOCK: "resolve its blockers with `log_issue`",
 }
-"""What to do next, where the core names tools that this surface does not have."""
 
 
 def refuse(refusal: CounterpointError) -> Json:
     """Return a refusal as an object that a caller can act on."""
-    code = "GIT_ERROR" if isinstance(refusal, ProgramMissing) else _CODES[refusal.kind]
     answer: dict[str, Json] = {
         "error": True,
-        "code": code,
-        "message": clip(refusal.message, _WORDS),
-        "hint": clip(_hint_of(refusal), _WORDS),
+        "code": code_of(refusal, _CODES, ((ProgramMissing, "GIT_ERROR"),)),
+        "message": message_of(refusal),
+        "hint": hint_of(refusal, PHRASES),
         "retryable": refusal.retryable,
     }
-    details = {"kind": refusal.code, **refusal.facts}
-    return {**answer, "details": details} if size_of(details) < PAGE - size_of(answer) else answer
-
-
-def _hint_of(refusal: CounterpointError) -> str:
-    usual = refusal.hint == refusal.default_hint
-    return _HINTS.get(type(refusal), refusal.hint) if usual else refusal.hint
+    kind: dict[str, Json] = {"kind": refusal.code}
+    return {**answer, "details": {**kind, **fitting_facts(refusal.facts, {**answer, **kind})}}

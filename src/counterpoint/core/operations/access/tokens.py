@@ -13,6 +13,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules import access
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.clock import later
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput
 
@@ -125,7 +126,7 @@ class Tokens:
         if wanted and not access.is_session(wanted):
             raise InvalidInput(
                 "the session is not the id of a session",
-                hint="Give `ses_` and 26 letters, as `handoff` or the log names it, or leave it out.",
+                hint="Give `ses_` and 26 letters, as the log names it, or leave it out.",
             )
         name = agent or owner
         with self._context.reading() as view:
@@ -145,7 +146,7 @@ def _own(view: Reading, wanted: str, agent: str) -> str:
     if found is not None and found.agent != agent:
         raise Forbidden(
             f"{wanted} is the session of another agent",
-            hint="Take over its work with `handoff` action `continue` in a session of your own.",
+            hint=f"{Act.TAKE_OVER}.",
         )
     return wanted
 

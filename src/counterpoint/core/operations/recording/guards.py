@@ -28,7 +28,7 @@ def refuse_unguarded(change: Change, item: Item, status: str, reason: str) -> No
     if wanted == "reason" and not reason.strip():
         raise GateClosed(
             f"{item.id} becomes {goal} only with a reason",
-            hint="Say why with `reason`.",
+            hint="Say why, and repeat the call.",
             missing_fields=["reason"],
         )
     if wanted == "reflection" and not _is_reflected(change.writing, item):

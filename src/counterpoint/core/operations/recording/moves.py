@@ -18,10 +18,13 @@ from counterpoint.core.model.work import Gate, Item
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.guards import trace
 from counterpoint.core.operations.recording.links import obstruct, release, shift
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import GateClosed
 
 _RELEASED_TOLD = 50
 """How many released items an entry names."""
+_MEETS = {"check": Act.VERIFY, "artifact": Act.SUBMIT, "review": Act.REVIEW}
+"""What meets a gate of each kind."""
 
 
 def move(change: Change, item: Item, status: str, reason: str = "") -> Item:
@@ -160,14 +163,9 @@ def refuse_closed_gates(change: Change, item: str, *, but: str = "") -> None:
     gates = [gate for gate in closed_gates(change, item) if gate.kind != but]
     if gates:
         names = ", ".join(f"{gate.name} ({gate.kind})" for gate in gates)
-        steps = {
-            "check": "run `verify` on it until it passes",
-            "artifact": "`submit` its artifact",
-            "review": "ask another session to `review` it",
-        }
-        hint = "; ".join(dict.fromkeys(steps[gate.kind] for gate in gates))
+        steps = dict.fromkeys(str(_MEETS[gate.kind]) for gate in gates)
         raise GateClosed(
             f"{item} has gates that are not met: {names}",
-            hint=f"{hint[0].upper()}{hint[1:]}.",
+            hint=f"{'; '.join(steps)}.",
             gates=[gate.name for gate in gates],
         )

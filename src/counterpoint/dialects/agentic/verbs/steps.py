@@ -48,6 +48,7 @@ from counterpoint.dialects.agentic.verbs.queries import (
     plan_named,
     task_at,
 )
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, NotReady
 
@@ -250,7 +251,7 @@ def _settle(change: Change, item: Item, to: Standing, reason: str) -> list[str]:
         if to == "done":
             refuse_closed_gates(change, item.id)
         elif closed_gates(change, item.id):
-            refuse_own(change, item.id, "skip past the gates of")
+            refuse_own(change, item.id, "skip past the gates of", Act.WAIVE)
     set_attributes(change, item, {REASON: (reason or None) if to == "skipped" else None})
     _walk(change, item, _STATES[to])
     return skipped

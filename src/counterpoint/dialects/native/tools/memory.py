@@ -66,7 +66,7 @@ def _scope(call: Call, scope: str) -> str:
     if not profile:
         raise InvalidInput(
             "this connection has no profile",
-            hint="Use scope `project`, or start the server with --profile.",
+            hint="Use the scope project, or start the server with --profile.",
         )
     return f"profile:{profile}"
 

@@ -217,7 +217,7 @@ class Issues:
             if made >= most:
                 raise QuotaExceeded(
                     f"this session has made {made} issues, and may make no more",
-                    hint="Put what is left into the description of one of them, or ask a person.",
+                    hint="Put what is left into the description of one of them.",
                     most=most,
                 )
             change.writing.use(session, _MADE, made + 1)

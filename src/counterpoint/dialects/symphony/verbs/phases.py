@@ -238,7 +238,7 @@ def _refuse_other_phase(item: Item | None, labels: tuple[str, ...], phase: str) 
         raise NotReady(
             f"{spoken_of(item.id)} is in {f'the phase {current}' if current else 'no phase'},"
             f" not in {phase}",
-            hint=f"Complete {current}." if current else "Ask a person to give it a phase.",
+            hint=f"Complete {current}." if current else "Hand over only what has a phase label.",
             phase=current,
         )
 

@@ -1,0 +1,128 @@
+"""What a person decides about work: approve, reject, unblock, release, waive and reopen."""
+
+from __future__ import annotations
+
+import click
+
+from counterpoint.cli.context import CommandContext, reads
+from counterpoint.cli.output import one_line
+from counterpoint.cli.shapes import brief, headline, shape
+from counterpoint.cli.show import noun_named
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.answers import Reviewed
+from counterpoint.core.model.filters import Edit, Judgment
+from counterpoint.core.model.journal import Record
+from counterpoint.core.model.work import Item
+from counterpoint.core.rules.identifiers import kept
+
+
+@click.command("approve")
+@click.argument("item", metavar="ID")
+@click.option("--reason", default="approved", metavar="TEXT", help="Why; it is kept.")
+@click.option(
+    "--subject", default="", metavar="HASH", help="The hash or commit that was looked at."
+)
+@reads
+def approve_command(seat: CommandContext, *, item: str, reason: str, subject: str) -> None:
+    """Approve an item: its start if a gate holds that, else the work that was handed in."""
+    judgment = Judgment(approves=True, reason=reason, subject=subject)
+    _tell_verdict(seat, seat.core.reviews.review(_id(seat.core, item), judgment))
+
+
+@click.command("reject")
+@click.argument("item", metavar="ID")
+@click.option("--reason", required=True, metavar="TEXT", help="Why; it is kept.")
+@click.option("--fix", "fixes", multiple=True, metavar="TEXT", help="What to mend; repeatable.")
+@reads
+def reject_command(seat: CommandContext, *, item: str, reason: str, fixes: tuple[str, ...]) -> None:
+    """Send an item back to whoever works on it."""
+    judgment = Judgment(approves=False, reason=reason, fixes=fixes)
+    _tell_verdict(seat, seat.core.reviews.review(_id(seat.core, item), judgment))
+
+
+def _tell_verdict(seat: CommandContext, reviewed: Reviewed) -> None:
+    verdict, waits = reviewed.verdict, [gate.name for gate in reviewed.closed]
+    if seat.out.json:
+        seat.out.answer(
+            {"verdict": shape(verdict), "item": brief(reviewed.item), "closed_gates": waits}
+        )
+        return
+    seat.out.line(f"{_line(reviewed.item)} ({verdict.decision} {verdict.id})")
+    if waits and verdict.decision == "approve":
+        seat.out.aside(f"Still closed: {', '.join(waits)}.")
+
+
+@click.command("unblock")
+@click.argument("name", metavar="ID")
+@click.option("--reason", default="resolved by a person", metavar="TEXT", help="Why; it is kept.")
+@reads
+def unblock_command(seat: CommandContext, *, name: str, reason: str) -> int:
+    """Resolve a blocker, or every open blocker of an item; exit code 1 if there is none."""
+    core = seat.core
+    if noun_named(name) is Record:
+        found = [name]
+    else:
+        item = _id(core, name)
+        found = [record.id for record in core.overview.open_blockers(item, limit=1_000)]
+    resolved = [core.journal.resolve(record, reason) for record in found]
+    if seat.out.json:
+        seat.out.answer({"resolved": [shape(record) for record in resolved]})
+    elif not resolved:
+        seat.out.line(f"{name} has no open blocker.")
+    for record in resolved if not seat.out.json else ():
+        seat.out.line(f"{record.id} is resolved: {headline(record)}")
+    return 0 if resolved else 1
+
+
+@click.command("release")
+@click.argument("item", metavar="ID")
+@reads
+def release_command(seat: CommandContext, *, item: str) -> None:
+    """End the claim of an agent that is gone, so that others can take the item up."""
+    after, claim = seat.core.claims.release(_id(seat.core, item))
+    if seat.out.json:
+        seat.out.answer({"item": brief(after), "claim": shape(claim)})
+    else:
+        seat.out.line(f"{_line(after)} (was held by {claim.agent or claim.session})")
+
+
+@click.command("waive")
+@click.argument("item", metavar="ID")
+@click.argument("gate")
+@click.option("--reason", required=True, metavar="TEXT", help="Why; it is kept.")
+@reads
+def waive_command(seat: CommandContext, *, item: str, gate: str, reason: str) -> None:
+    """Let a gate of an item be open although it is not met."""
+    id_ = _id(seat.core, item)
+    seat.core.items.edit(id_, Edit(waive=(gate,), reason=reason))
+    facets = seat.core.overview.facets(id_)
+    if seat.out.json:
+        found = [shape(one) for one in facets.gates if one.name == gate]
+        seat.out.answer({"item": brief(facets.item), "gate": found[0]})
+    else:
+        seat.out.line(f"{_line(facets.item)} (gate {gate} waived)")
+
+
+@click.command("reopen")
+@click.argument("item", metavar="ID")
+@click.option("--reason", default="", metavar="TEXT", help="Why; it is kept.")
+@reads
+def reopen_command(seat: CommandContext, *, item: str, reason: str) -> None:
+    """Open an item again that has ended."""
+    found = seat.core.items.get(_id(seat.core, item))
+    goal = "open" if found.is_workable else "active"
+    after = seat.core.items.edit(found.id, Edit(status=goal, reason=reason))
+    if seat.out.json:
+        seat.out.answer({"item": brief(after)})
+    else:
+        seat.out.line(_line(after))
+
+
+def _id(core: Core, name: str) -> str:
+    """Return the id of an item by any of its names, such as `SYM-001`; NotFound."""
+    found = core.items.find(kept(name) or name) or core.items.find(name)
+    return found.id if found else core.items.get(name).id
+
+
+def _line(item: Item) -> str:
+    return f"{item.id} is {item.status}: {one_line(item.title)}"
