@@ -20,8 +20,9 @@ from typing import Final
 
 import click
 
-from counterpoint.cli.acts import COMMANDS as COMMAND_PHRASES
 from counterpoint.cli.output import output_for, plain
+from counterpoint.dialects.acts import Phrases
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import CounterpointError, Kind
 
 EXIT_CODES: Final[Mapping[Kind, int]] = {
@@ -56,12 +57,12 @@ COMMANDS: Final[Mapping[str, str]] = {
     "list": "work",
     "show": "show",
     "next": "work",
-    "approve": "decide",
-    "reject": "decide",
-    "unblock": "decide",
-    "release": "decide",
-    "waive": "decide",
-    "reopen": "decide",
+    "approve": "delivery.decisions",
+    "reject": "delivery.decisions",
+    "unblock": "delivery.decisions",
+    "release": "delivery.decisions",
+    "waive": "delivery.decisions",
+    "reopen": "delivery.decisions",
     "log": "history",
     "find": "work",
     "tools": "connect",
@@ -81,6 +82,20 @@ COMMANDS: Final[Mapping[str, str]] = {
     "version": "version",
 }
 """Every command in the order of the help, and the file of this folder that has it."""
+
+PHRASES: Final[Phrases] = {
+    Act.LOOK_UP: "check the id with `counterpoint find` or `counterpoint list`",
+    Act.READ_AGAIN: "read it again with `counterpoint show ID`",
+    Act.LIST_BELOW: "`counterpoint list --parent ID` shows what is below",
+    Act.TAKE_OTHER_WORK: "`counterpoint next` shows other work",
+    Act.REVIEW: "judge it with `counterpoint approve ID` or `counterpoint reject ID`",
+    Act.WAIVE: "waive the gate with `counterpoint waive ID GATE`",
+    Act.REOPEN: "reopen it with `counterpoint reopen ID`",
+    Act.RELEASE: "free it with `counterpoint release ID`",
+    Act.UNBLOCK: "resolve its blockers with `counterpoint unblock ID`",
+    Act.REDACT: "use `counterpoint audit redact`",
+}
+"""What a person runs for each act that a hint names."""
 
 
 class Commands(click.Group):
@@ -160,7 +175,7 @@ def _refused(refusal: CounterpointError) -> int:
     """Say what was refused and what to do next; answer the exit code of its kind."""
     out = output_for()
     out.aside(f"counterpoint: {refusal.message}", style="red")
-    out.aside(refusal.hint_in(COMMAND_PHRASES))
+    out.aside(refusal.hint_in(PHRASES))
     return EXIT_CODES[refusal.kind]
 
 

@@ -1,4 +1,4 @@
-"""What the refusals of all dialects share: a code from tables, words that fit, facts that fit.
+"""What the refusals of all dialects share: a code, words that fit, facts that fit.
 
 A dialect says in its own `envelope.py` which code each kind of refusal has, which classes are
 exceptions to that, which of its tools does each act, and in what shape all of it is answered. A

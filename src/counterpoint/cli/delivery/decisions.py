@@ -1,4 +1,4 @@
-"""What a person decides about work: approve, reject, unblock, release, waive and reopen."""
+"""What people decide about work: a verdict, a waiver, freeing what is stuck."""
 
 from __future__ import annotations
 
