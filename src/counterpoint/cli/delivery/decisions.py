@@ -7,9 +7,9 @@ import click
 from counterpoint.cli.context import CommandContext, reads
 from counterpoint.cli.output import one_line
 from counterpoint.cli.shapes import brief, headline, shape
-from counterpoint.cli.show import noun_named
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Reviewed
+from counterpoint.core.model.catalogue import noun_of_id
 from counterpoint.core.model.filters import Edit, Judgment
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import Item
@@ -23,10 +23,10 @@ from counterpoint.core.rules.identifiers import kept
     "--subject", default="", metavar="HASH", help="The hash or commit that was looked at."
 )
 @reads
-def approve_command(seat: CommandContext, *, item: str, reason: str, subject: str) -> None:
+def approve_command(context: CommandContext, *, item: str, reason: str, subject: str) -> None:
     """Approve an item: its start if a gate holds that, else the work that was handed in."""
     judgment = Judgment(approves=True, reason=reason, subject=subject)
-    _tell_verdict(seat, seat.core.reviews.review(_id(seat.core, item), judgment))
+    _tell_verdict(context, context.core.reviews.review(_id(context.core, item), judgment))
 
 
 @click.command("reject")
@@ -34,56 +34,58 @@ def approve_command(seat: CommandContext, *, item: str, reason: str, subject: st
 @click.option("--reason", required=True, metavar="TEXT", help="Why; it is kept.")
 @click.option("--fix", "fixes", multiple=True, metavar="TEXT", help="What to mend; repeatable.")
 @reads
-def reject_command(seat: CommandContext, *, item: str, reason: str, fixes: tuple[str, ...]) -> None:
+def reject_command(
+    context: CommandContext, *, item: str, reason: str, fixes: tuple[str, ...]
+) -> None:
     """Send an item back to whoever works on it."""
     judgment = Judgment(approves=False, reason=reason, fixes=fixes)
-    _tell_verdict(seat, seat.core.reviews.review(_id(seat.core, item), judgment))
+    _tell_verdict(context, context.core.reviews.review(_id(context.core, item), judgment))
 
 
-def _tell_verdict(seat: CommandContext, reviewed: Reviewed) -> None:
+def _tell_verdict(context: CommandContext, reviewed: Reviewed) -> None:
     verdict, waits = reviewed.verdict, [gate.name for gate in reviewed.closed]
-    if seat.out.json:
-        seat.out.answer(
+    if context.out.json:
+        context.out.answer(
             {"verdict": shape(verdict), "item": brief(reviewed.item), "closed_gates": waits}
         )
         return
-    seat.out.line(f"{_line(reviewed.item)} ({verdict.decision} {verdict.id})")
+    context.out.line(f"{_line(reviewed.item)} ({verdict.decision} {verdict.id})")
     if waits and verdict.decision == "approve":
-        seat.out.aside(f"Still closed: {', '.join(waits)}.")
+        context.out.aside(f"Still closed: {', '.join(waits)}.")
 
 
 @click.command("unblock")
 @click.argument("name", metavar="ID")
 @click.option("--reason", default="resolved by a person", metavar="TEXT", help="Why; it is kept.")
 @reads
-def unblock_command(seat: CommandContext, *, name: str, reason: str) -> int:
+def unblock_command(context: CommandContext, *, name: str, reason: str) -> int:
     """Resolve a blocker, or every open blocker of an item; exit code 1 if there is none."""
-    core = seat.core
-    if noun_named(name) is Record:
+    core = context.core
+    if noun_of_id(name) is Record:
         found = [name]
     else:
         item = _id(core, name)
         found = [record.id for record in core.overview.open_blockers(item, limit=1_000)]
     resolved = [core.journal.resolve(record, reason) for record in found]
-    if seat.out.json:
-        seat.out.answer({"resolved": [shape(record) for record in resolved]})
+    if context.out.json:
+        context.out.answer({"resolved": [shape(record) for record in resolved]})
     elif not resolved:
-        seat.out.line(f"{name} has no open blocker.")
-    for record in resolved if not seat.out.json else ():
-        seat.out.line(f"{record.id} is resolved: {headline(record)}")
+        context.out.line(f"{name} has no open blocker.")
+    for record in resolved if not context.out.json else ():
+        context.out.line(f"{record.id} is resolved: {headline(record)}")
     return 0 if resolved else 1
 
 
 @click.command("release")
 @click.argument("item", metavar="ID")
 @reads
-def release_command(seat: CommandContext, *, item: str) -> None:
+def release_command(context: CommandContext, *, item: str) -> None:
     """End the claim of an agent that is gone, so that others can take the item up."""
-    after, claim = seat.core.claims.release(_id(seat.core, item))
-    if seat.out.json:
-        seat.out.answer({"item": brief(after), "claim": shape(claim)})
+    after, claim = context.core.claims.release(_id(context.core, item))
+    if context.out.json:
+        context.out.answer({"item": brief(after), "claim": shape(claim)})
     else:
-        seat.out.line(f"{_line(after)} (was held by {claim.agent or claim.session})")
+        context.out.line(f"{_line(after)} (was held by {claim.agent or claim.session})")
 
 
 @click.command("waive")
@@ -91,31 +93,31 @@ def release_command(seat: CommandContext, *, item: str) -> None:
 @click.argument("gate")
 @click.option("--reason", required=True, metavar="TEXT", help="Why; it is kept.")
 @reads
-def waive_command(seat: CommandContext, *, item: str, gate: str, reason: str) -> None:
+def waive_command(context: CommandContext, *, item: str, gate: str, reason: str) -> None:
     """Let a gate of an item be open although it is not met."""
-    id_ = _id(seat.core, item)
-    seat.core.items.edit(id_, Edit(waive=(gate,), reason=reason))
-    facets = seat.core.overview.facets(id_)
-    if seat.out.json:
+    id_ = _id(context.core, item)
+    context.core.items.edit(id_, Edit(waive=(gate,), reason=reason))
+    facets = context.core.overview.facets(id_)
+    if context.out.json:
         found = [shape(one) for one in facets.gates if one.name == gate]
-        seat.out.answer({"item": brief(facets.item), "gate": found[0]})
+        context.out.answer({"item": brief(facets.item), "gate": found[0]})
     else:
-        seat.out.line(f"{_line(facets.item)} (gate {gate} waived)")
+        context.out.line(f"{_line(facets.item)} (gate {gate} waived)")
 
 
 @click.command("reopen")
 @click.argument("item", metavar="ID")
 @click.option("--reason", default="", metavar="TEXT", help="Why; it is kept.")
 @reads
-def reopen_command(seat: CommandContext, *, item: str, reason: str) -> None:
+def reopen_command(context: CommandContext, *, item: str, reason: str) -> None:
     """Open an item again that has ended."""
-    found = seat.core.items.get(_id(seat.core, item))
+    found = context.core.items.get(_id(context.core, item))
     goal = "open" if found.is_workable else "active"
-    after = seat.core.items.edit(found.id, Edit(status=goal, reason=reason))
-    if seat.out.json:
-        seat.out.answer({"item": brief(after)})
+    after = context.core.items.edit(found.id, Edit(status=goal, reason=reason))
+    if context.out.json:
+        context.out.answer({"item": brief(after)})
     else:
-        seat.out.line(_line(after))
+        context.out.line(_line(after))
 
 
 def _id(core: Core, name: str) -> str:
