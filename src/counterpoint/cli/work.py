@@ -13,6 +13,7 @@ from counterpoint.cli.shapes import brief, headline, key_of, lease, shape, span
 from counterpoint.core.model.answers import Offer, State
 from counterpoint.core.model.filters import ItemFilter, ReadyFilter
 from counterpoint.core.model.work import Item
+from counterpoint.core.rules.progress import by_category
 from counterpoint.kernel.canonical import Json
 
 _CATEGORIES: Final = ("open", "active", "review", "done", "dropped")
@@ -38,7 +39,8 @@ def status_command(context: CommandContext, *, watch: bool) -> None:
 
 def _print_status(context: CommandContext) -> None:
     state = context.core.overview.state()
-    progress = {root.id: context.core.overview.facets(root.id).progress for root in state.roots}
+    facets = [context.core.overview.facets(root.id) for root in state.roots]
+    progress = {one.item.id: by_category(one.progress) for one in facets}
     if context.out.json:
         context.out.answer(_state(state, progress))
         return

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from counterpoint.core.model.evidence import FileChange
@@ -188,24 +189,52 @@ class Rebuilt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facets:
-    """An item with everything small that hangs on it.
+class Progress:
+    """How the parts of a whole stand.
+
+    states: how many parts are in each state. blocked: how many of these have an open blocker.
+    """
+
+    states: Mapping[str, int] = field(default_factory=dict[str, int])
+    blocked: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def total(self) -> int:
+        """How many parts there are."""
+        return sum(self.states.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemView:
+    """An item with what hangs on it; what was not asked for is empty.
 
     names: its other names by scope. attributes: the values that are kept with it, by name.
+    needs: the items that it comes after. blockers: its open blockers, the oldest first.
+    outcome: how its last claim ended. attempt: which try this is, where moves are written down.
+    progress: how the items directly below it stand.
     """
 
     item: Item
-    labels: tuple[str, ...]
-    needs: tuple[Item, ...]
+    labels: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
+    attributes: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    needs: tuple[Item, ...] = ()
+    criteria: tuple[Criterion, ...] = ()
+    blockers: tuple[Record, ...] = ()
+    outcome: Outcome | None = None
+    attempt: int = 1
+    progress: Progress = field(default_factory=Progress)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facets(ItemView):
+    """An item with everything small that hangs on it; claim: the last one."""
+
     needed_by: tuple[str, ...]
     areas: tuple[str, ...]
-    criteria: tuple[Criterion, ...]
     gates: tuple[Gate, ...]
     claim: Claim | None
     readiness: Readiness
-    progress: dict[str, int]
-    names: dict[str, str]
-    attributes: dict[str, Json]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

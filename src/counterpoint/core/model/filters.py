@@ -115,16 +115,23 @@ class Edit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemFilter:
-    """Which items a list is of; empty fields ask for all."""
+    """Which items a list is of; empty fields ask for all, and of several values one must fit.
 
-    status: str = ""
-    category: str = ""
+    ids: only these. attributes: values that must be kept with it. since: the moment before which
+    none was made.
+    """
+
+    ids: tuple[str, ...] | None = None
+    status: str | tuple[str, ...] = ""
+    category: str | tuple[str, ...] = ""
     kind: str = ""
     label: str = ""
-    parent: str = ""
+    parent: str | tuple[str, ...] = ""
     root: str = ""
     assignee: str = ""
     lifecycle: str = ""
+    attributes: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    since: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

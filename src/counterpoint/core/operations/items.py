@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from counterpoint.core.model.filters import Edit, ItemFilter
@@ -19,6 +20,7 @@ from counterpoint.core.model.work import (
     Project,
 )
 from counterpoint.core.operations.claims import refuse_held, refuse_own
+from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.readiness import has_open_children
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
@@ -47,7 +49,6 @@ from counterpoint.core.operations.recording.moves import (
 )
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.release_waiters import let_go, open_issues
-from counterpoint.core.ports.store import Filter
 from counterpoint.core.rules.drafting import list_faults, title_faults
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
@@ -91,19 +92,9 @@ class Items:
 
     def list(self, sought: ItemFilter, after: int, limit: int) -> list[Item]:
         """Return items by number, beyond a number."""
-        filters: dict[str, Filter] = {
-            name: value
-            for name in ("status", "category", "kind", "parent", "root", "assignee", "lifecycle")
-            if (value := getattr(sought, name))
-        }
         with self._context.reading() as view:
-            if not sought.label:
-                return view.select(Item, order="number", after=(after,), limit=limit, **filters)
-            labelled = view.select(Label, name=sought.label)
-            ids = tuple(label.item for label in labelled)
-            if not ids:
-                return []
-            return view.select(Item, order="number", after=(after,), limit=limit, id=ids, **filters)
+            found = ItemReader(view).find(sought, after=(after,), size=limit)
+            return [one.item for one in islice(found, limit)]
 
     def edit(self, item: str, edit: Edit) -> Item:
         """Change an item as told, all of it or nothing.

@@ -1,9 +1,17 @@
-"""Looking at the whole: an item with all about it, the state of the project."""
+"""Looking at items: views of them for lists, one with all about it, the state of the project."""
 
 from __future__ import annotations
 
-from counterpoint.core.model.answers import Facets, Live, State
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from functools import cached_property
+from typing import Final, Literal, TypeVar
+
+from counterpoint.core.model.accounts.stages import Transition
+from counterpoint.core.model.answers import Facets, ItemView, Live, Progress, State
 from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.journal import (
     Outcome,
     Record,
@@ -12,25 +20,187 @@ from counterpoint.core.model.journal import (
 from counterpoint.core.model.rows import N
 from counterpoint.core.model.sessions import Claim, Handoff
 from counterpoint.core.model.work import (
+    Alias,
     Area,
+    Attribute,
     Criterion,
     Dependency,
     Gate,
     Item,
+    Label,
     Project,
 )
 from counterpoint.core.operations.readiness import judged
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import (
-    attributes_of,
-    item_named,
-    labels_of,
-    names_of,
-)
+from counterpoint.core.operations.recording.facets import item_named, labels_of, value_of
 from counterpoint.core.operations.sessions import last_handoff, live_claims
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules import outline
+
+Part = Literal[
+    "labels",
+    "names",
+    "attributes",
+    "needs",
+    "criteria",
+    "blockers",
+    "outcome",
+    "attempt",
+    "progress",
+]
+"""What a view can show beside the item itself."""
+_SMALL: Final[tuple[Part, ...]] = (
+    "labels",
+    "names",
+    "attributes",
+    "needs",
+    "criteria",
+    "progress",
+)
+_CHUNK: Final = 100
+"""How many items are read together."""
+Hanging = TypeVar("Hanging", Label, Alias, Attribute, Dependency, Criterion, Outcome, Transition)
+
+
+class ItemReader:
+    """Views of items within one look at the store.
+
+    Each sort of part is read with one statement for a whole page, and the open blockers, few in any
+    project, once for all pages.
+    """
+
+    def __init__(self, view: Reading) -> None:
+        self._view = view
+
+    def one(self, item: Item, *parts: Part, below: str = "") -> ItemView:
+        """Return the view of one item; see `views`."""
+        return self.views((item,), *parts, below=below)[0]
+
+    def views(self, items: Sequence[Item], *parts: Part, below: str = "") -> list[ItemView]:
+        """Return items with some parts of what hangs on them.
+
+        below: the kind of the items that `progress` counts; empty for all. With `blockers` it counts
+            those that are blocked too.
+        """
+        labels = self._rows(Label, items, "labels" in parts)
+        names = self._rows(Alias, items, "names" in parts)
+        attributes = self._rows(Attribute, items, "attributes" in parts)
+        needs = self._needs(items) if "needs" in parts else {}
+        criteria = self._rows(Criterion, items, "criteria" in parts)
+        blockers = self._blockers if "blockers" in parts else {}
+        outcomes = self._rows(Outcome, items, "outcome" in parts)
+        moves = self._rows(Transition, items, "attempt" in parts)
+        progress = {
+            item.id: self.progress(item.id, below, blocked="blockers" in parts)
+            for item in (items if "progress" in parts else ())
+        }
+        return [
+            ItemView(
+                item=item,
+                labels=tuple(one.name for one in labels[item.id]),
+                names={one.scope: one.name for one in names[item.id]},
+                attributes={one.name: value_of(one) for one in attributes[item.id]},
+                needs=tuple(needs.get(item.id, ())),
+                criteria=tuple(criteria[item.id]),
+                blockers=tuple(blockers.get(item.id, ())),
+                outcome=max(outcomes[item.id], key=lambda one: one.token, default=None),
+                attempt=max((one.attempt for one in moves[item.id]), default=1),
+                progress=progress.get(item.id, Progress()),
+            )
+            for item in items
+        ]
+
+    def find(
+        self,
+        wanted: ItemFilter,
+        *parts: Part,
+        order: str = "number",
+        after: Sequence[str | int] = (),
+        size: int = _CHUNK,
+        below: str = "",
+    ) -> Iterator[ItemView]:
+        """Return views of what a filter finds, as long as somebody asks for more.
+
+        order, after: columns of items, and the values of the last one seen. size: how many are read at once.
+        """
+        columns = self._columns(wanted)
+        if wanted.attributes:
+            parts = (*parts, "attributes")
+        while columns is not None:
+            found = self._view.select(Item, order=order, after=after, limit=size, **columns)
+            items = [item for item in found if item.created_at >= wanted.since]
+            for one in self.views(items, *parts, below=below):
+                kept = one.attributes
+                if all(kept.get(name) == value for name, value in wanted.attributes.items()):
+                    yield one
+            if len(found) < size:
+                return
+            after = [getattr(found[-1], column.split()[0]) for column in order.split(",")]
+
+    def progress(
+        self, parents: str | tuple[str, ...], kind: str = "", *, blocked: bool = False
+    ) -> Progress:
+        """Return how the items directly below some stand; `blocked`: also which have open blockers."""
+        only: dict[str, Filter] = {"kind": kind} if kind else {}
+        states = self._view.counts(Item, "status", parent=parents, **only)
+        held = (parents,) if isinstance(parents, str) else parents
+        stuck = Counter(
+            one.status
+            for one in (self._blocked if blocked and states else ())
+            if one.parent in held and kind in {"", one.kind}
+        )
+        return Progress(states=states, blocked=stuck)
+
+    @cached_property
+    def _blockers(self) -> dict[str, list[Record]]:
+        found: dict[str, list[Record]] = defaultdict(list)
+        for record in self._view.select(Record, kind="blocker", status="open", order="number"):
+            found[record.item].append(record)
+        return found
+
+    @cached_property
+    def _blocked(self) -> list[Item]:
+        about = tuple(name for name in self._blockers if name)
+        return self._view.select(Item, id=about) if about else []
+
+    def _needs(self, items: Sequence[Item]) -> dict[str, list[Item]]:
+        edges = self._rows(Dependency, items, True)
+        about = tuple({edge.needs for some in edges.values() for edge in some})
+        known = {one.id: one for one in self._view.select(Item, id=about)} if about else {}
+        return {
+            item: [known[edge.needs] for edge in some if edge.needs in known]
+            for item, some in edges.items()
+        }
+
+    def _rows(
+        self, noun: type[Hanging], items: Sequence[Item], is_wanted: bool
+    ) -> dict[str, list[Hanging]]:
+        found: dict[str, list[Hanging]] = defaultdict(list)
+        ids = [item.id for item in items] if is_wanted else []
+        for start in range(0, len(ids), _CHUNK):
+            some = ids[start : start + _CHUNK]
+            if len(ids) > 1:
+                # Always as many, so that the database prepares one statement for all pages.
+                some += some[-1:] * (_CHUNK - len(some))
+            for row in self._view.select(noun, item=tuple(some)):
+                found[row.item].append(row)
+        return found
+
+    def _columns(self, wanted: ItemFilter) -> dict[str, Filter] | None:
+        """Return what a filter asks of the columns of items; None if nothing can fit."""
+        chosen: dict[str, Filter] = {
+            name: value
+            for name in ("status", "category", "kind", "parent", "root", "assignee", "lifecycle")
+            if (value := getattr(wanted, name))
+        }
+        ids = wanted.ids
+        if wanted.label:
+            named = {label.item for label in self._view.select(Label, name=wanted.label)}
+            ids = tuple(named if ids is None else named.intersection(ids))
+        if ids is not None:
+            chosen["id"] = ids
+        return chosen if ids != () else None
 
 
 class Overview:
@@ -47,20 +217,14 @@ class Overview:
             if found is None:
                 raise missing(Item, item)
             item = found.id
-            needs = [view.find(Item, e.needs) for e in view.select(Dependency, item=item)]
+            seen = ItemReader(view).one(found, *_SMALL)
             return Facets(
-                item=found,
-                labels=labels_of(view, item),
-                needs=tuple(needed for needed in needs if needed is not None),
+                **{part.name: getattr(seen, part.name) for part in fields(seen)},
                 needed_by=tuple(e.item for e in view.select(Dependency, needs=item, limit=50)),
                 areas=tuple(area.pattern for area in view.select(Area, item=item)),
-                criteria=tuple(view.select(Criterion, item=item)),
                 gates=tuple(view.select(Gate, item=item)),
                 claim=view.find(Claim, item),
                 readiness=judged(view, found, actor.session, self._context.ports.clock.now()),
-                progress=view.counts(Item, "category", parent=item),
-                names=names_of(view, item),
-                attributes=attributes_of(view, item),
             )
 
     def state(self) -> State:

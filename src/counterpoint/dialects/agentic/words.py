@@ -14,16 +14,20 @@ from pydantic import Field, WithJsonSchema
 from typing_extensions import TypedDict
 
 from counterpoint.core.coordinator import Core
-from counterpoint.dialects.agentic.nouns.plans import (
-    PhaseView,
-    PlanStanding,
-    PlanView,
-    Progress,
-    Standing,
-    TaskView,
-)
+from counterpoint.core.model.answers import ItemView, Progress
+from counterpoint.core.rules.progress import counted
+from counterpoint.dialects.agentic.nouns.plans import NOTES, PlanStanding, Standing
 from counterpoint.dialects.agentic.nouns.sessions import Activity, SessionView
 from counterpoint.dialects.agentic.rules.drafting import PHASE_LIMIT, PhaseSketch, TaskSketch
+from counterpoint.dialects.agentic.rules.progress import (
+    percentage,
+    plan_standing,
+    reason_of,
+    slug_of,
+    standing,
+    standing_of,
+    text_in,
+)
 from counterpoint.dialects.agentic.verbs.plans import Planning
 from counterpoint.dialects.agentic.verbs.sessions import PlanSessions
 from counterpoint.dialects.call import Call
@@ -181,20 +185,21 @@ def seat(call: Call) -> Core:
 
 def present_progress(progress: Progress) -> dict[str, Json]:
     """Return how far a whole is."""
+    parts = counted(progress, standing)
     return {
         "total": progress.total,
-        "completed": progress.completed,
-        "in_progress": progress.active,
-        "pending": progress.open,
-        "blocked": progress.blocked,
-        "skipped": progress.skipped,
-        "percentage": progress.percentage,
+        "completed": parts["done"] + parts["skipped"],
+        "in_progress": parts["active"],
+        "pending": parts["open"],
+        "blocked": parts["blocked"],
+        "skipped": parts["skipped"],
+        "percentage": percentage(progress),
     }
 
 
-def present_plan_status(line: PlanView) -> str:
+def present_plan_status(line: ItemView) -> str:
     """Return the status of a plan."""
-    return _PLANS_TOLD[line.standing]
+    return _PLANS_TOLD[plan_standing(line)]
 
 
 def present_status(standing: Standing) -> str:
@@ -202,10 +207,10 @@ def present_status(standing: Standing) -> str:
     return _STEPS_TOLD[standing]
 
 
-def present_plan(line: PlanView) -> dict[str, Json]:
+def present_plan(line: ItemView) -> dict[str, Json]:
     """Return a plan as lists show it."""
     return {
-        "slug": line.slug,
+        "slug": slug_of(line),
         "title": line.item.title,
         "status": present_plan_status(line),
         "progress": present_progress(line.progress),
@@ -213,19 +218,20 @@ def present_plan(line: PlanView) -> dict[str, Json]:
     }
 
 
-def present_phase(line: PhaseView, room: int = _WORDS // 2, criteria: int = 0) -> dict[str, Json]:
+def present_phase(line: ItemView, room: int = _WORDS // 2, criteria: int = 0) -> dict[str, Json]:
     """Return a phase without its tasks, with at most so many of its criteria."""
+    needs = sorted(one.position + 1 for one in line.needs if one.parent == line.item.parent)
     return {
-        "order": line.order,
+        "order": line.item.position + 1,
         "name": line.item.title,
-        "status": present_status(line.standing),
+        "status": present_status(standing_of(line)),
         **sparse(
             description=clip(line.item.body, room),
-            reason=clip(line.reason, _WORDS),
-            dependencies=list(line.needs[:_NAMED]),
+            reason=clip(reason_of(line), _WORDS),
+            dependencies=list(needs[:_NAMED]),
             completion_criteria=[
-                {"text": clip(text, _WORDS // 3), "met": met}
-                for text, met in line.criteria[:criteria]
+                {"text": clip(one.text, _WORDS // 3), "met": one.met}
+                for one in line.criteria[:criteria]
             ],
             completed_at=line.item.closed_at,
         ),
@@ -233,16 +239,16 @@ def present_phase(line: PhaseView, room: int = _WORDS // 2, criteria: int = 0) -
     }
 
 
-def present_task(line: TaskView, room: int = _WORDS) -> dict[str, Json]:
+def present_task(line: ItemView, room: int = _WORDS) -> dict[str, Json]:
     """Return a task."""
     return {
-        "index": line.index,
+        "index": line.item.position,
         "name": line.item.title,
-        "status": present_status(line.standing),
+        "status": present_status(standing_of(line)),
         **sparse(
             description=clip(line.item.body, room),
-            notes=clip(line.notes, room),
-            reason=clip(line.reason, _WORDS),
+            notes=clip(text_in(line, NOTES), room),
+            reason=clip(reason_of(line), _WORDS),
         ),
     }
 
@@ -250,13 +256,13 @@ def present_task(line: TaskView, room: int = _WORDS) -> dict[str, Json]:
 def present_session(call: Call, line: SessionView) -> dict[str, Json]:
     """Return a session."""
     session = line.session
-    plan = call.core.use(Planning).line(session.item) if session.item else None
+    plan = call.core.use(Planning).find(session.item) if session.item else None
     end = session.ended_at or line.last_active_at
     return {
         "session_id": session.id,
         "agent_type": line.agent_type,
         "agent": session.agent,
-        "plan": plan.slug if plan else None,
+        "plan": slug_of(plan) if plan else None,
         "status": session.status,
         "started_at": session.started_at,
         "last_active_at": line.last_active_at,

@@ -16,6 +16,7 @@ from counterpoint.core.model.filters import ReadyFilter
 from counterpoint.core.model.journal import Receipt, Record
 from counterpoint.core.model.sessions import Claim, Handoff
 from counterpoint.core.model.work import Criterion, Gate, Item
+from counterpoint.core.rules.progress import by_category
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import (
     Part,
@@ -115,7 +116,7 @@ def present_header(facets: Facets) -> dict[str, Json]:
             version=item.version,
             updated_at=item.updated_at,
             closed_at=item.closed_at,
-            progress=facets.progress,
+            progress=by_category(facets.progress),
             held_by=sparse(agent=claim.agent, session=claim.session, until=claim.leased_until)
             if held and claim
             else None,

@@ -6,13 +6,15 @@ What failed is no end: somebody has to decide, so it stands as blocked.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
-from counterpoint.core.model.lifecycles import LIFECYCLES, Category
-from counterpoint.core.model.work import Item
+from counterpoint.core.model.answers import ItemView, Progress
+from counterpoint.core.rules.progress import CATEGORIES, counted
 from counterpoint.dialects.agentic.nouns.plans import (
     ARCHIVED,
     PAUSED,
+    REASON,
+    SLUG,
     PlanStanding,
     Standing,
 )
@@ -22,19 +24,13 @@ _STANDINGS: Mapping[str, Standing] = {
     "cancelled": "skipped",
     "failed": "blocked",
 }
-_CATEGORIES: Mapping[str, Category] = {
-    status: category
-    for table in LIFECYCLES.values()
-    for status, category in table.categories.items()
-}
-"""A state means the same in every table."""
 
 
-def standing(status: str, *, blocked: bool = False) -> Standing:
+def standing(status: str, blocked: bool = False) -> Standing:
     """Return how a phase or a task in a state stands; blocked: whether it has an open blocker."""
     if status in _STANDINGS:
         return _STANDINGS[status]
-    category = _CATEGORIES[status]
+    category = CATEGORIES[status]
     if category == "done":
         return "done"
     if blocked:
@@ -42,12 +38,47 @@ def standing(status: str, *, blocked: bool = False) -> Standing:
     return "open" if category == "open" else "active"
 
 
-def plan_standing(plan: Item, labels: Collection[str]) -> PlanStanding:
-    """Return how a plan stands by its state and its labels."""
-    if ARCHIVED in labels or plan.category == "dropped":
+def standing_of(part: ItemView) -> Standing:
+    """Return how a phase or a task stands."""
+    return standing(part.item.status, bool(part.blockers))
+
+
+def reason_of(part: ItemView) -> str:
+    """Return why a phase or a task is blocked or was left out; empty if it is neither."""
+    match standing_of(part):
+        case "blocked":
+            return part.blockers[-1].body if part.blockers else part.item.status
+        case "skipped":
+            return text_in(part, REASON)
+        case _:
+            return ""
+
+
+def text_in(part: ItemView, name: str) -> str:
+    """Return a text that is kept with a phase or a task; empty if there is none."""
+    found = part.attributes.get(name)
+    return found if isinstance(found, str) else ""
+
+
+def percentage(progress: Progress) -> int:
+    """Return how many parts of a hundred need nothing more; 0 if there are none."""
+    parts = counted(progress, standing)
+    done = parts["done"] + parts["skipped"]
+    return round(100 * done / progress.total) if progress.total else 0
+
+
+def slug_of(plan: ItemView) -> str:
+    """Return what a plan is called in calls: its slug, or its id if it was made elsewhere."""
+    return plan.names.get(SLUG, plan.item.id)
+
+
+def plan_standing(plan: ItemView) -> PlanStanding:
+    """Return how a plan stands, by its state and its labels."""
+    item, labels = plan.item, plan.labels
+    if ARCHIVED in labels or item.category == "dropped":
         return "archived"
-    if plan.category == "done":
+    if item.category == "done":
         return "done"
-    if plan.status in plan.states.parked:
+    if item.status in item.states.parked:
         return "paused" if PAUSED in labels else "backlog"
     return "active"

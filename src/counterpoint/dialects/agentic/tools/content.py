@@ -9,6 +9,7 @@ from pydantic import Field, WithJsonSchema
 from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.texts.briefs import Brief, BriefFilter, BriefRequest
 from counterpoint.dialects.agentic.envelope import present
+from counterpoint.dialects.agentic.rules.progress import slug_of
 from counterpoint.dialects.agentic.verbs.briefs import Briefs
 from counterpoint.dialects.agentic.verbs.plans import Planning
 from counterpoint.dialects.agentic.words import (
@@ -80,7 +81,7 @@ def content_brief_create(
         variables=sized("variables", variables),
         priority=priority,
         scheduled_for=scheduled_for,
-        item=core.use(Planning).get(plan_slug).line.item.id if plan_slug else "",
+        item=core.use(Planning).get(plan_slug).item.id if plan_slug else "",
     )
     return present(brief=_line(core.use(Briefs).create(wish)))
 
@@ -92,7 +93,7 @@ def content_brief_get(
 ) -> Json:
     """Show a content brief."""
     brief = call.core.use(Briefs).get(str(id))
-    plan = call.core.use(Planning).line(brief.item) if brief.item else None
+    plan = call.core.use(Planning).find(brief.item) if brief.item else None
     return present(
         brief={
             **_line(brief),
@@ -105,7 +106,7 @@ def content_brief_get(
                 variables=clipped(load_object(brief.variables), 1_500),
                 scheduled_for=brief.scheduled_for,
                 error_message=clip(brief.reason, 600),
-                plan=plan.slug if plan else "",
+                plan=slug_of(plan) if plan else "",
             ),
             "target_word_count": brief.target_word_count,
             "priority": brief.priority,

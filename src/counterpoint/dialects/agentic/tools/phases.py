@@ -6,10 +6,11 @@ from typing import Annotated, Any, Final, cast
 
 from pydantic import Field
 
+from counterpoint.core.model.answers import ItemView
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.rows import load_object
 from counterpoint.dialects.agentic.envelope import present
-from counterpoint.dialects.agentic.nouns.plans import PhaseView
+from counterpoint.dialects.agentic.rules.progress import slug_of
 from counterpoint.dialects.agentic.verbs.plans import Planning
 from counterpoint.dialects.agentic.verbs.steps import Steps
 from counterpoint.dialects.agentic.words import (
@@ -71,7 +72,7 @@ def phase_get(
             tasks,
             _LISTED,
             lambda task: present_task(task, 800),
-            lambda task: task.index,
+            lambda task: task.item.position,
             at["tasks"],
         )
     if "checkpoints" in at:
@@ -82,13 +83,13 @@ def phase_get(
     parts, rest = shared(opened, PAGE - RESERVE - size_of(header))
     lists: dict[str, Json] = {"tasks": [], "checkpoints": [], **parts} if not cursor else parts
     return present(
-        phase={**header, **lists, "dependencies": list(line.needs[:100])},
+        phase={**header, **lists, "dependencies": present_phase(line).get("dependencies", [])},
         **sparse(next_cursor=seal(call, asked, rest) if rest else ""),
         note=DATA,
     )
 
 
-def _briefly(line: PhaseView) -> dict[str, Json]:
+def _briefly(line: ItemView) -> dict[str, Json]:
     """Return what tells a phase from others, for the pages behind the first."""
     shown = present_phase(line)
     return {name: shown[name] for name in ("order", "name", "status")}
@@ -119,17 +120,16 @@ def phase_update_status(
     moved = core.use(Steps).move_phase(
         plan_slug, phase_order, parse_status(status), reason, met=criteria_met or ()
     )
-    line = core.use(Planning).get(plan_slug).line
-    unmet = [
-        text for text, met in core.use(Steps).phase(plan_slug, moved.item.id).criteria if not met
-    ]
+    line = core.use(Planning).get(plan_slug)
+    criteria = core.use(Steps).phase(plan_slug, moved.item.id).criteria
+    unmet = [one.text for one in criteria if not one.met]
     return present(
         phase={
             "order": moved.item.position + 1,
             "name": moved.item.title,
             "status": present_status(moved.standing),
         },
-        plan={"slug": line.slug, "status": present_plan_status(line)},
+        plan={"slug": slug_of(line), "status": present_plan_status(line)},
         plan_progress=present_progress(line.progress),
         **sparse(
             skipped=list(moved.skipped[:_NAMED]),

@@ -6,9 +6,10 @@ from typing import Annotated, Any, Final, cast
 
 from pydantic import Field
 
+from counterpoint.core.model.answers import ItemView
 from counterpoint.dialects.agentic.envelope import present
-from counterpoint.dialects.agentic.nouns.plans import PlanDetails, PlanFilter
 from counterpoint.dialects.agentic.rules.drafting import PlanSketch, draft_of
+from counterpoint.dialects.agentic.rules.progress import slug_of
 from counterpoint.dialects.agentic.verbs.plans import Planning
 from counterpoint.dialects.agentic.verbs.steps import Steps
 from counterpoint.dialects.agentic.words import (
@@ -61,7 +62,7 @@ def plan_create(
     made = seat(call).use(Planning).open(draft_of(sketch), slug or "")
     return present(
         plan={
-            "slug": made.slug,
+            "slug": slug_of(made),
             "title": made.item.title,
             "status": present_plan_status(made),
             "phases": made.progress.total,
@@ -77,24 +78,22 @@ def plan_get(
 ) -> Json:
     """Show a plan with progress, phases and tasks."""
     head = call.core.use(Planning).get(slug)
+    current = None if cursor else call.core.use(Planning).current(head.item.id)
     asked = {"tool": "plan_get", "slug": slug}
     after, task = unseal(call, asked, cursor, [-1, -1])
-    plan = _head(head, whole=not cursor)
+    plan = present_plan(head) if cursor else _head(head, current)
     phases, rest = _phases(call, head, (after, task), PAGE - RESERVE - size_of(plan))
     more = {} if rest is None else {"next_cursor": seal(call, asked, list(rest))}
     return present(plan={**plan, "phases": phases}, **more, note=DATA)
 
 
-def _head(head: PlanDetails, *, whole: bool) -> dict[str, Json]:
-    plan = present_plan(head.line)
-    if not whole:
-        return plan
-    item, kept = head.line.item, head.kept
+def _head(head: ItemView, current: int | None) -> dict[str, Json]:
+    item, kept = head.item, head.attributes
     return {
-        **plan,
+        **present_plan(head),
         **sparse(
             description=clip(item.body, _TEXTS_SHOWN),
-            current_phase=head.current,
+            current_phase=current,
             context=clipped(kept.get("context"), _TEXTS_SHOWN),
             metadata=clipped(kept.get("metadata"), _TEXTS_SHOWN // 2),
             template=clipped(kept.get("template"), _TEXTS_SHOWN // 2),
@@ -107,12 +106,12 @@ def _head(head: PlanDetails, *, whole: bool) -> dict[str, Json]:
 
 
 def _phases(
-    call: Call, head: PlanDetails, at: tuple[int, int], room: int
+    call: Call, head: ItemView, at: tuple[int, int], room: int
 ) -> tuple[list[Json], tuple[int, int] | None]:
     """Return as many phases with their tasks as fit, and where to go on: phase passed, task passed."""
     shown: list[Json] = []
     after, task = at
-    while found := call.core.use(Planning).phases(head.line.item.id, after, _PHASES_READ):
+    while found := call.core.use(Planning).phases(head.item.id, after, _PHASES_READ):
         for line in found:
             entry = present_phase(line)
             left = room - size_of(entry) - len(',"tasks":[]')
@@ -141,7 +140,7 @@ def _tasks(call: Call, phase: str, after: int, room: int) -> tuple[list[Json], i
             if room < 0:
                 return shown, after
             shown.append(entry)
-            after = line.index
+            after = line.item.position
         if len(found) < _TASKS_READ:
             break
     return shown, None
@@ -159,10 +158,12 @@ def plan_list(
     """List plans, the last changed first."""
     asked: dict[str, Json] = {"tool": "plan_list", "status": status, "all": include_archived}
     at = cast("list[Any] | None", unseal(call, asked, cursor, None))
-    sought = PlanFilter(
-        standing=parse_plan_status(status) if status else "", with_archived=include_archived
+    found = call.core.use(Planning).list(
+        parse_plan_status(status) if status else "",
+        (at[0], at[1]) if at else None,
+        limit + 1,
+        with_archived=include_archived,
     )
-    found = call.core.use(Planning).list(sought, (at[0], at[1]) if at else None, limit + 1)
     plans, rest = paged(
         call,
         asked,
@@ -184,7 +185,7 @@ def plan_update_status(
     """Move a plan; completing one skips what is open in it."""
     line, skipped = seat(call).use(Planning).move(slug, parse_plan_status(status))
     return present(
-        plan={"slug": line.slug, "status": present_plan_status(line)},
+        plan={"slug": slug_of(line), "status": present_plan_status(line)},
         **sparse(skipped=list(skipped[:_NAMED])),
     )
 
@@ -201,7 +202,7 @@ def plan_archive(
     put_away = core.use(Planning).put_away(slug)
     return present(
         plan={
-            "slug": line.slug,
+            "slug": slug_of(line),
             "status": present_plan_status(line),
             "archived_at": put_away.get("at"),
             **sparse(reason=clip(str(put_away.get("reason", "")), _TEXTS_SHOWN)),

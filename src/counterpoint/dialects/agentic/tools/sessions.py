@@ -10,6 +10,7 @@ from counterpoint.core.model.filters import Handover, Note
 from counterpoint.core.model.journal import RecordKind
 from counterpoint.dialects.agentic.envelope import present
 from counterpoint.dialects.agentic.nouns.sessions import Opening, Replay, SessionFilter, TakenUp
+from counterpoint.dialects.agentic.rules.progress import slug_of
 from counterpoint.dialects.agentic.rules.replay import present_handoff
 from counterpoint.dialects.agentic.verbs.plans import Planning
 from counterpoint.dialects.agentic.verbs.sessions import PlanSessions
@@ -66,7 +67,7 @@ def session_start(
     context: Annotated[Object | None, Field(description="What it knows")] = None,
 ) -> Json:
     """Start a session; answers its id."""
-    plan = call.core.use(Planning).get(plan_slug).line.item.id if plan_slug else ""
+    plan = call.core.use(Planning).get(plan_slug).item.id if plan_slug else ""
     call.core.use(PlanSessions).sweep()
     wish = Opening(agent_type=agent_type, item=plan, context=sized("context", context))
     opened = call.core.use(PlanSessions).open(wish)
@@ -247,7 +248,7 @@ def _replayed(call: Call, found: Replay) -> dict[str, Json]:
     row, log = found.session, found.log
     checkpoints, errors = found.of("checkpoint"), found.of("error")
     item = str(row.get("item", ""))
-    plan = call.core.use(Planning).line(item) if item else None
+    plan = call.core.use(Planning).find(item) if item else None
     last = log[-1] if log else None
     started = Timestamp(str(row.get("started_at", "")))
     ended = str(row.get("ended_at", "")) or (found.deeds[-1].at if found.deeds else started)
@@ -261,7 +262,7 @@ def _replayed(call: Call, found: Replay) -> dict[str, Json]:
         "session_id": found.session_id,
         "agent_type": found.agent_type,
         "status": row.get("status"),
-        "plan": {"slug": plan.slug, "title": plan.item.title} if plan else None,
+        "plan": {"slug": slug_of(plan), "title": plan.item.title} if plan else None,
         "at": found.sequence,
         "started_at": started,
         "duration": present_duration(started, Timestamp(ended)),
@@ -291,7 +292,7 @@ def session_list(
     cursor: Cursor = "",
 ) -> Json:
     """List sessions, the latest first."""
-    plan = call.core.use(Planning).get(plan_slug).line.item.id if plan_slug else ""
+    plan = call.core.use(Planning).get(plan_slug).item.id if plan_slug else ""
     asked: dict[str, Json] = {
         "tool": "session_list",
         "plan": plan,

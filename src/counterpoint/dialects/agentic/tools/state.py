@@ -57,7 +57,7 @@ def state_set(
 ) -> Json:
     """Set a value of a plan; `expected_version` guards against lost updates."""
     core = seat(call)
-    plan = core.use(Planning).get(plan_slug).line.item.id
+    plan = core.use(Planning).get(plan_slug).item.id
     entry = core.memory.put(
         plan, key, value, expected_version, category=category, description=description
     )
@@ -76,7 +76,7 @@ def state_get(
     cursor: Cursor = "",
 ) -> Json:
     """Get a value of a plan; a large one comes as pieces of its JSON text."""
-    plan = call.core.use(Planning).get(plan_slug).line.item.id
+    plan = call.core.use(Planning).get(plan_slug).item.id
     entry = _kept(call, plan, key)
     asked: dict[str, Json] = {
         "tool": "state_get",
@@ -116,7 +116,7 @@ def state_list(
     cursor: Cursor = "",
 ) -> Json:
     """List the values of a plan by name; large ones by their size."""
-    plan = call.core.use(Planning).get(plan_slug).line.item.id
+    plan = call.core.use(Planning).get(plan_slug).item.id
     asked: dict[str, Json] = {"tool": "state_list", "plan": plan, "category": category}
     after = unseal(call, asked, cursor, "")
     states, rest = paged(

@@ -9,6 +9,7 @@ from pydantic import Field
 from counterpoint.core.coordinator import Core
 from counterpoint.dialects.agentic.envelope import present
 from counterpoint.dialects.agentic.nouns.plans import MovedStep
+from counterpoint.dialects.agentic.rules.progress import slug_of
 from counterpoint.dialects.agentic.verbs.steps import Steps
 from counterpoint.dialects.agentic.words import (
     Order,
@@ -61,13 +62,13 @@ def task_toggle(
 
 
 def _present(core: Core, moved: MovedStep) -> Json:
-    around = core.use(Steps).around(moved.item.id)
+    task, phase, plan = core.use(Steps).around(moved.item.id)
     return present(
-        task=present_task(around.task, 2_000),
+        task=present_task(task, 2_000),
         phase={
-            "order": around.phase.order,
-            "task_progress": present_progress(around.phase.progress),
+            "order": phase.item.position + 1,
+            "task_progress": present_progress(phase.progress),
         },
-        plan={"slug": around.plan.slug, "status": present_plan_status(around.plan)},
-        plan_progress=present_progress(around.plan.progress),
+        plan={"slug": slug_of(plan), "status": present_plan_status(plan)},
+        plan_progress=present_progress(plan.progress),
     )

@@ -9,6 +9,7 @@ from pydantic import Field
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.texts.templates import TemplateEntry, Variable
 from counterpoint.dialects.agentic.envelope import present
+from counterpoint.dialects.agentic.rules.progress import slug_of
 from counterpoint.dialects.agentic.verbs.plans import Planning
 from counterpoint.dialects.agentic.words import (
     Cursor,
@@ -174,7 +175,7 @@ def template_create_plan(
         status = "active" if activate else "draft"
     else:
         made = core.use(Planning).open(filled.draft, slug or "", numbered=True, start=activate)
-        name, named, status = made.slug, made.item.title, present_plan_status(made)
+        name, named, status = slug_of(made), made.item.title, present_plan_status(made)
     return present(
         plan={
             "slug": name,

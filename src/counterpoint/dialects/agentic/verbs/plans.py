@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count, islice
-from typing import Final
+from typing import Final, Literal
 
+from counterpoint.core.model.answers import ItemView
 from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.work import Alias, Item, Label
+from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import kept_object, labels_of, set_attributes
+from counterpoint.core.operations.recording.facets import kept_object, set_attributes
 from counterpoint.core.operations.recording.moves import move, refuse_closed_gates, touched
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
@@ -23,14 +25,16 @@ from counterpoint.dialects.agentic.nouns.plans import (
     PAUSED,
     PRUNED,
     SLUG,
-    PhaseView,
-    PlanDetails,
-    PlanFilter,
     PlanStanding,
-    PlanView,
 )
 from counterpoint.dialects.agentic.rules.progress import plan_standing
-from counterpoint.dialects.agentic.verbs.queries import PlanReader, plan_named
+from counterpoint.dialects.agentic.verbs.queries import (
+    PHASE,
+    PLAN,
+    parts_below,
+    plan_named,
+    plan_view,
+)
 from counterpoint.dialects.agentic.verbs.steps import skip_below
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict
@@ -53,7 +57,7 @@ class Planning:
 
     def open(
         self, draft: Draft, slug: str = "", *, numbered: bool = False, start: bool = False
-    ) -> PlanView:
+    ) -> ItemView:
         """Make a plan under a slug: the wanted one, or one of its title, which a number or chance ends.
 
         numbered: whether that is a number, if one is needed; nothing of a secret comes into a slug.
@@ -72,7 +76,7 @@ class Planning:
             )
             made = Plans(self._context).create(named).root
             with self._context.reading() as view:
-                return PlanReader.at(view).plan(made)
+                return plan_view(view, made)
 
     def slug(self, draft: Draft, slug: str = "") -> str:
         """Return the slug that `open` would give, if it is numbered; Conflict if it is taken."""
@@ -96,30 +100,63 @@ class Planning:
         random = (f"{stem}-{mint.mint('pln')[-_SUFFIX:]}" for _ in count())
         return next(name for name in random if view.find(Alias, SLUG, name) is None)
 
-    def get(self, name: str) -> PlanDetails:
-        """Return a plan by its slug or id; NotFound."""
+    def get(self, name: str) -> ItemView:
+        """Return a plan by its slug or id, with what is kept with it; NotFound."""
         with self._context.reading() as view:
-            return PlanReader.at(view).head(plan_named(view, name))
+            return plan_view(view, plan_named(view, name), "attributes")
 
-    def line(self, plan: str) -> PlanView | None:
-        """Return the line of the plan of an id, or None if it is no plan."""
+    def find(self, plan: str) -> ItemView | None:
+        """Return the plan of an id, or None if it is no plan."""
         with self._context.reading() as view:
             found = view.find(Item, plan)
-            return PlanReader.at(view).plan(found) if found and found.kind == "plan" else None
+            return plan_view(view, found) if found and found.kind == "plan" else None
 
-    def phases(self, name: str, after: int = -1, limit: int = _CHUNK) -> list[PhaseView]:
+    def current(self, plan: str) -> int | None:
+        """Return the order of the phase of a plan that somebody is at, or None."""
+        with self._context.reading() as view:
+            now = view.select(
+                Item, parent=plan, kind="phase", category="active", order="position", limit=1
+            )
+        return now[0].position + 1 if now else None
+
+    def phases(self, name: str, after: int = -1, limit: int = _CHUNK) -> list[ItemView]:
         """Return the phases of a plan beyond a position; NotFound."""
         with self._context.reading() as view:
-            return PlanReader.at(view).phases(plan_named(view, name), after, limit)
+            found = parts_below(view, plan_named(view, name), "phase", after, limit)
+            return ItemReader(view).views(found, *PHASE, below="task")
 
-    def list(self, sought: PlanFilter, after: tuple[str, int] | None, limit: int) -> list[PlanView]:
-        """Return plans, the one that changed last first, beyond a time and a number."""
+    def list(
+        self,
+        standing: PlanStanding | Literal[""] = "",
+        after: tuple[str, int] | None = None,
+        limit: int = _CHUNK,
+        *,
+        with_archived: bool = False,
+    ) -> list[ItemView]:
+        """Return plans, the one that changed last first, beyond a time and a number.
+
+        standing: only those that stand so; else all, those that are archived only if they are wanted.
+        """
+
+        def is_wanted(plan: ItemView) -> bool:
+            how = plan_standing(plan)
+            chosen = how == standing if standing else with_archived or how != ARCHIVED
+            return chosen and PRUNED not in plan.labels
+
         with self._context.reading() as view:
-            return list(islice(_sought(view, sought, after), limit))
+            reader = ItemReader(view)
+            plans = reader.find(
+                ItemFilter(kind="plan"),
+                "labels",
+                order="updated_at desc,number desc",
+                after=after or (),
+            )
+            found = [plan.item for plan in islice(filter(is_wanted, plans), limit)]
+            return reader.views(found, *PLAN, below="phase")
 
     def move(
         self, name: str, to: PlanStanding, reason: str = ""
-    ) -> tuple[PlanView, tuple[str, ...]]:
+    ) -> tuple[ItemView, tuple[str, ...]]:
         """Bring a plan to stand so; answer it with the titles of what was skipped with that.
 
         A plan that is completed by word skips what is open in it. The same again changes nothing.
@@ -129,15 +166,15 @@ class Planning:
             change.open_session()
             plan = change.get(Item, plan_named(change.writing, name).id)
             change.subject = plan.id
-            labels = labels_of(change.writing, plan.id)
-            before = plan_standing(plan, labels)
+            seen = ItemReader(change.writing).one(plan, "labels")
+            before = plan_standing(seen)
             skipped: list[str] = []
-            if PRUNED in labels:
+            if PRUNED in seen.labels:
                 raise Conflict(f"the plan {plan.title!r} was pruned", hint="Make another plan.")
             if before != to:
                 change.add_facts(moved=[before, to])
                 skipped = _move(change, plan, to, reason)
-            return PlanReader.at(change.writing).plan(change.get(Item, plan.id)), tuple(skipped)
+            return plan_view(change.writing, change.get(Item, plan.id)), tuple(skipped)
 
     def put_away(self, name: str) -> dict[str, Json]:
         """Return when and why a plan was archived; empty if it is not."""
@@ -181,27 +218,6 @@ def _label(change: Change, plan: Item, name: str, *, there: bool) -> None:
         change.put(Label(project=plan.project, item=plan.id, name=name))
     elif not there and known is not None:
         change.drop(known)
-
-
-def _sought(view: Reading, sought: PlanFilter, after: tuple[str, int] | None) -> Iterator[PlanView]:
-    look = PlanReader.at(view)
-    while True:
-        found = view.select(
-            Item, kind="plan", order="updated_at desc,number desc", after=after or (), limit=_CHUNK
-        )
-        for plan in found:
-            labels = labels_of(view, plan.id)
-            how = plan_standing(plan, labels)
-            is_wanted = (
-                how == sought.standing
-                if sought.standing
-                else (how != ARCHIVED or sought.with_archived)
-            )
-            if is_wanted and PRUNED not in labels:
-                yield look.plan(plan)
-        if len(found) < _CHUNK:
-            return
-        after = (found[-1].updated_at, found[-1].number)
 
 
 def _declared(phase: Draft) -> Draft:

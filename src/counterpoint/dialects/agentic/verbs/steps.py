@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from counterpoint.core.model.answers import ItemView
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.lifecycles import UNCLOSED
@@ -22,30 +23,26 @@ from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.claims import refuse_held, refuse_own
 from counterpoint.core.operations.journal import Journal
+from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.readiness import obstacles
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import labels_of, set_attributes
+from counterpoint.core.operations.recording.facets import set_attributes
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import closed_gates, move, refuse_closed_gates
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
-from counterpoint.dialects.agentic.nouns.plans import (
-    MovedStep,
-    PhaseView,
-    Standing,
-    TaskContext,
-    TaskView,
-)
+from counterpoint.dialects.agentic.nouns.plans import NOTES, REASON, MovedStep, Standing
 from counterpoint.dialects.agentic.rules.progress import plan_standing, standing
 from counterpoint.dialects.agentic.verbs.queries import (
-    NOTES,
-    REASON,
+    TASK,
     Place,
-    PlanReader,
     criterion_at,
+    parts_below,
     phase_at,
+    phase_view,
     plan_named,
+    plan_view,
     task_at,
 )
 from counterpoint.kernel.acts import Act
@@ -67,27 +64,27 @@ class Steps:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def phase(self, plan: str, phase: Place) -> PhaseView:
+    def phase(self, plan: str, phase: Place) -> ItemView:
         """Return a phase of a plan; NotFound."""
         with self._context.reading() as view:
-            return PlanReader.at(view).phase(phase_at(view, plan_named(view, plan), phase))
+            return phase_view(view, phase_at(view, plan_named(view, plan), phase))
 
-    def tasks(self, phase: str, after: int, limit: int) -> list[TaskView]:
+    def tasks(self, phase: str, after: int, limit: int) -> list[ItemView]:
         """Return the tasks of the phase of an id, beyond an index (-1: all)."""
         with self._context.reading() as view:
             found = view.find(Item, phase)
-            return PlanReader.at(view).tasks(found, after, limit) if found else []
+            tasks = parts_below(view, found, "task", after, limit) if found else []
+            return ItemReader(view).views(tasks, *TASK)
 
-    def around(self, task: str) -> TaskContext:
-        """Return the task of an id with its phase and its plan; NotFound."""
+    def around(self, task: str) -> tuple[ItemView, ItemView, ItemView]:
+        """Return the task of an id, its phase and its plan; NotFound."""
         with self._context.reading() as view:
-            look = PlanReader.at(view)
             found = _known(view, task)
             phase = _known(view, found.parent)
-            return TaskContext(
-                task=look.task(found),
-                phase=look.phase(phase),
-                plan=look.plan(_known(view, phase.parent)),
+            return (
+                ItemReader(view).one(found, *TASK),
+                phase_view(view, phase),
+                plan_view(view, _known(view, phase.parent)),
             )
 
     def checkpoints(self, phase: str, after: int, limit: int) -> list[Record]:
@@ -182,7 +179,7 @@ def _known(view: Reading, name: str) -> Item:
 
 
 def _now(change: Change, item: Item) -> Standing:
-    return standing(item.status, blocked=bool(_open_blockers(change, item)))
+    return standing(item.status, bool(_open_blockers(change, item)))
 
 
 def _open_blockers(change: Change, item: Item) -> list[Record]:
@@ -190,7 +187,7 @@ def _open_blockers(change: Change, item: Item) -> list[Record]:
 
 
 def _refuse_put_away(change: Change, plan: Item) -> None:
-    how = plan_standing(plan, labels_of(change.writing, plan.id))
+    how = plan_standing(ItemReader(change.writing).one(plan, "labels"))
     if how in {"archived", "paused"}:
         raise Conflict(f"the plan {plan.title!r} is {how}", hint="Make it active first.", state=how)
 
@@ -200,7 +197,7 @@ def bring(change: Change, item: Item, to: Standing, reason: str = "") -> MovedSt
     change.subject = item.id
     skipped: list[str] = []
     stuck = _open_blockers(change, item)
-    before = standing(item.status, blocked=bool(stuck))
+    before = standing(item.status, bool(stuck))
     if before != to:
         refuse_held(change, item)
         change.add_facts(moved=[before, to])
