@@ -12,7 +12,7 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Report
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.registry import surface
-from counterpoint.dialects.workflow.nouns import TaskDraft, TaskWords
+from counterpoint.dialects.workflow.nouns import TaskWords
 from counterpoint.dialects.workflow.verbs.workflows import Workflows
 
 _PHASES, _EACH = 20, 500
@@ -46,7 +46,7 @@ def main() -> None:
                 raise RuntimeError(answer.text)
 
         def task() -> None:
-            asked_for = TaskDraft(name="T", goal="g")
+            asked_for = Draft(kind="task", title="T", body="g")
             begun = core().use(Workflows).begin_task(workflow, phases[0], asked_for)
             core().use(Workflows).end_task(begun.started.item.id, _DONE, TaskWords())
 

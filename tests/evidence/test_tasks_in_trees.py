@@ -13,7 +13,7 @@ from counterpoint.app import App, open_app
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import ItemFilter, Report
-from counterpoint.dialects.workflow.nouns import PhaseDraft, TaskDraft, TaskWords
+from counterpoint.dialects.workflow.nouns import TaskWords
 from counterpoint.dialects.workflow.verbs.workflows import Workflows
 from counterpoint.kernel.errors import PathOutside
 
@@ -165,9 +165,9 @@ def test_a_workflow_s_task_is_measured_in_the_tree_it_named(
     )
     core = app.core(app.agent())
     flow = core.use(Workflows).open("flow", "aim", {})
-    phase = core.use(Workflows).open_phase(flow.id, PhaseDraft(number=1, name="first")).phase
+    phase = core.use(Workflows).open_phase(flow.id, 1, Draft(kind="phase", title="first")).phase
     begun = core.use(Workflows).begin_task(
-        flow.id, phase.id, TaskDraft(name="work", goal="aim", tree=begun_in)
+        flow.id, phase.id, Draft(kind="task", title="work", body="aim"), tree=begun_in
     )
     repo.sh("echo 1 >> a.txt; cd inner; echo 2 >> x; echo 3 > y")
     ended = core.use(Workflows).end_task(begun.started.item.id, DONE, TaskWords())
@@ -182,9 +182,9 @@ def test_a_tree_outside_of_the_project_is_refused(app: App, repo: Any, path: str
     repo.sh("git worktree add -q -b side ../linked; mkdir inner; ln -s ../linked out")
     core = app.core(app.agent())
     flow = core.use(Workflows).open("flow", "aim", {})
-    phase = core.use(Workflows).open_phase(flow.id, PhaseDraft(number=1, name="first")).phase
+    phase = core.use(Workflows).open_phase(flow.id, 1, Draft(kind="phase", title="first")).phase
     with pytest.raises(PathOutside):
         core.use(Workflows).begin_task(
-            flow.id, phase.id, TaskDraft(name="work", goal="aim", tree=path)
+            flow.id, phase.id, Draft(kind="task", title="work", body="aim"), tree=path
         )
     assert core.items.list(ItemFilter(parent=phase.id), 0, 10) == []

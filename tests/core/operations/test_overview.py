@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Command
-from counterpoint.core.model.filters import Check, Edit, Note, Report
+from counterpoint.core.model.filters import Check, Edit, ItemFilter, Note, Report
 from counterpoint.core.model.journal import Outcome, Receipt, Record
 from counterpoint.core.model.sessions import Handoff
+from counterpoint.core.operations.overview import ItemReader
+from counterpoint.core.rules.progress import by_category
 from counterpoint.kernel.errors import InvalidInput
 
 PLAN = "# Plan\n## One\n- [ ] Anvil {#a}\n  About rivets.\n- [ ] Bellows\n  - after: a\n"
@@ -98,3 +101,72 @@ def test_rows_are_listed_from_either_end(ada, ids):
     assert [r.argv[0] for r in ada.overview.rows(Receipt, latest=True, limit=1)] == ["z"]
     assert ada.overview.rows(Handoff) == []
     assert ada.overview.last_handoff() is None
+
+
+@pytest.fixture
+def tree(ada):
+    """Give a plan of two phases with what lists show, by title."""
+    tasks = (
+        Draft(kind="task", title="a", labels=("x",), attributes={"size": 1}, aliases=(("s", "n"),)),
+        Draft(kind="task", title="b", needs=("a",), acceptance=("true",), assignee="bob"),
+        Draft(kind="task", title="c", done=True),
+    )
+    phases = (
+        Draft(kind="phase", title="One", children=tasks),
+        Draft(kind="phase", title="Two", needs=()),
+    )
+    made = ada.plans.create(Draft(kind="plan", title="P", children=phases)).items
+    return {item.title: item for item in made}
+
+
+def test_a_view_shows_the_parts_that_were_asked_for(studio, ada, tree):
+    """And nothing else; each part is read once for a whole page."""
+    blocker = ada.journal.append(Note(kind="blocker", body="no key", item=tree["a"].id))
+    ada.journal.append(Note(kind="blocker", body="of nothing"))
+    items = [ada.items.get(tree[name].id) for name in "abc"]
+    with studio.store.reading("demo") as view:
+        a, b, c = ItemReader(view).views(
+            items, "labels", "names", "attributes", "needs", "criteria", "blockers", "outcome"
+        )
+        assert (a.labels, a.names, a.attributes) == (("x",), {"s": "n"}, {"size": 1})
+        assert (a.blockers, b.blockers) == ((blocker,), ())
+        assert [need.title for need in b.needs] == ["a"]
+        assert [one.text for one in b.criteria] == ["true"]
+        assert (b.item.assignee, c.outcome, c.attempt, c.progress.total) == ("bob", None, 1, 0)
+        bare = ItemReader(view).one(items[0])
+        assert (bare.item, bare.labels, bare.blockers) == (items[0], (), ())
+
+
+def test_progress_counts_what_is_directly_below(studio, ada, tree):
+    """Of one kind or of all, with what is blocked if blockers are asked for."""
+    ada.journal.append(Note(kind="blocker", body="no key", item=tree["a"].id))
+    with studio.store.reading("demo") as view:
+        reader = ItemReader(view)
+        one = reader.one(ada.items.get(tree["One"].id), "blockers", "progress", below="task")
+        assert (one.progress.states, one.progress.blocked) == ({"done": 1, "open": 2}, {"open": 1})
+        plan = reader.one(ada.items.get(tree["P"].id), "progress", below="task")
+        assert (plan.progress.total, by_category(one.progress)) == (0, {"done": 1, "open": 2})
+        both = reader.progress((tree["P"].id, tree["One"].id), blocked=True)
+        assert (both.total, sum(both.blocked.values())) == (5, 1)
+
+
+def test_views_are_found_by_columns_labels_and_values(studio, ada, tree):
+    """However they are ordered, in pages of any size, and counted by their columns."""
+    root = tree["P"].id
+    with studio.store.reading("demo") as view:
+        reader = ItemReader(view)
+
+        def found(size=100, **wanted):
+            views = reader.find(ItemFilter(root=root, **wanted), size=size)
+            return "".join(sorted(one.item.title for one in views))
+
+        assert found(kind="task") == found(size=1, kind="task") == "abc"
+        assert found(kind="task", attributes={"size": 1}) == "a"
+        assert found(label="x") == found(label="x", ids=(tree["a"].id, tree["b"].id)) == "a"
+        assert found(label="x", ids=(tree["b"].id,)) == found(label="y") == found(ids=()) == ""
+        assert found(status=("done", "open"), parent=(tree["One"].id,), assignee="bob") == "b"
+        assert found(kind="task", since=studio.clock.now()) in {"abc", ""}
+        assert found(since="9") == ""
+        latest = reader.find(ItemFilter(kind="task"), order="updated_at desc,number desc", size=2)
+        assert [one.item.title for one in latest] == ["c", "b", "a"]
+        assert (reader.count(ItemFilter(kind="task")), reader.count(ItemFilter(ids=()))) == (3, 0)

@@ -20,6 +20,7 @@ class Draft:
     checks: commands, as argument lists, that must pass before it can be finished.
     approval: whether an approving verdict is needed before it starts, review: before it ends;
         artifact: whether a submission is.
+    assignee: the name of who is to do it. profile: the role that is.
     status: the state it begins in; empty: the first of its table. lifecycle: the table of states it moves
         on; empty: the usual one of its kind.
     aliases: other names for it, as (scope, name). attributes: values that are kept with it.
@@ -36,6 +37,7 @@ class Draft:
     checks: tuple[tuple[str, ...], ...] = ()
     labels: tuple[str, ...] = ()
     priority: int = DEFAULT_PRIORITY
+    assignee: str = ""
     profile: str = ""
     approval: bool = False
     review: bool = False

@@ -138,6 +138,13 @@ class ItemReader:
                 return
             after = [getattr(found[-1], column.split()[0]) for column in order.split(",")]
 
+    def count(self, wanted: ItemFilter) -> int:
+        """Return how many items have the columns that a filter asks for."""
+        columns = self._columns(wanted)
+        return (
+            sum(self._view.counts(Item, "kind", **columns).values()) if columns is not None else 0
+        )
+
     def progress(
         self, parents: str | tuple[str, ...], kind: str = "", *, blocked: bool = False
     ) -> Progress:

@@ -191,7 +191,7 @@ def _item(
         priority=draft.priority,
         blockers=0,
         held=0,
-        assignee="",
+        assignee=draft.assignee,
         profile=draft.profile,
         body=Prose(draft.body),
         version=1,

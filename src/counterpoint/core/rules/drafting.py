@@ -85,7 +85,7 @@ def _limit_faults(flat: Sequence[tuple[Draft, int | None, int]]) -> Iterable[tup
             "areas": part.areas,
             "acceptance sentences": part.acceptance,
             "commands": tuple(" ".join(argv) for argv in part.checks),
-            "names": (part.name, part.profile),
+            "names": (part.name, part.assignee, part.profile),
         }
         for problem in list_faults(listed):
             yield part, problem

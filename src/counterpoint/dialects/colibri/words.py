@@ -17,7 +17,8 @@ from pydantic import Field, WithJsonSchema
 from typing_extensions import TypedDict
 
 from counterpoint.core.model.accounts.actions import Action
-from counterpoint.core.model.accounts.stages import NextMove, StrictTask, Transition
+from counterpoint.core.model.accounts.stages import NextMove, Transition
+from counterpoint.core.model.answers import ItemView
 from counterpoint.core.model.proofs import Seal, Thinking
 from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.sessions import Session
@@ -82,12 +83,12 @@ def present_status(state: str) -> str:
     return state.upper()
 
 
-def id_of(task: StrictTask) -> str:
+def id_of(task: ItemView) -> str:
     """Return what a task is known by here."""
     return task.names.get(UUID, task.item.id)
 
 
-def retold(refusal: CounterpointError, task: StrictTask, goal: Status | None) -> CounterpointError:
+def retold(refusal: CounterpointError, task: ItemView, goal: Status | None) -> CounterpointError:
     """Return a refusal of a change with the states in the words of this dialect."""
     facts: dict[str, Json] = {**refusal.facts, "task_id": id_of(task)}
     for name in {"state", "status", "moves"} & facts.keys():
@@ -103,20 +104,20 @@ def _shouted(found: re.Match[str]) -> str:
     return present_status(found[1])
 
 
-def present_task(task: StrictTask, room: int = 8_000) -> dict[str, Json]:
+def present_task(task: ItemView, room: int = 8_000) -> dict[str, Json]:
     """Return a task; a description that takes more than its room, or makes it too long, is cut."""
     item = task.item
     told: dict[str, Json] = {
         "id": id_of(task),
-        "project_id": task.kept.get("project_id"),
+        "project_id": task.attributes.get("project_id"),
         "title": item.title,
         "description": None,
         "status": present_status(item.status),
-        "priority": task.kept.get("priority"),
+        "priority": task.attributes.get("priority"),
         "assignee": item.assignee or None,
         "created_at": item.created_at,
         "updated_at": item.updated_at,
-        "deleted_at": task.kept.get("deleted_at"),
+        "deleted_at": task.attributes.get("deleted_at"),
         "native_id": item.id,
         "attempt": task.attempt,
         "version": item.version,
@@ -124,7 +125,7 @@ def present_task(task: StrictTask, room: int = 8_000) -> dict[str, Json]:
     return told | {"description": clip(item.body, min(room, WHOLE - size_of(told))) or None}
 
 
-def present_listed(task: StrictTask) -> dict[str, Json]:
+def present_listed(task: ItemView) -> dict[str, Json]:
     """Return a task as a list shows it."""
     return present_task(task, _ENTRY)
 

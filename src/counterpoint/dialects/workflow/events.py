@@ -22,13 +22,13 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Final
 
+from counterpoint.core.model.answers import ItemView
 from counterpoint.core.model.journal import Record, RecordKind
 from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.touches import ItemChange
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import clip
-from counterpoint.dialects.workflow.nouns import LogView, TaskView
 from counterpoint.dialects.workflow.verbs.queries import WorkflowQueries
 from counterpoint.dialects.workflow.words import (
     present_log_line,
@@ -98,31 +98,31 @@ def _of_item(call: Call, touch: ItemChange, sort: str) -> Event:
     if sort == "phase":
         line = replace(call.core.use(WorkflowQueries).phase(item.id), item=item)
         return _event(touch, f"phase:{name}", {"phase": present_phase_line(line)})
-    line = TaskView(
+    line = ItemView(
         item=item,
-        phase=(_phase(touch) or _root(touch)).id,
-        kept=touch.attributes,
+        attributes=touch.attributes,
         outcome=touch.outcome if item.is_closed else None,
     )
-    return _event(touch, f"task:{name}", {"task": present_task_line(line)})
+    told = present_task_line(line, (_phase(touch) or _root(touch)).id)
+    return _event(touch, f"task:{name}", {"task": told})
 
 
 def _of_workflow(call: Call, touch: ItemChange, what: str, **more: Json) -> Event:
     item = _root(touch)
-    head = call.core.use(WorkflowQueries).head(item.id)
+    head, current = call.core.use(WorkflowQueries).head(item.id)
     told: dict[str, Json] = {
         "workflow_id": item.id,
         "name": item.title,
         "objective": clip(item.body, _TEXT),
         "status": present_part(item),
-        "profile": str(head.kept.get("profile", "standard")).upper(),
-        "total_phases": head.kept.get("total_phases", head.phases),
-        "current_phase": head.current_phase,
+        "profile": str(head.attributes.get("profile", "standard")).upper(),
+        "total_phases": head.attributes.get("total_phases", head.progress.total),
+        "current_phase": current,
         "created_at": item.created_at,
         "completed_at": item.closed_at or None,
     }
     if item.is_closed:
-        ended = object_of(head.kept.get("outcome"))
+        ended = object_of(head.attributes.get("outcome"))
         told |= {**object_of(ended.get("words")), "metrics": ended.get("metrics")}
     return _event(touch, f"workflow:{what}", {"workflow": told, **more})
 
@@ -137,7 +137,7 @@ def _of_record(call: Call, touch: ItemChange, record: Record) -> Iterator[Event]
     if name is None:
         return
     task = _task(call, touch, record)
-    told = present_log_line(LogView(record=record, task=task))
+    told = present_log_line(record, task)
     if name == "issue":
         told |= {
             "description": clip(record.body, _TEXT),

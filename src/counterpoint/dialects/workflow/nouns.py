@@ -1,4 +1,4 @@
-"""Workflows as they are asked for and answered: drafts, filters, lines."""
+"""What beginning and ending the parts of a workflow answers."""
 
 from __future__ import annotations
 
@@ -7,38 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from counterpoint.core.model.answers import Finished, Started
-from counterpoint.core.model.journal import Outcome, Record
 from counterpoint.core.model.work import Item
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseDraft:
-    """A phase to open."""
-
-    number: int
-    name: str
-    description: str = ""
-    is_parallel: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskDraft:
-    """A task to begin.
-
-    agent: who does it; empty: the caller. parent: the task that it is a part of.
-    tree: the working tree that it is measured in, below the caller's; empty: the caller's.
-    kept: attributes that are kept with it.
-    """
-
-    name: str
-    goal: str
-    agent: str = ""
-    parent: str = ""
-    areas: tuple[str, ...] = ()
-    tree: str = ""
-    kept: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,70 +66,3 @@ class ClosedWork:
     item: Item
     metrics: Mapping[str, Json]
     warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextFilter:
-    """What is asked of a workflow's tasks and logs; empty fields ask for all.
-
-    phase: the id of a phase. agent: who does or did the task. since: a moment; only what began or was
-    written then or later.
-    """
-
-    phase: str = ""
-    agent: str = ""
-    since: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkflowView:
-    """A workflow in a few words; current_phase is the number of the first that runs, else of the last."""
-
-    item: Item
-    kept: Mapping[str, Json]
-    phases: int
-    current_phase: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskCounts:
-    """How the tasks of a phase stand; partly done ones are completed too."""
-
-    total: int
-    success: int
-    partial: int
-    failed: int
-    in_progress: int
-
-    @property
-    def completed(self) -> int:
-        """Tasks that came to something."""
-        return self.success + self.partial
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseView:
-    """A phase with its numbers."""
-
-    item: Item
-    number: int
-    is_parallel: bool
-    tasks: TaskCounts
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskView:
-    """A task with what it was declared with and how it ended, if it has."""
-
-    item: Item
-    phase: str
-    kept: Mapping[str, Json]
-    outcome: Outcome | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogView:
-    """A record with the task that it is about."""
-
-    record: Record
-    task: Item

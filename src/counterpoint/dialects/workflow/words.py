@@ -15,12 +15,14 @@ from typing import Annotated, Any, Final, Literal, NotRequired, cast
 from pydantic import AfterValidator, Field, WithJsonSchema
 from typing_extensions import TypedDict
 
+from counterpoint.core.model.answers import ItemView, Progress
 from counterpoint.core.model.filters import Report
-from counterpoint.core.model.journal import Outcomes
+from counterpoint.core.model.journal import Outcomes, Record
 from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.work import Item
+from counterpoint.core.rules.progress import counted
 from counterpoint.dialects.paging import clip, size_of
-from counterpoint.dialects.workflow.nouns import LogView, PhaseView, TaskView
+from counterpoint.dialects.workflow.verbs.queries import phase_number, runs_parallel
 from counterpoint.kernel.canonical import Json, dump_any, load, object_of
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
 from counterpoint.kernel.errors import InvalidInput
@@ -98,6 +100,8 @@ _ISSUES: Final[dict[IssueType, str]] = {
 }
 _KEPT: Final = 60_000
 """The most bytes of words that are kept with the end of something."""
+PHASE_COUNTS: Final = ("total", "completed", "failed", "in_progress")
+"""What is told of the tasks of a phase in a list."""
 _ENTRY: Final = 2_000
 """The most bytes of one text of an entry in a list."""
 _WHOLE: Final = 6_000
@@ -186,33 +190,42 @@ def seconds(milliseconds: int | None) -> int | None:
     return None if milliseconds is None else round(milliseconds / 1000)
 
 
-def present_phase_line(line: PhaseView) -> dict[str, Json]:
+def present_counts(tasks: Progress, *names: str) -> dict[str, Json]:
+    """Return how the tasks of a phase stand, by these names; partly done ones are completed too."""
+    found = counted(tasks, lambda status, _blocked: _TASKS.get(status, "IN_PROGRESS"))
+    counts: dict[str, Json] = {
+        "total": tasks.total,
+        "completed": found["SUCCESS"] + found["PARTIAL_SUCCESS"],
+        "success": found["SUCCESS"],
+        "partial": found["PARTIAL_SUCCESS"],
+        "failed": found["FAILED"],
+        "in_progress": found["IN_PROGRESS"],
+    }
+    return {name: counts[name] for name in names}
+
+
+def present_phase_line(line: ItemView) -> dict[str, Json]:
     """Return a phase as `phase_summary` lists it."""
     return {
-        "phase_number": line.number,
+        "phase_number": phase_number(line),
         "phase_name": line.item.title,
         "phase_id": line.item.id,
         "status": present_part(line.item),
-        "is_parallel": line.is_parallel,
-        "tasks": {
-            "total": line.tasks.total,
-            "completed": line.tasks.completed,
-            "failed": line.tasks.failed,
-            "in_progress": line.tasks.in_progress,
-        },
+        "is_parallel": runs_parallel(line),
+        "tasks": present_counts(line.progress, *PHASE_COUNTS),
         "duration_seconds": seconds(lasted(line.item)),
         "started_at": line.item.created_at,
         "completed_at": line.item.closed_at or None,
     }
 
 
-def present_task_line(line: TaskView) -> dict[str, Json]:
-    """Return a task as `tasks` lists it."""
-    item, kept = line.item, line.kept
+def present_task_line(line: ItemView, phase: str) -> dict[str, Json]:
+    """Return a task of the phase of an id as `tasks` lists it."""
+    item, kept = line.item, line.attributes
     told: dict[str, Json] = {
         "id": item.id,
-        "phase_id": line.phase,
-        "parent_task_id": None if item.parent == line.phase else item.parent,
+        "phase_id": phase,
+        "parent_task_id": None if item.parent == phase else item.parent,
         "name": item.title,
         "goal": clip(item.body, _ENTRY),
         "status": present_task_status(item),
@@ -230,15 +243,14 @@ def present_task_line(line: TaskView) -> dict[str, Json]:
     return _fitted(told)
 
 
-def present_log_line(line: LogView) -> dict[str, Json]:
-    """Return a decision, a milestone or a blocker as its list shows it."""
-    record = line.record
+def present_log_line(record: Record, task: Item) -> dict[str, Json]:
+    """Return a decision, a milestone or a blocker of a task as its list shows it."""
     details = load_object(record.details)
     told: dict[str, Json] = {
         "id": record.id,
         "task_id": details.get("task") or record.item,
-        "task_name": line.task.title,
-        "agent_name": line.task.assignee or None,
+        "task_name": task.title,
+        "agent_name": task.assignee or None,
     }
     shown = {name: value for name, value in details.items() if name != "task"}
     if record.kind == "blocker":

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from counterpoint.core.model.accounts.stages import StrictTaskDraft, StrictTaskFilter
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.filters import Edit, Report
+from counterpoint.core.model.filters import Edit, ItemFilter, Report
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Attribute
 from counterpoint.dialects.colibri.verbs.strict_tasks import StrictTasks
@@ -23,7 +22,9 @@ WAY = ("gather", "analyze", "plan", "apply", "verify")
 def task(ada: Any) -> str:
     """Answer the id of a strict task in its first state."""
     return (
-        ada.use(StrictTasks).create(StrictTaskDraft(title="Mend", names=(("uuid", "u-1"),))).item.id
+        ada.use(StrictTasks)
+        .create(Draft(kind="task", title="Mend", aliases=(("uuid", "u-1"),)))
+        .item.id
     )
 
 
@@ -36,9 +37,9 @@ def walk(core: Any, task: str, *states: str) -> None:
 def test_a_strict_task_is_found_by_each_of_its_names(ada: Any, task: str) -> None:
     """An item on another table is none, and neither is one that is not there."""
     made = ada.use(StrictTasks).create(
-        StrictTaskDraft(title="x", body="b", assignee="bob", kept={"priority": "high"})
+        Draft(kind="task", title="x", body="b", assignee="bob", attributes={"priority": "high"})
     )
-    assert (made.item.status, made.item.assignee, made.kept) == (
+    assert (made.item.status, made.item.assignee, made.attributes) == (
         "init",
         "bob",
         {"priority": "high"},
@@ -74,7 +75,7 @@ def test_to_stay_is_no_move(ada: Any, task: str) -> None:
 
 def test_done_needs_a_thought_since_the_work(ada: Any, task: str) -> None:
     """Of the right type, about this task, and after the last entry into the work."""
-    other = ada.use(StrictTasks).create(StrictTaskDraft(title="other")).item.id
+    other = ada.use(StrictTasks).create(Draft(kind="task", title="other")).item.id
     walk(ada, task, *WAY[:3])
     ada.use(Thoughts).think("decision", "Before.", task=task)
     walk(ada, task, *WAY[3:])
@@ -122,39 +123,39 @@ def test_a_change_of_another_state_than_the_one_seen_is_refused(ada: Any, task: 
 
 def test_a_task_that_was_taken_away_is_hidden_until_it_is_put_back(ada: Any, task: str) -> None:
     """Nothing of it is lost."""
-    assert "deleted_at" in ada.use(StrictTasks).delete(task).kept
+    assert "deleted_at" in ada.use(StrictTasks).delete(task).attributes
     with pytest.raises(NotFound):
         ada.use(StrictTasks).get(task)
-    assert ada.use(StrictTasks).list(StrictTaskFilter(), 0, 9) == []
-    assert len(ada.use(StrictTasks).list(StrictTaskFilter(deleted=True), 0, 9)) == 1
+    assert ada.use(StrictTasks).list(ItemFilter(), 0, 9) == []
+    assert len(ada.use(StrictTasks).list(ItemFilter(), 0, 9, deleted=True)) == 1
     assert ada.use(StrictTasks).delete(task, back=True) == ada.use(StrictTasks).get(task)
 
 
 def test_lists_go_on_over_many_pages_of_the_store(ada: Any) -> None:
     """Also where only few of them are sought, and where there are none."""
-    assert ada.use(StrictTasks).list(StrictTaskFilter(), 0, 9) == []
+    assert ada.use(StrictTasks).list(ItemFilter(), 0, 9) == []
     made = [
         ada.use(StrictTasks)
-        .create(StrictTaskDraft(title=f"t{n}", kept={"project_id": str(n % 60)}))
+        .create(Draft(kind="task", title=f"t{n}", attributes={"project_id": str(n % 60)}))
         .item.id
         for n in range(110)
     ]
     walk(ada, made[109], "gather")
-    listed = [one.item.id for one in ada.use(StrictTasks).list(StrictTaskFilter(), 0, 200)]
+    listed = [one.item.id for one in ada.use(StrictTasks).list(ItemFilter(), 0, 200)]
     assert listed == made
-    few = ada.use(StrictTasks).list(StrictTaskFilter(kept={"project_id": "49"}), 0, 200)
+    few = ada.use(StrictTasks).list(ItemFilter(attributes={"project_id": "49"}), 0, 200)
     assert [one.item.id for one in few] == [made[49], made[109]]
     assert [
-        one.item.id for one in ada.use(StrictTasks).list(StrictTaskFilter(status="gather"), 0, 9)
+        one.item.id for one in ada.use(StrictTasks).list(ItemFilter(status="gather"), 0, 9)
     ] == made[-1:]
-    assert ada.use(StrictTasks).list(StrictTaskFilter(), 0, 0) == []
+    assert ada.use(StrictTasks).list(ItemFilter(), 0, 0) == []
 
 
 def test_next_moves_are_of_what_is_not_closed(ada: Any, task: str) -> None:
     """With the states that may follow, and what is in the way."""
     other = (
         ada.use(StrictTasks)
-        .create(StrictTaskDraft(title="other", kept={"project_id": "p"}))
+        .create(Draft(kind="task", title="other", attributes={"project_id": "p"}))
         .item.id
     )
     ada.items.edit(other, Edit(add_needs=(task,)))
@@ -172,7 +173,7 @@ def test_a_value_that_was_redacted_is_its_mark(studio: Any, ada: Any) -> None:
     """It is kept as no JSON any more."""
     made = (
         ada.use(StrictTasks)
-        .create(StrictTaskDraft(title="x", kept={"priority": "a secret"}))
+        .create(Draft(kind="task", title="x", attributes={"priority": "a secret"}))
         .item.id
     )
     with studio.view() as view:
@@ -180,6 +181,6 @@ def test_a_value_that_was_redacted_is_its_mark(studio: Any, ada: Any) -> None:
     assert kept.value == Prose('"a secret"')
     with studio.store.writing(studio.ports.project) as writing:
         writing.forget(text_digest(kept.value))
-    assert ada.use(StrictTasks).get(made).kept == {"priority": "[redacted]"}
+    assert ada.use(StrictTasks).get(made).attributes == {"priority": "[redacted]"}
     with studio.store.writing(studio.ports.project) as writing:
         writing.keep({text_digest(kept.value): kept.value})

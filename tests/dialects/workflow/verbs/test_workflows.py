@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.filters import Edit, Report
+from counterpoint.core.model.filters import Edit, ItemFilter, Report
 from counterpoint.core.model.journal import Outcome, Record
 from counterpoint.core.model.work import Attribute
-from counterpoint.dialects.workflow.nouns import ContextFilter, PhaseDraft, TaskDraft, TaskWords
-from counterpoint.dialects.workflow.verbs.queries import WorkflowQueries
+from counterpoint.dialects.workflow.nouns import TaskWords
+from counterpoint.dialects.workflow.verbs.queries import WorkflowQueries, phase_number
 from counterpoint.dialects.workflow.verbs.workflows import Workflows
 from counterpoint.kernel.errors import Conflict, NotFound
 
@@ -20,10 +20,10 @@ DONE = Report(outcome="done", summary="it works")
 def begun(ada):
     """Answer the ids of a workflow, its phase and a task that runs."""
     workflow = ada.use(Workflows).open("W", "objective", {}).id
-    phase = ada.use(Workflows).open_phase(workflow, PhaseDraft(number=1, name="P")).phase.id
+    phase = ada.use(Workflows).open_phase(workflow, 1, Draft(kind="phase", title="P")).phase.id
     task = (
         ada.use(Workflows)
-        .begin_task(workflow, phase, TaskDraft(name="T", goal="g"))
+        .begin_task(workflow, phase, Draft(kind="task", title="T", body="g"))
         .started.item.id
     )
     return workflow, phase, task
@@ -38,25 +38,27 @@ def test_only_what_lies_below_a_workflow_is_part_of_one(studio, ada, begun):
     studio.refuses(NotFound, lambda: ada.use(Workflows).close_phase(phase, "done", ""))
     studio.refuses(NotFound, lambda: ada.use(Workflows).end_task(task, DONE, TaskWords()))
     studio.refuses(NotFound, lambda: ada.use(WorkflowQueries).head(plan.root.id))
-    assert ada.use(WorkflowQueries).head(begun[0]).current_phase == 1
+    assert ada.use(WorkflowQueries).head(begun[0])[1] == 1
     studio.check()
 
 
 def test_a_phase_that_nobody_numbered_has_the_number_of_its_place(studio, ada):
     """Made natively below a workflow; without phases there is no current one."""
     workflow = ada.use(Workflows).open("W", "o", {}).id
-    assert ada.use(WorkflowQueries).head(workflow).current_phase == 0
+    assert ada.use(WorkflowQueries).head(workflow)[1] == 0
     ada.plans.create(Draft(kind="phase", title="P"), workflow)
     ada.plans.create(Draft(kind="phase", title="Q"), workflow)
-    assert [line.number for line in ada.use(WorkflowQueries).phases(workflow, ContextFilter())] == [
+    assert [
+        phase_number(line) for line in ada.use(WorkflowQueries).phases(ItemFilter(root=workflow))
+    ] == [
         1,
         2,
     ]
-    assert ada.use(WorkflowQueries).head(workflow).current_phase == 1
+    assert ada.use(WorkflowQueries).head(workflow)[1] == 1
     phase = ada.overview.children(workflow)[1].id
-    begun = ada.use(Workflows).begin_task(workflow, phase, TaskDraft(name="T", goal="g"))
+    begun = ada.use(Workflows).begin_task(workflow, phase, Draft(kind="task", title="T", body="g"))
     assert begun.warnings == ()
-    again = ada.use(Workflows).begin_task(workflow, phase, TaskDraft(name="U", goal="g"))
+    again = ada.use(Workflows).begin_task(workflow, phase, Draft(kind="task", title="U", body="g"))
     assert len(again.warnings) == 1
 
 
@@ -68,10 +70,10 @@ def test_a_task_straight_below_the_workflow_counts_too(studio, ada):
     studio.tree.write("a.py", "1")
     ada.tasks.finish(task, token, DONE)
     note = ada.journal.append(_note(task))
-    lines = ada.use(WorkflowQueries).tasks(workflow, ContextFilter())
-    assert [(line.item.id, line.phase) for line in lines] == [(task, workflow)]
-    found = ada.use(WorkflowQueries).log(workflow, "decision", ContextFilter())
-    assert [(line.record.id, line.task.id) for line in found] == [(note.id, task)]
+    lines = ada.use(WorkflowQueries).tasks(ItemFilter(root=workflow))
+    assert [(line.item.id, phase) for line, phase in lines] == [(task, workflow)]
+    found = ada.use(WorkflowQueries).log("decision", ItemFilter(root=workflow))
+    assert [(record.id, about.id) for record, about in found] == [(note.id, task)]
     assert ada.use(Workflows).close(workflow, "done", {}).metrics["files_changed"] == 1
 
 
@@ -83,8 +85,8 @@ def test_redacted_evidence_counts_for_nothing(studio, ada, begun):
     decision = ada.use(Workflows).log(_note(task))
     studio.system.redaction.redact(Outcome, task, 1, reason="private")
     studio.system.redaction.redact(Record, decision.id, reason="private")
-    found = ada.use(WorkflowQueries).log(workflow, "decision", ContextFilter())
-    assert [line.task.id for line in found] == [task]
+    found = ada.use(WorkflowQueries).log("decision", ItemFilter(root=workflow))
+    assert [about.id for _, about in found] == [task]
     assert ada.use(Workflows).close(workflow, "done", {}).metrics["files_changed"] == 0
 
 
@@ -106,16 +108,18 @@ def test_a_record_of_something_else_is_no_part_of_the_context(studio, ada, begun
     ada.journal.append(_note("", details={"task": "demo-99"}))
     other = ada.use(Workflows).open("V", "o", {}).id
     ada.journal.append(_note(other))
-    assert ada.use(WorkflowQueries).log(workflow, "decision", ContextFilter()) == []
-    assert ada.use(WorkflowQueries).count_log(workflow, "decision", ContextFilter()) == 0
-    assert len(ada.use(WorkflowQueries).log(other, "decision", ContextFilter())) == 1
+    assert ada.use(WorkflowQueries).log("decision", ItemFilter(root=workflow)) == []
+    assert ada.use(WorkflowQueries).count_log("decision", ItemFilter(root=workflow)) == 0
+    assert len(ada.use(WorkflowQueries).log("decision", ItemFilter(root=other))) == 1
 
 
 def test_more_than_a_handful_of_running_tasks_are_counted(studio, ada, begun):
     """The warning names five."""
     workflow, phase, _ = begun
     for number in range(6):
-        ada.use(Workflows).begin_task(workflow, phase, TaskDraft(name=f"T{number}", goal="g"))
+        ada.use(Workflows).begin_task(
+            workflow, phase, Draft(kind="task", title=f"T{number}", body="g")
+        )
     warnings = ada.use(Workflows).close_phase(phase, "done", "").warnings
     assert warnings[0].endswith("and 2 more")
 
@@ -129,20 +133,21 @@ def test_pages_of_tasks_and_logs_hold_more_than_a_chunk(studio, ada, begun):
     ada.plans.create(draft, workflow)
     for number in range(410):
         ada.use(Workflows).log(_note(task, title=f"D{number}"))
-    assert ada.use(WorkflowQueries).count_tasks(workflow, ContextFilter()) == 451
-    assert ada.use(WorkflowQueries).count_tasks(workflow, ContextFilter(phase=phase)) == 1
-    assert len(ada.use(WorkflowQueries).tasks(workflow, ContextFilter(), limit=500)) == 451
+    assert ada.use(WorkflowQueries).count_tasks(ItemFilter(root=workflow)) == 451
+    assert ada.use(WorkflowQueries).count_tasks(ItemFilter(root=workflow, parent=phase)) == 1
+    assert len(ada.use(WorkflowQueries).tasks(ItemFilter(root=workflow), limit=500)) == 451
     lines = ada.use(WorkflowQueries).log(
-        workflow, "decision", ContextFilter(phase=phase), limit=500
+        "decision", ItemFilter(root=workflow, parent=phase), limit=500
     )
-    assert [line.record.title for line in lines] == [f"D{n}" for n in reversed(range(410))]
+    assert [record.title for record, _ in lines] == [f"D{n}" for n in reversed(range(410))]
     assert (
-        ada.use(WorkflowQueries).count_log(workflow, "decision", ContextFilter(agent="nobody")) == 0
+        ada.use(WorkflowQueries).count_log("decision", ItemFilter(root=workflow, assignee="nobody"))
+        == 0
     )
     later = ada.use(WorkflowQueries).log(
-        workflow, "decision", ContextFilter(), lines[5].record.number, 2
+        "decision", ItemFilter(root=workflow), lines[5][0].number, 2
     )
-    assert [line.record.title for line in later] == ["D403", "D402"]
+    assert [record.title for record, _ in later] == ["D403", "D402"]
 
 
 def test_a_reopened_workflow_goes_on(studio, ada, begun):
@@ -152,8 +157,8 @@ def test_a_reopened_workflow_goes_on(studio, ada, begun):
     ada.use(Workflows).close_phase(phase, "done", "")
     ada.use(Workflows).close(workflow, "partial", {"summary": "x"})
     ada.items.edit(workflow, Edit(status="active"))
-    ada.use(Workflows).open_phase(workflow, PhaseDraft(number=2, name="Q"))
-    assert ada.use(WorkflowQueries).head(workflow).current_phase == 2
+    ada.use(Workflows).open_phase(workflow, 2, Draft(kind="phase", title="Q"))
+    assert ada.use(WorkflowQueries).head(workflow)[1] == 2
     assert ada.use(Workflows).close(workflow, "done", {"summary": "y"}).item.status == "done"
     studio.check()
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
-from counterpoint.core.model.answers import Readiness
+from counterpoint.core.model.answers import ItemView, Readiness
 from counterpoint.core.model.rows import Id, Name, Noun, Prose, Word
-from counterpoint.core.model.work import Item
-from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 
 
@@ -40,44 +37,9 @@ class Transition(Noun):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StrictTaskDraft:
-    """A strict task as somebody asks for it; `names` are other names for it, as (scope, name)."""
-
-    title: str
-    body: str = ""
-    assignee: str = ""
-    names: tuple[tuple[str, str], ...] = ()
-    kept: Mapping[str, Json] = field(default_factory=dict[str, Json])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrictTask:
-    """An item with its other names by scope, what is kept with it, and its tries."""
-
-    item: Item
-    names: Mapping[str, str]
-    kept: Mapping[str, Json]
-    attempt: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrictTaskFilter:
-    """Which strict tasks a list is of.
-
-    kept: values that must be kept with them. deleted: whether those taken away are in it too.
-    unclosed: only those that something is still to be done about.
-    """
-
-    status: str = ""
-    kept: Mapping[str, Json] = field(default_factory=dict[str, Json])
-    deleted: bool = False
-    unclosed: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class NextMove:
     """What can be done about a strict task: the states it may go to, and what is in the way."""
 
-    task: StrictTask
+    task: ItemView
     moves: tuple[str, ...]
     readiness: Readiness

@@ -7,8 +7,8 @@ from uuid import uuid4
 
 from pydantic import Field
 
-from counterpoint.core.model.accounts.stages import StrictTaskDraft, StrictTaskFilter
-from counterpoint.core.model.filters import Edit
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import Edit, ItemFilter
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.colibri.verbs.strict_tasks import StrictTasks
 from counterpoint.dialects.colibri.words import (
@@ -63,12 +63,13 @@ def task_create(
         raise InvalidInput(
             f"a task begins in INIT, not in {status}", hint="Leave `status` out; then move it on."
         )
-    asked = StrictTaskDraft(
+    asked = Draft(
+        kind="task",
         title=title,
         body=description or "",
         assignee=assignee or "",
-        names=((UUID, str(uuid4())),),
-        kept=kept_of(project_id, priority),
+        aliases=((UUID, str(uuid4())),),
+        attributes=kept_of(project_id, priority),
     )
     return present_task(call.core.use(StrictTasks).create(asked))
 
@@ -181,10 +182,9 @@ def task_list(
     cursor: Cursor = "",
 ) -> Json:
     """List tasks, the oldest first."""
-    sought = StrictTaskFilter(
+    wanted = ItemFilter(
         status=parse_status(status) if status else "",
-        kept={"project_id": project_id} if project_id else {},
-        deleted=include_deleted,
+        attributes={"project_id": project_id} if project_id else {},
     )
     query: dict[str, Json] = {
         "list": "tasks",
@@ -195,11 +195,11 @@ def task_list(
     }
     after = unseal(call, query, cursor, 0)
     if offset and not cursor:
-        skipped = call.core.use(StrictTasks).list(sought, 0, offset)
+        skipped = call.core.use(StrictTasks).list(wanted, 0, offset, deleted=include_deleted)
         if len(skipped) < offset:
             return {"tasks": [], "next_cursor": None}
         after = skipped[-1].item.number
-    found = call.core.use(StrictTasks).list(sought, after, limit + 1)
+    found = call.core.use(StrictTasks).list(wanted, after, limit + 1, deleted=include_deleted)
     entries, more = paged(
         call, query, found, limit=limit, room=PAGE, shown=present_listed,
         place=lambda task: task.item.number,

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Final, cast
 
 from pydantic import Field
 
+from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.journal import RecordKind
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.paging import PAGE, RESERVE, Part, seal, shared, size_of, unseal
-from counterpoint.dialects.workflow.nouns import ContextFilter, LogView
 from counterpoint.dialects.workflow.verbs.queries import WorkflowQueries
 from counterpoint.dialects.workflow.words import (
     Cursor,
@@ -46,13 +46,13 @@ def get_context(
     cursor: Cursor = "",
 ) -> Json:
     """Read a workflow's state and memory: phases, tasks, decisions, milestones, blockers."""
-    head = call.core.use(WorkflowQueries).head(workflow_id)
+    head, current = call.core.use(WorkflowQueries).head(workflow_id)
     answer: dict[str, Json] = {
         "workflow_id": workflow_id,
         "workflow_name": head.item.title,
         "workflow_status": present_part(head.item),
-        "current_phase": head.current_phase,
-        "total_phases": head.kept.get("total_phases", head.phases),
+        "current_phase": current,
+        "total_phases": head.attributes.get("total_phases", head.progress.total),
         **({"filters_applied": dict(filter)} if filter else {}),
     }
     asked, warning = _parse(call, workflow_id, filter or {})
@@ -69,8 +69,8 @@ def get_context(
     parts: dict[str, Part] = {}
     for name in wanted:
         place = places.get(name, 0)
-        parts[name] = _part(call, workflow_id, name, asked, place, limit)
-        answer |= _counts(call, workflow_id, name, asked)
+        parts[name] = _part(call, name, asked, place, limit)
+        answer |= _counts(call, name, asked)
     room = PAGE - RESERVE - size_of(answer) - size_of(DATA)
     shown, rest = shared(parts, room) if parts else ({}, {})
     lists = {name: shown.get(name, []) for name in wanted}
@@ -82,7 +82,7 @@ def get_context(
     }
 
 
-def _parse(call: Call, workflow: str, given: Filter) -> tuple[ContextFilter | None, str]:
+def _parse(call: Call, workflow: str, given: Filter) -> tuple[ItemFilter | None, str]:
     """Return the filter in the core's words; None, and why, for a phase that is not there."""
     phase = ""
     if "phase" in given:
@@ -90,8 +90,11 @@ def _parse(call: Call, workflow: str, given: Filter) -> tuple[ContextFilter | No
         if found is None:
             return None, f"there is no phase {given['phase']} in this workflow"
         phase = found.id
-    return ContextFilter(
-        phase=phase, agent=given.get("agent", ""), since=_parse_time(given.get("since", ""))
+    return ItemFilter(
+        root=workflow,
+        parent=phase,
+        assignee=given.get("agent", ""),
+        since=_parse_time(given.get("since", "")),
     ), ""
 
 
@@ -109,23 +112,21 @@ def _parse_time(text: str) -> str:
         ) from None
 
 
-def _part(
-    call: Call, workflow: str, name: str, asked: ContextFilter, place: int, limit: int
-) -> Part:
+def _part(call: Call, name: str, asked: ItemFilter, place: int, limit: int) -> Part:
     """Return one list from a place on, of which one more entry than the limit is looked for."""
     context = call.core.use(WorkflowQueries)
     if name == "phase_summary":
-        phases = context.phases(workflow, asked, place, limit + 1)
+        phases = context.phases(asked, place, limit + 1)
         return _listed(phases, limit, present_phase_line, lambda line: line.item.number, place)
     if name == "tasks":
-        tasks = context.tasks(workflow, asked, place, limit + 1)
-        return _listed(tasks, limit, present_task_line, lambda line: line.item.number, place)
-    lines = context.log(workflow, _LOGS[name], asked, place, limit + 1, **_open(name))
-    return _listed(lines, limit, present_log_line, _number, place)
-
-
-def _number(line: LogView) -> int:
-    return line.record.number
+        tasks = context.tasks(asked, place, limit + 1)
+        return _listed(
+            tasks, limit, lambda one: present_task_line(*one), lambda one: one[0].item.number, place
+        )
+    lines = context.log(_LOGS[name], asked, place, limit + 1, **_open(name))
+    return _listed(
+        lines, limit, lambda one: present_log_line(*one), lambda one: one[0].number, place
+    )
 
 
 def _open(name: str) -> dict[str, str]:
@@ -149,11 +150,11 @@ def _listed(
     )
 
 
-def _counts(call: Call, workflow: str, name: str, asked: ContextFilter) -> dict[str, Json]:
+def _counts(call: Call, name: str, asked: ItemFilter) -> dict[str, Json]:
     """Return how many there are in all, whatever fits on the page."""
     if name == "phase_summary":
         return {}
     if name == "tasks":
-        return {"tasks_count": call.core.use(WorkflowQueries).count_tasks(workflow, asked)}
-    count = call.core.use(WorkflowQueries).count_log(workflow, _LOGS[name], asked, **_open(name))
+        return {"tasks_count": call.core.use(WorkflowQueries).count_tasks(asked)}
+    count = call.core.use(WorkflowQueries).count_log(_LOGS[name], asked, **_open(name))
     return {f"{name}_count": count, **({"has_blockers": count > 0} if name == "blockers" else {})}

@@ -6,10 +6,14 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
+from counterpoint.core.model.drafts import Draft
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import clip, sparse
-from counterpoint.dialects.workflow.nouns import PhaseDraft
-from counterpoint.dialects.workflow.verbs.queries import WorkflowQueries
+from counterpoint.dialects.workflow.verbs.queries import (
+    WorkflowQueries,
+    phase_number,
+    runs_parallel,
+)
 from counterpoint.dialects.workflow.verbs.workflows import Workflows
 from counterpoint.dialects.workflow.words import (
     STATUS,
@@ -18,6 +22,7 @@ from counterpoint.dialects.workflow.words import (
     PhaseEnded,
     Text,
     lasted,
+    present_counts,
     present_part,
     refuse_large,
 )
@@ -39,15 +44,20 @@ def start_phase(
     is_parallel: Annotated[bool, Field(description="May tasks run beside each other?")] = False,
 ) -> Json:
     """Create a phase before launching its subagents; the same number again answers that phase."""
-    asked = PhaseDraft(number=number, name=name, description=description, is_parallel=is_parallel)
-    opened = call.core.use(Workflows).open_phase(workflow_id, asked)
+    asked = Draft(
+        kind="phase",
+        title=name,
+        body=description,
+        attributes={"number": number, "is_parallel": is_parallel},
+    )
+    opened = call.core.use(Workflows).open_phase(workflow_id, number, asked)
     line = call.core.use(WorkflowQueries).phase(opened.phase.id)
     return {
         "phase_id": line.item.id,
         "workflow_id": workflow_id,
-        "number": line.number,
+        "number": phase_number(line),
         "name": line.item.title,
-        "is_parallel": line.is_parallel,
+        "is_parallel": runs_parallel(line),
         "status": present_part(line.item),
         "started_at": line.item.created_at,
         **({"already_exists": True} if opened.was_there else {}),
@@ -68,18 +78,14 @@ def complete_phase(
     return {
         "phase_id": phase_id,
         "workflow_id": closed.item.root,
-        "number": line.number,
+        "number": phase_number(line),
         "name": closed.item.title,
         "status": present_part(closed.item),
         "completed_at": closed.item.closed_at,
         "duration_ms": lasted(closed.item),
-        "tasks": {
-            "total": line.tasks.total,
-            "success": line.tasks.success,
-            "partial": line.tasks.partial,
-            "failed": line.tasks.failed,
-            "in_progress": line.tasks.in_progress,
-        },
+        "tasks": present_counts(
+            line.progress, "total", "success", "partial", "failed", "in_progress"
+        ),
         "warnings": list(closed.warnings),
         **sparse(summary=clip(summary, _SUMMARY)),
     }

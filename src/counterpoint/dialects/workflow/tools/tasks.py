@@ -7,12 +7,14 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
+from counterpoint.core.model.drafts import Draft
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import clip, part_of_list, shared, sparse
-from counterpoint.dialects.workflow.nouns import EndedTask, TaskDraft, TaskWords
-from counterpoint.dialects.workflow.verbs.queries import WorkflowQueries
+from counterpoint.dialects.workflow.nouns import EndedTask, TaskWords
+from counterpoint.dialects.workflow.verbs.queries import WorkflowQueries, phase_number
 from counterpoint.dialects.workflow.verbs.workflows import Workflows
 from counterpoint.dialects.workflow.words import (
+    PHASE_COUNTS,
     Areas,
     CallerType,
     Id,
@@ -23,6 +25,7 @@ from counterpoint.dialects.workflow.words import (
     TaskEnded,
     parse_report,
     plain,
+    present_counts,
     present_task_status,
     refuse_large,
     seconds,
@@ -59,22 +62,23 @@ def start_task(
         raise InvalidInput(
             "agent_name is required when caller_type is subagent", hint="Say who does the task."
         )
-    asked = TaskDraft(
-        name=name,
-        goal=goal,
-        agent=agent_name,
-        parent=parent_task_id,
+    asked = Draft(
+        kind="task",
+        title=name,
+        body=goal,
+        assignee=agent_name,
         areas=areas,
-        tree=repo_path,
-        kept={"caller_type": caller_type.upper()},
+        attributes={"caller_type": caller_type.upper()},
     )
-    begun = call.core.use(Workflows).begin_task(workflow_id, phase_id, asked)
+    begun = call.core.use(Workflows).begin_task(
+        workflow_id, phase_id, asked, parent=parent_task_id, tree=repo_path
+    )
     point = begun.started.snapshot
     return {
         "task_id": begun.started.item.id,
         "workflow_id": workflow_id,
         "phase_id": phase_id,
-        "phase_number": call.core.use(WorkflowQueries).phase(phase_id).number,
+        "phase_number": phase_number(call.core.use(WorkflowQueries).phase(phase_id)),
         "phase_name": begun.phase.title,
         "caller_type": caller_type.upper(),
         **sparse(agent_name=agent_name),
@@ -151,10 +155,5 @@ def _measured(ended: EndedTask) -> dict[str, Json]:
 
 
 def _phase_status(call: Call, ended: EndedTask) -> dict[str, Json]:
-    counts = call.core.use(WorkflowQueries).phase(ended.phase.id).tasks
-    return {
-        "total": counts.total,
-        "completed": counts.completed,
-        "failed": counts.failed,
-        "in_progress": counts.in_progress,
-    }
+    phase = call.core.use(WorkflowQueries).phase(ended.phase.id)
+    return present_counts(phase.progress, *PHASE_COUNTS)

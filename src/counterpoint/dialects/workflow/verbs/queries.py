@@ -4,30 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any, Final, cast
 
+from counterpoint.core.model.answers import ItemView, Progress
+from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.journal import Outcome, Record, RecordKind
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.rows import REDACTED, load_object
-from counterpoint.core.model.work import Attribute, Item
+from counterpoint.core.model.work import Item
+from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import (
-    attributes_of,
-    item_named,
-    kept_object,
-    value_of,
-)
+from counterpoint.core.operations.recording.facets import item_named, kept_object
 from counterpoint.core.ports.store import Filter, Reading
-from counterpoint.dialects.workflow.nouns import (
-    ContextFilter,
-    LogView,
-    PhaseView,
-    TaskCounts,
-    TaskView,
-    WorkflowView,
-)
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
@@ -35,7 +26,6 @@ from counterpoint.kernel.clock import Timestamp, elapsed_ms
 PHASE: Final = "phase"
 """The scope of the names of phases: the workflow's id, `/`, the number."""
 _CHUNK: Final = 200
-_IN_PROGRESS: Final = ("backlog", "open", "active", "review")
 
 
 class WorkflowQueries:
@@ -44,91 +34,93 @@ class WorkflowQueries:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def head(self, workflow: str) -> WorkflowView:
-        """Return a workflow in a few words; NotFound."""
+    def head(self, workflow: str) -> tuple[ItemView, int]:
+        """Return a workflow with the progress of its phases, and the number of the current one.
+
+        That is the first phase that runs, else the last one; 0 if there is none. Raises NotFound.
+        """
         with self._context.reading() as view:
             found = of_kind(view, workflow, "workflow")
             phases = view.select(Item, parent=workflow, kind="phase", order="position,number")
             running = [phase for phase in phases if not phase.is_closed]
             current = (running or phases[-1:] or [None])[0]
-            return WorkflowView(
-                item=found,
-                kept=attributes_of(view, workflow),
-                phases=len(phases),
-                current_phase=number_of(view, current) if current else 0,
-            )
+            reader = ItemReader(view)
+            seen = reader.one(found, "attributes")
+            progress = Progress(states=Counter(phase.status for phase in phases))
+            number = phase_number(reader.one(current, "attributes")) if current else 0
+            return replace(seen, progress=progress), number
 
     def phase_numbered(self, workflow: str, number: int) -> Item | None:
         """Return the phase of a number, or None."""
         with self._context.reading() as view:
             return item_named(view, f"{workflow}/{number}", PHASE)
 
-    def phase(self, phase: str) -> PhaseView:
-        """Return a phase with its numbers; NotFound."""
+    def phase(self, phase: str) -> ItemView:
+        """Return a phase with the progress of its tasks; NotFound."""
         with self._context.reading() as view:
             found = of_kind(view, phase, "phase")
-            return _line(view, found, _counted(view, found, _nested(view, found.root)))
+            return _phases(view, [found], _nested(view, found.root))[0]
 
-    def phases(
-        self, workflow: str, asked: ContextFilter, after: int = 0, limit: int = 50
-    ) -> list[PhaseView]:
+    def phases(self, wanted: ItemFilter, after: int = 0, limit: int = 50) -> list[ItemView]:
         """Return the phases of a workflow by their age, beyond an item's number.
 
-        With an agent or a moment asked for: those that have such tasks, and the counts of these.
+        wanted: of the workflow that is its `root`, the phase that is its `parent`. With an assignee or a
+            moment: those that have such tasks, and the progress of these.
         """
-        one: dict[str, Filter] = {"id": asked.phase} if asked.phase else {}
+        one: dict[str, Filter] = {"id": wanted.parent} if wanted.parent else {}
         with self._context.reading() as view:
-            if asked.agent or asked.since:
-                chosen = _by_phase(view, workflow, asked)
+            chosen = None
+            if wanted.assignee or wanted.since:
+                chosen = _by_phase(view, wanted)
                 one = {"id": tuple(chosen)}
-            else:
-                chosen = {}
             found = view.select(
                 Item,
-                parent=workflow,
+                parent=wanted.root,
                 kind="phase",
                 order="number",
                 after=(after,),
                 limit=limit,
                 **one,
             )
-            if chosen:
-                return [_line(view, phase, chosen[phase.id]) for phase in found]
-            nested = _nested(view, workflow)
-            return [_line(view, phase, _counted(view, phase, nested)) for phase in found]
+            if chosen is None:
+                return _phases(view, found, _nested(view, wanted.root))
+            return [
+                replace(seen, progress=Progress(states=chosen[seen.item.id]))
+                for seen in ItemReader(view).views(found, "attributes")
+            ]
 
     def tasks(
-        self, workflow: str, asked: ContextFilter, after: int = 0, limit: int = 50
-    ) -> list[TaskView]:
-        """Return tasks by their age, beyond an item's number."""
+        self, wanted: ItemFilter, after: int = 0, limit: int = 50
+    ) -> list[tuple[ItemView, str]]:
+        """Return tasks by their age, beyond an item's number, each with the id of its phase."""
         with self._context.reading() as view:
-            found = list(islice(_tasks(view, workflow, asked, after), limit))
-            return _task_lines(view, found)
+            found = list(islice(_tasks(view, wanted, after), limit))
+            seen = ItemReader(view).views([task for task, _ in found], "attributes", "outcome")
+            return [(one, phase) for one, (_, phase) in zip(seen, found, strict=True)]
 
-    def count_tasks(self, workflow: str, asked: ContextFilter) -> int:
+    def count_tasks(self, wanted: ItemFilter) -> int:
         """Return how many tasks a filter finds."""
         with self._context.reading() as view:
-            if asked.since:
-                return sum(1 for _ in _tasks(view, workflow, asked, 0))
-            return sum(view.counts(Item, "kind", **_columns(view, workflow, asked)).values())
+            if wanted.since:
+                return sum(1 for _ in _tasks(view, wanted, 0))
+            return ItemReader(view).count(_within(view, wanted))
 
     def log(
         self,
-        workflow: str,
         kind: RecordKind,
-        asked: ContextFilter,
+        wanted: ItemFilter,
         before: int = 0,
         limit: int = 50,
         **equal: str,
-    ) -> list[LogView]:
-        """Return records about tasks, the latest first, before a record's number."""
+    ) -> list[tuple[Record, Item]]:
+        """Return records about tasks, each with its task, the latest first, before a record's number."""
         with self._context.reading() as view:
-            return list(islice(_log(view, workflow, kind, asked, before, equal), limit))
+            return list(islice(_log(view, kind, wanted, before, equal), limit))
 
-    def count_log(self, workflow: str, kind: RecordKind, asked: ContextFilter, **equal: str) -> int:
+    def count_log(self, kind: RecordKind, wanted: ItemFilter, **equal: str) -> int:
         """Return how many records a filter finds."""
         with self._context.reading() as view:
-            return sum(1 for _ in _log(view, workflow, kind, asked, 0, equal))
+            return sum(1 for _ in _log(view, kind, wanted, 0, equal))
 
 
 def of_kind(view: Reading, name: str, kind: str) -> Item:
@@ -140,10 +132,15 @@ def of_kind(view: Reading, name: str, kind: str) -> Item:
     return found
 
 
-def number_of(view: Reading, phase: Item) -> int:
-    """Return the number of a phase: as declared, else its place among the others."""
-    declared = attributes_of(view, phase.id).get("number")
-    return declared if isinstance(declared, int) else phase.position + 1
+def phase_number(phase: ItemView) -> int:
+    """Return the number of a phase: as it was declared, else its place among the others."""
+    declared = phase.attributes.get("number")
+    return declared if isinstance(declared, int) else phase.item.position + 1
+
+
+def runs_parallel(phase: ItemView) -> bool:
+    """Return whether the tasks of a phase may run beside each other."""
+    return phase.attributes.get("is_parallel") is True
 
 
 def phase_of(view: Reading, task: Item) -> Item:
@@ -169,7 +166,7 @@ def metrics_of(view: Reading, workflow: Item) -> dict[str, Json]:
     """Return the numbers of a workflow: counts, seconds on the wall and summed up, tokens."""
     files: set[str] = set()
     spent = tokens = tasks = 0
-    for task, _ in _tasks(view, workflow.id, ContextFilter(), 0):
+    for task, _ in _tasks(view, ItemFilter(root=workflow.id), 0):
         tasks += 1
         words = kept_object(view, task.id, "words")
         tokens += sum(words.get(name, 0) for name in ("tokens_input", "tokens_output"))
@@ -209,102 +206,66 @@ def _nested(view: Reading, workflow: str) -> dict[str, list[str]]:
     return found
 
 
-def _counted(view: Reading, phase: Item, nested: dict[str, list[str]]) -> Mapping[str, int]:
-    """Return how many tasks of a phase are in each state."""
-    held = (phase.id, *nested.get(phase.id, []))
-    return view.counts(Item, "status", parent=held, kind="task")
+def _phases(
+    view: Reading, phases: Sequence[Item], nested: Mapping[str, list[str]]
+) -> list[ItemView]:
+    """Return phases with the progress of their tasks, those below other tasks included."""
+    reader = ItemReader(view)
+    return [
+        replace(
+            seen,
+            progress=reader.progress((seen.item.id, *nested.get(seen.item.id, ())), "task"),
+        )
+        for seen in reader.views(phases, "attributes")
+    ]
 
 
-def _by_phase(view: Reading, workflow: str, asked: ContextFilter) -> dict[str, Counter[str]]:
+def _by_phase(view: Reading, wanted: ItemFilter) -> dict[str, Counter[str]]:
     """Return how many of the tasks that a filter finds are in each state, by phase."""
     found: dict[str, Counter[str]] = {}
-    for task, phase in _tasks(view, workflow, asked, 0):
+    for task, phase in _tasks(view, wanted, 0):
         found.setdefault(phase, Counter())[task.status] += 1
     return found
 
 
-def _line(view: Reading, phase: Item, counts: Mapping[str, int]) -> PhaseView:
-    kept = attributes_of(view, phase.id)
-    return PhaseView(
-        item=phase,
-        number=number_of(view, phase),
-        is_parallel=kept.get("is_parallel") is True,
-        tasks=TaskCounts(
-            total=sum(counts.values()),
-            success=counts.get("done", 0) + counts.get("skipped", 0),
-            partial=counts.get("partial", 0),
-            failed=counts.get("failed", 0) + counts.get("cancelled", 0),
-            in_progress=sum(counts.get(state, 0) for state in _IN_PROGRESS),
-        ),
-    )
+def _within(view: Reading, wanted: ItemFilter) -> ItemFilter:
+    """Return the filter of tasks for one whose `parent` is the phase that they are of."""
+    parents = (str(wanted.parent),) if wanted.parent else ()
+    nested = _nested(view, wanted.root) if parents else {}
+    return replace(wanted, kind="task", parent=(*parents, *nested.get(str(wanted.parent), ())))
 
 
-def _columns(view: Reading, workflow: str, asked: ContextFilter) -> dict[str, Filter]:
-    """Return what a filter asks of the columns of tasks."""
-    chosen: dict[str, Filter] = {"root": workflow, "kind": "task"}
-    if asked.phase:
-        chosen["parent"] = (asked.phase, *_nested(view, workflow).get(asked.phase, ()))
-    if asked.agent:
-        chosen["assignee"] = asked.agent
-    return chosen
-
-
-def _tasks(
-    view: Reading, workflow: str, asked: ContextFilter, after: int
-) -> Iterator[tuple[Item, str]]:
+def _tasks(view: Reading, wanted: ItemFilter, after: int) -> Iterator[tuple[Item, str]]:
     """Return tasks with the ids of their phases."""
-    columns = _columns(view, workflow, asked)
     phases: dict[str, str] = {}
-    while True:
-        found = view.select(Item, order="number", after=(after,), limit=_CHUNK, **columns)
-        for task in found:
-            if task.parent not in phases:
-                phases[task.parent] = phase_of(view, task).id
-            if task.created_at >= asked.since:
-                yield task, phases[task.parent]
-        if len(found) < _CHUNK:
-            return
-        after = found[-1].number
-
-
-def _task_lines(view: Reading, found: Sequence[tuple[Item, str]]) -> list[TaskView]:
-    ids = tuple(task.id for task, _ in found)
-    kept: dict[str, dict[str, Json]] = {name: {} for name in ids}
-    for one in view.select(Attribute, item=ids) if ids else ():
-        kept[one.item][one.name] = value_of(one)
-    ended = {one.item: one for one in view.select(Outcome, item=ids, order="token")} if ids else {}
-    return [
-        TaskView(item=task, phase=phase, kept=kept[task.id], outcome=ended.get(task.id))
-        for task, phase in found
-    ]
+    found = ItemReader(view).find(_within(view, wanted), after=(after,), size=_CHUNK)
+    for task in (one.item for one in found):
+        if task.parent not in phases:
+            phases[task.parent] = phase_of(view, task).id
+        yield task, phases[task.parent]
 
 
 def _log(
-    view: Reading,
-    workflow: str,
-    kind: RecordKind,
-    asked: ContextFilter,
-    before: int,
-    equal: dict[str, str],
-) -> Iterator[LogView]:
+    view: Reading, kind: RecordKind, wanted: ItemFilter, before: int, equal: dict[str, str]
+) -> Iterator[tuple[Record, Item]]:
     beyond: tuple[int, ...] = (before,) if before else ()
     phases: dict[str, str] = {}
     while True:
         found = view.select(
             Record, kind=kind, order="number desc", after=beyond, limit=_CHUNK, **equal
         )
-        tasks = _subjects(view, found, workflow)
+        tasks = _subjects(view, found, wanted.root)
         for record in found:
             task = tasks.get(record.id)
-            if record.created_at < asked.since:
+            if record.created_at < wanted.since:
                 return
-            if task is None or asked.agent not in {"", task.assignee}:
+            if task is None or wanted.assignee not in {"", task.assignee}:
                 continue
-            if asked.phase:
+            if wanted.parent:
                 phase = phases.setdefault(task.id, phase_of(view, task).id)
-                if phase != asked.phase:
+                if phase != wanted.parent:
                     continue
-            yield LogView(record=record, task=task)
+            yield record, task
         if len(found) < _CHUNK:
             return
         beyond = (found[-1].number,)

@@ -15,7 +15,7 @@ from os.path import relpath
 from pathlib import Path
 from typing import Final, cast
 
-from counterpoint.core.model.answers import Finished
+from counterpoint.core.model.answers import Finished, ItemView
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Note, Report
 from counterpoint.core.model.journal import Receipt, Record, StartPoint
@@ -23,6 +23,7 @@ from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Area, Item
 from counterpoint.core.operations.claims import Claims
 from counterpoint.core.operations.journal import Journal
+from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import busy_areas
 from counterpoint.core.operations.recording.change import Change, missing
@@ -45,8 +46,6 @@ from counterpoint.dialects.workflow.nouns import (
     ClosedWork,
     EndedTask,
     OpenedPhase,
-    PhaseDraft,
-    TaskDraft,
     TaskWords,
 )
 from counterpoint.dialects.workflow.verbs.queries import (
@@ -56,6 +55,7 @@ from counterpoint.dialects.workflow.verbs.queries import (
     of_kind,
     phase_of,
     running_below,
+    runs_parallel,
 )
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -86,9 +86,9 @@ class Workflows:
         )
         return Plans(self._context).create(draft).root
 
-    def open_phase(self, workflow: str, asked: PhaseDraft) -> OpenedPhase:
+    def open_phase(self, workflow: str, number: int, asked: Draft) -> OpenedPhase:
         """Return the phase of a number, made if there is none yet; NotFound, Conflict."""
-        name = f"{workflow}/{asked.number}"
+        name = f"{workflow}/{number}"
         with joined(self._context):
             with recording(self._context, "phase.opened") as change:
                 above = of_kind(change.writing, workflow, "workflow")
@@ -96,19 +96,10 @@ class Workflows:
                 if known is not None:
                     return OpenedPhase(phase=known, was_there=True)
                 _refuse_closed(above)
-            draft = Draft(
-                kind="phase",
-                title=asked.name,
-                body=asked.description,
-                needs=(),
-                lifecycle="declared",
-                status="active",
-                aliases=((PHASE, name),),
-                attributes={"number": asked.number, "is_parallel": asked.is_parallel},
-            )
-            return OpenedPhase(
-                phase=Plans(self._context).create(draft, workflow).root, was_there=False
-            )
+            begun = {"needs": (), "lifecycle": "declared", "status": "active"}
+            draft = replace(asked, **begun, aliases=((PHASE, name),))
+            made = Plans(self._context).create(draft, workflow).root
+            return OpenedPhase(phase=made, was_there=False)
 
     def close_phase(self, phase: str, status: str, summary: str) -> ClosedWork:
         """End a phase as `done` or `failed`; tasks that still run go on, and are told of.
@@ -154,27 +145,26 @@ class Workflows:
         )
         return ClosedWork(item=after, metrics={}, warnings=warnings)
 
-    def begin_task(self, workflow: str, phase: str, asked: TaskDraft) -> BegunTask:
-        """Make a task below a phase (or another task of it) and claim it, measuring its tree.
+    def begin_task(
+        self, workflow: str, phase: str, asked: Draft, *, parent: str = "", tree: str = ""
+    ) -> BegunTask:
+        """Make a task below a phase and claim it for its assignee, measuring its tree.
 
+        parent: the task of the phase that it is a part of. tree: the working tree that it is measured in,
+            below the caller's; empty: the caller's.
         Raises NotFound, Conflict for a part that has ended, PathOutside for the tree.
         """
         caller, evidence = self._context.caller, self._context.ports.evidence
-        root = caller.root / (evidence.contain(caller.root, asked.tree) if asked.tree else "")
+        root = caller.root / (evidence.contain(caller.root, tree) if tree else "")
         tree = relpath(root, self._home)
         with self._context.reading() as view:
-            above = _parts(view, workflow, phase, asked.parent)
-            number = attributes_of(view, phase)
-            warnings = _beside(
-                view, self._context, above[1], asked, parallel=number.get("is_parallel") is True
-            )
-        kept: dict[str, Json] = {**asked.kept, "tree": tree}
-        draft = Draft(
-            kind="task", title=asked.name, body=asked.goal, areas=asked.areas, attributes=kept
-        )
-        context = self._at(self._context.caller.actor.session, asked.agent, tree)
-        started = Claims(context).begin(draft, asked.parent or phase)
-        return BegunTask(started=started, phase=above[1], warnings=(*started.warnings, *warnings))
+            within = _parts(view, workflow, phase, parent)
+            seen = ItemReader(view).one(within, "attributes")
+            warnings = _beside(view, self._context, seen, asked.areas, parent)
+        draft = replace(asked, attributes={**asked.attributes, "tree": tree})
+        context = self._at(self._context.caller.actor.session, asked.assignee, tree)
+        started = Claims(context).begin(draft, parent or phase)
+        return BegunTask(started=started, phase=within, warnings=(*started.warnings, *warnings))
 
     def end_task(self, task: str, report: Report, words: TaskWords) -> EndedTask:
         """End a task that runs, and answer what the evidence says of it.
@@ -326,8 +316,8 @@ def _refuse_closed(item: Item) -> None:
         )
 
 
-def _parts(view: Reading, workflow: str, phase: str, parent: str) -> tuple[Item, Item]:
-    """Return the workflow and the phase that a task begins in, if all is right with them."""
+def _parts(view: Reading, workflow: str, phase: str, parent: str) -> Item:
+    """Return the phase that a task begins in, if all is right with it and what it is a part of."""
     above = of_kind(view, workflow, "workflow")
     _refuse_closed(above)
     within = of_kind(view, phase, "phase")
@@ -339,25 +329,25 @@ def _parts(view: Reading, workflow: str, phase: str, parent: str) -> tuple[Item,
         if phase_of(view, task).id != phase:
             raise Conflict(f"{parent} is no task of {phase}", hint="Name a task of the same phase.")
         _refuse_closed(task)
-    return above, within
+    return within
 
 
 def _beside(
-    view: Reading, context: Context, phase: Item, asked: TaskDraft, *, parallel: bool
+    view: Reading, context: Context, phase: ItemView, mine: Sequence[str], parent: str
 ) -> tuple[str, ...]:
     """Return warnings of what else goes on: in a phase in which one comes after the other, and areas."""
     warnings: list[str] = []
-    running = [task for task in running_below(view, phase) if task.id != asked.parent]
-    if running and not parallel and not asked.parent:
+    running = [task for task in running_below(view, phase.item) if task.id != parent]
+    if running and not runs_parallel(phase) and not parent:
         warnings.append(
             f"{running[0].id} still runs in this phase, which is not declared as parallel"
         )
     busy = busy_areas(view, "", context.ports.clock.now())
     for other, areas in busy.items():
-        if other != asked.parent:
+        if other != parent:
             warnings += [
-                f"area {mine} overlaps {theirs} of {other}, which is being worked on"
-                for mine, theirs in overlapping(asked.areas, areas)[:1]
+                f"area {one} overlaps {theirs} of {other}, which is being worked on"
+                for one, theirs in overlapping(mine, areas)[:1]
             ]
     return tuple(warnings)
 
