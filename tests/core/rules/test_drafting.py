@@ -174,7 +174,7 @@ def test_references_go_by_name_title_or_id():
         task("A", name="a"), task("B", needs=("a", "A", "demo-1", "demo-1")),
     )  # fmt: skip
     planned = plan_of(draft, lambda item: item == "demo-1")
-    assert (planned[2].needs, planned[2].ports) == ((1,), ("demo-1",))
+    assert (planned[2].needs, planned[2].outside) == ((1,), ("demo-1",))
 
 
 def test_a_phase_comes_after_the_phase_before_it():

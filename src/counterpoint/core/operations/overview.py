@@ -1,4 +1,4 @@
-"""Looking at items: views of them for lists, one with all about it, the state of the project."""
+"""Looking at items in lists, at one with all about it, and at the project."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def test_a_value_never_becomes_a_slot_a_name_or_a_second_word():
     for value in ("{{ B }}", "@1", "@@1.1", "$1 \\1", "a; rm -rf", "'"):
         filled = filling.fill(sheet(ORDERED), {"A": value})
         planned = plan_of(filled.draft, lambda item: True)
-        assert [part.ports for part in planned] == [()] * len(planned)
+        assert [part.outside for part in planned] == [()] * len(planned)
         assert filled.draft.children[0].title == f"One {value}"
         assert filled.draft.children[0].children[0].checks[1] == ("run", value)
     named = filling.fill(sheet(ORDERED), {"A": "x"}, "@@1").draft
@@ -229,6 +229,6 @@ def test_values_change_texts_and_never_the_shape(a, b):
     except InvalidInput:
         return
     usual = plan_of(filling.fill(sheet(ORDERED), {"A": "x"}).draft, lambda item: True)
-    assert [(p.parent, p.needs, p.ports, p.draft.kind) for p in planned] == [
-        (p.parent, p.needs, p.ports, p.draft.kind) for p in usual
+    assert [(p.parent, p.needs, p.outside, p.draft.kind) for p in planned] == [
+        (p.parent, p.needs, p.outside, p.draft.kind) for p in usual
     ]

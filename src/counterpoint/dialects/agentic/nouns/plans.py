@@ -1,4 +1,4 @@
-"""The words for how plans, phases and tasks stand, and what a move of them brings about."""
+"""How plans, phases and tasks stand here, and what a move of them answers."""
 
 from __future__ import annotations
 
