@@ -344,7 +344,7 @@ def test_a_signal_ends_a_relay_at_once_and_no_server(folder, connect, pid, numbe
     server = pid()
     client.process.send_signal(number)
     assert client.process.wait(PATIENCE) == 0
-    assert client.add_facts() == ""
+    assert client.stderr() == ""
     assert pid() == server
 
 

@@ -103,24 +103,24 @@ class Client:
             self._input.write(line + b"\n")
             self._input.flush()
         except BrokenPipeError:
-            raise Gone(self.add_facts()) from None
+            raise Gone(self.stderr()) from None
 
     def read(self) -> dict[str, Any]:
         """Answer the next message; Gone at the end of the output."""
         end = time.monotonic() + PATIENCE
         while b"\n" not in self._kept:
             left = end - time.monotonic()
-            assert left > 0, f"no answer in {PATIENCE} s; the server said: {self.add_facts()}"
+            assert left > 0, f"no answer in {PATIENCE} s; the server said: {self.stderr()}"
             if not select.select([self._output], [], [], left)[0]:
                 continue
             piece = os.read(self._output.fileno(), 1 << 16)
             if not piece:
-                raise Gone(self.add_facts())
+                raise Gone(self.stderr())
             self._kept += piece
         line, _, self._kept = self._kept.partition(b"\n")
         return json.loads(line)
 
-    def present(self) -> str:
+    def stderr(self) -> str:
         """Answer what the server has said on its standard error."""
         self.errors.seek(0)
         return self.errors.read().decode(errors="replace")
