@@ -8,7 +8,6 @@ import pytest
 
 from counterpoint.app import Identity
 from counterpoint.core.model.drafts import Draft
-from counterpoint.dialects.agentic.nouns.sessions import Opening
 from counterpoint.dialects.agentic.verbs.plans import Planning
 from counterpoint.dialects.agentic.verbs.sessions import PlanSessions
 from counterpoint.kernel.clock import SystemClock, later
@@ -49,7 +48,7 @@ def test_young_plans_stay(call, shelved):
 def test_sessions_that_nobody_ended_are_swept(call, app, monkeypatch):
     """And named; a second time there is none."""
     agent = Identity(kind="agent", name="ada", session="ses_" + "a" * 26)
-    opened = app.core(agent).use(PlanSessions).open(Opening(agent_type="opus")).id
+    opened = app.core(agent).use(PlanSessions).open("opus").id
     assert json.loads(call("sessions", "sweep", "--json").out) == {"ended": []}
     days_later = later(SystemClock().now(), 2 * 86_400)
     monkeypatch.setattr(SystemClock, "now", lambda _: days_later)

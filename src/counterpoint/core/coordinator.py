@@ -7,7 +7,6 @@ idempotency key, so that a retry hears the first answer again and nothing happen
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -47,20 +46,14 @@ class Core:
         """Open the door for a caller, within the transaction of a call if it has one open."""
         self._context = Context(ports=ports, caller=caller, unit=unit)
 
-    def speaking(self, session: str) -> Core:
-        """Return the core as the same caller may use it in another session; NotFound.
+    def in_session(self, session: str, *, agent: str = "") -> Core:
+        """Return the core as the same caller uses it in another session, begun or not.
 
-        What it writes is of that session's agent, in the transaction of this call if it has one.
+        agent: whose name is written under there; empty for the caller's own. It works in the
+        transaction of this call if that has one open.
         """
-        found, context = self.sessions.get(session), self._context
-        actor = replace(context.caller.actor, session=found.id, name=found.agent)
-        return Core(context.ports, replace(context.caller, actor=actor), context.unit)
-
-    def seated(self, session: str) -> Core:
-        """Return the core as the same caller may use it in a session of its own, begun or not."""
-        context = self._context
-        actor = replace(context.caller.actor, session=session)
-        return Core(context.ports, replace(context.caller, actor=actor), context.unit)
+        context = self._context.in_session(session, agent=agent)
+        return Core(context.ports, context.caller, context.unit)
 
     @property
     def caller(self) -> Caller:
@@ -130,7 +123,7 @@ class Core:
 
     @cached_property
     def sessions(self) -> Sessions:
-        """Verbs for sittings."""
+        """Verbs for sessions."""
         return Sessions(self._context)
 
     @cached_property

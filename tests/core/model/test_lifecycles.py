@@ -27,7 +27,7 @@ def make(table, status):
     if table.name == "session":
         return Session(
             project="p", id="s", agent="a", profile="", client="", status=status, continues="",
-            started_at=NOW, ended_at="", item="", details=Prose(""),
+            started_at=NOW, ended_at="", item="", details=Prose(""), purpose="connection", writer="",
         )  # fmt: skip
     if table.name == "gate":
         return Gate(

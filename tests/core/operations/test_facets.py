@@ -19,7 +19,6 @@ from counterpoint.kernel.errors import (
     GateClosed,
     IllegalMove,
     InvalidInput,
-    NotFound,
     NotReady,
 )
 
@@ -150,26 +149,6 @@ def test_staged_work_goes_its_own_way(studio, ada):
     half = bob.tasks.finish(item, token, Report(outcome="partial", summary="half"))
     assert half.item.status == "analyze"
     studio.check()
-
-
-def test_a_caller_speaks_in_another_session(studio, ada):
-    """What is written is that session's; under a key it is one transaction with the rest."""
-    bob = studio.core("bob")
-    bob.memory.put("project", "m", 1)
-    session = bob.caller.actor.session
-    studio.refuses(NotFound, lambda: ada.speaking("ses_nobody"))
-
-    def run():
-        ada.memory.put("project", "a", 1)
-        ada.speaking(session).memory.put("project", "b", 1)
-        return {"ok": True}
-
-    before = studio.image().size
-    assert ada.once("key", {"n": 1}, run) == {"ok": True}
-    assert studio.image().size == before + 2
-    assert (studio.last().actor.name, studio.last().actor.session) == ("bob", session)
-    assert ada.once("key", {"n": 1}, run) == {"ok": True}
-    assert studio.image().size == before + 2
 
 
 def test_remembered_values_have_a_sort_and_a_description(studio, ada):

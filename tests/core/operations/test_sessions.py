@@ -157,3 +157,22 @@ def test_a_handoff_without_a_claim_is_of_the_item_it_was_started_for(studio):
     core = studio.core("ada", item=item)
     assert core.sessions.hand_over(Handover(action="pause")).handoff.item == item
     assert author.overview.last_handoff("ses_nobody") is None
+
+
+def test_a_caller_writes_in_another_session(studio, ada):
+    """What is written is that session's; under a key it is one transaction with the rest."""
+    bob = studio.core("bob")
+    bob.memory.put("project", "m", 1)
+    session = bob.caller.actor.session
+
+    def run():
+        ada.memory.put("project", "a", 1)
+        ada.in_session(session, agent="bob").memory.put("project", "b", 1)
+        return {"ok": True}
+
+    before = studio.image().size
+    assert ada.once("key", {"n": 1}, run) == {"ok": True}
+    assert studio.image().size == before + 2
+    assert (studio.last().actor.name, studio.last().actor.session) == ("bob", session)
+    assert ada.once("key", {"n": 1}, run) == {"ok": True}
+    assert studio.image().size == before + 2

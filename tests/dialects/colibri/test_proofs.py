@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from counterpoint.core.ledger.merkle import verify_consistency, verify_inclusion
-from counterpoint.dialects.colibri.verbs.sessions import AuditSessions
 from counterpoint.dialects.registry import surface
 from counterpoint.kernel.canonical import text_digest
 from counterpoint.settings import Settings
@@ -154,6 +153,6 @@ def test_a_session_whose_words_were_taken_away_is_still_listed(ada: Any, worksho
     session = ada.does("audit_session_start", intent="A secret")["session_id"]
     store, project = workshop.app.store, ada.core.project
     with store.writing(project) as writing:
-        writing.forget(text_digest(ada.core.use(AuditSessions).get(session).details))
+        writing.forget(text_digest(ada.core.sessions.get(session).session.details))
     [told] = ada.does("audit_sessions")["sessions"]
     assert (told["session_id"], told["intent"]) == (session, None)

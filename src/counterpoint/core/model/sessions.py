@@ -1,8 +1,9 @@
-"""Sessions and what they hold: claims with leases, and what they hand over."""
+"""Sessions: what they hold, what they hand over, and what happened in them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 from counterpoint.core.model.lifecycles import SESSION
@@ -17,18 +18,23 @@ from counterpoint.core.model.rows import (
     Time,
     Word,
 )
+from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 
 DEFAULT_LEASE_SECONDS = 1800
 """How long a claim holds if neither the caller nor the settings say otherwise."""
 
+Purpose = Literal["connection", "work", "audit"]
+"""What a session is for: the writes of a connection, work that others take up, or a sealed audit."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session(Noun):
-    """One agent's sitting; `continues` names the session whose work it took up.
+    """What an agent writes in; `continues` names the session whose work it took up.
 
     item: the work that it is about, if it was opened for one. details: what it was given to begin
-        with, a JSON object as text.
+    with, a JSON object as text. purpose: `connection` until somebody opens it for more. writer: the
+    connection that writes in it since it was taken up; empty while that is the session itself.
     """
 
     table: ClassVar[str] = "sessions"
@@ -45,6 +51,8 @@ class Session(Noun):
     ended_at: Time
     item: Id
     details: JsonText
+    purpose: Purpose
+    writer: Id
 
     @property
     def has_ended(self) -> bool:
@@ -85,7 +93,7 @@ class Claim(Noun):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handoff(Noun):
-    """What one sitting leaves for the next."""
+    """What one session leaves for the next."""
 
     table: ClassVar[str] = "handoffs"
     key: ClassVar[tuple[str, ...]] = ("project", "id")
@@ -104,3 +112,109 @@ class Handoff(Noun):
     blockers: Proses
     context: Prose
     created_at: Timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionOpening:
+    """A session to open.
+
+    id: the id that it shall have; empty for one of its own. is_own: whether the caller's connection
+    becomes it, unless that was opened for something before. details: what it is given to begin with.
+    """
+
+    purpose: Purpose
+    id: str = ""
+    is_own: bool = False
+    item: str = ""
+    details: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFilter:
+    """Which sessions a list is of, the latest first; empty fields ask for all.
+
+    details: values that its details must have.
+    """
+
+    purpose: str = ""
+    item: str = ""
+    status: str = ""
+    details: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    oldest_first: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionView:
+    """A session with what it was given, and when something last came from it.
+
+    idle_ms: how long ago that was, in milliseconds; 0 while it holds an item.
+    """
+
+    session: Session
+    details: Mapping[str, Json]
+    last_active_at: Timestamp
+    idle_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryEntry:
+    """One entry of the ledger: who wrote in which session, what, and the rows it left behind.
+
+    rows: (table, key, columns); the columns are None for a row that is gone.
+    """
+
+    sequence: int
+    time: str
+    session: str
+    agent: str
+    action: str
+    subject: str
+    rows: tuple[tuple[str, Mapping[str, Json], Mapping[str, Json] | None], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """One thing that was done in a session.
+
+    kind: of the record that it left; `action` for what left none. details: what stands beside the
+    text of that record.
+    """
+
+    sequence: int
+    at: str
+    kind: str
+    message: str
+    subject: str = ""
+    path: str = ""
+    details: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+    @property
+    def type(self) -> str:
+        """The word that was given to the record, or else its kind."""
+        return str(self.details.get("type", self.kind))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionHistory:
+    """What happened in a session up to an entry of the ledger.
+
+    session: the columns of its row as they were. activities: everything, the first first.
+    handoff: what it left last, by column; empty if it left nothing. final: what it said at its end.
+    """
+
+    sequence: int
+    session_id: str
+    session: Mapping[str, Json]
+    details: Mapping[str, Json]
+    activities: tuple[Activity, ...]
+    handoff: Mapping[str, Json]
+    final: str
+
+    @property
+    def log(self) -> tuple[Activity, ...]:
+        """What it wrote down."""
+        return tuple(one for one in self.activities if one.kind not in {"action", "artifact"})
+
+    def of(self, kind: str) -> tuple[Activity, ...]:
+        """Return the activities of one type."""
+        return tuple(one for one in self.activities if one.type == kind)

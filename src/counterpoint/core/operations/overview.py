@@ -34,7 +34,7 @@ from counterpoint.core.operations.readiness import judged
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import item_named, labels_of, value_of
-from counterpoint.core.operations.sessions import last_handoff, live_claims
+from counterpoint.core.operations.recording.handover import last_handoff, live_claims
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules import outline
 

@@ -1,42 +1,207 @@
-"""Pausing, ending, resuming and continuing a session, and what it hands over."""
+"""Sessions: opened, written in, paused, taken up, continued, ended, read again.
+
+Rule 1: only the agent that opened a session, or took it up last, writes in it, and only while it is
+active; a person may too. Rule 2: a paused one is taken up once: the first who asks has it. Rule 3: what
+has ended stays as it is, and holds nothing; another session can continue it. Rule 4: a connection writes
+in the session it came with; after that was paused, ended or taken up by another, in its next one.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
+from typing import Final, Literal
 
 from counterpoint.core.model.answers import HandedOver
-from counterpoint.core.model.filters import Handover
-from counterpoint.core.model.journal import StartPoint
-from counterpoint.core.model.rows import Prose, Proses
-from counterpoint.core.model.sessions import Claim, Handoff, Session
+from counterpoint.core.model.filters import Handover, Note
+from counterpoint.core.model.journal import Record
+from counterpoint.core.model.rows import Prose, load_object
+from counterpoint.core.model.sessions import (
+    Session,
+    SessionFilter,
+    SessionHistory,
+    SessionOpening,
+    SessionView,
+)
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.claims import refuse_taken
+from counterpoint.core.operations.feed.activity import history_of
+from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.moves import give_back, touched
-from counterpoint.core.operations.recording.unit import recording
-from counterpoint.core.ports.store import Reading
+from counterpoint.core.operations.recording.handover import (
+    close,
+    last_handoff,
+    leave,
+    live_claims,
+    take_over,
+)
+from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.ports.store import Filter, Reading
+from counterpoint.core.rules.access import session_from
+from counterpoint.core.rules.sessions import may_write
+from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
-from counterpoint.kernel.clock import later
-from counterpoint.kernel.errors import Conflict, InvalidInput
+from counterpoint.kernel.clock import Timestamp, elapsed_ms
+from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, SessionEnded
+
+Ended = Literal["completed", "failed", "handed_off"]
+
+_CHUNK: Final = 100
 
 
 class Sessions:
-    """Verbs for sittings."""
+    """Verbs for sessions."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def get(self, session: str) -> Session:
+    def get(self, session: str) -> SessionView:
         """Return a session; NotFound."""
         with self._context.reading() as view:
-            found = view.find(Session, session)
-        if found is None:
-            raise missing(Session, session)
-        return found
+            return view_of(view, _found(view, session), self._context.ports.clock.now())
+
+    def list(
+        self, wanted: SessionFilter, after: tuple[str, str] | None, limit: int
+    ) -> list[SessionView]:
+        """Return sessions in the order of their beginning, beyond a time and an id."""
+        now = self._context.ports.clock.now()
+        with self._context.reading() as view:
+            found = islice(_selected(view, wanted, after), limit)
+            return [view_of(view, one, now) for one in found]
+
+    def own(self) -> str:
+        """Return the session that the caller writes in; empty for one who has none."""
+        mine = self._context.caller.actor.session
+        name = mine
+        with self._context.reading() as view:
+            while name and (found := view.find(Session, name)) is not None:
+                if found.status == "active" and found.writer in {"", mine}:
+                    break
+                name = session_from(name)
+        return name
+
+    def named(self, session: str) -> str:
+        """Return the session that is told, or else the caller's own if it was opened; InvalidInput."""
+        if session:
+            return session
+        own = self.own()
+        with self._context.reading() as view:
+            found = view.find(Session, own)
+        if found is None or found.purpose != "work":
+            raise InvalidInput(
+                "no session is open here", hint="Open one first, or name the session."
+            )
+        return own
+
+    def open(self, opening: SessionOpening) -> Session:
+        """Return a session that has begun.
+
+        Raises NotFound for the item, Conflict if there is a session of the wanted id.
+        """
+        with joined(self._context):
+            name = opening.id or self._free(opening)
+            context = self._context.in_session(name, item=opening.item)
+            with recording(context, "session.opened", opening.item or name) as change:
+                if opening.id and change.find(Session, name) is not None:
+                    raise Conflict(
+                        f"there is a session {name} already",
+                        hint="Choose another id, or leave it out.",
+                        session_id=name,
+                    )
+                if opening.item:
+                    change.get(Item, opening.item)
+                begun = change.get(Session, change.open_session())
+                opened = replace(
+                    begun,
+                    purpose=opening.purpose,
+                    item=opening.item,
+                    details=Prose(canonical.dump_any(dict(opening.details))),
+                )
+                change.put(opened)
+                change.add_facts(session=name, purpose=opening.purpose)
+                return change.get(Session, name)
+
+    def log(self, session: str, note: Note) -> Record:
+        """Write down something in a session, about the work that it is about.
+
+        Raises NotFound, SessionEnded, Conflict for a paused one, Forbidden for another agent's.
+        """
+        with joined(self._context):
+            found = self._writable(session)
+            asked = note if note.item else replace(note, item=found.item)
+            return Journal(self._context.in_session(session, item=found.item)).append(asked)
+
+    def pause(self, session: str, handover: Handover) -> HandedOver:
+        """Pause a session, with what it leaves for who takes it up; the refusals of `log`."""
+        with joined(self._context):
+            found = self._writable(session)
+            sessions = Sessions(self._context.in_session(session, item=found.item))
+            return sessions.hand_over(replace(handover, action="pause"))
+
+    def resume(self, session: str) -> HandedOver:
+        """Take up a paused session: from now on it is the caller's.
+
+        Raises NotFound, SessionEnded, Conflict if it is not paused: then somebody has it.
+        """
+        actor = self._context.caller.actor
+        with recording(self._context.in_session(session), "session.resumed") as change:
+            found = _found(change.writing, session)
+            _refuse_ended(found)
+            if found.status != "paused":
+                raise Conflict(
+                    f"the session {session} is {found.status}, not paused",
+                    hint="Only a paused session is resumed, and once; continue it in another one.",
+                    state=found.status,
+                    agent=found.agent,
+                )
+            change.get(Session, session)
+            writer = actor.session if actor.session != session else ""
+            after = replace(found.moved("active", change.now), agent=actor.name, writer=writer)
+            change.put(after)
+            change.subject = found.item
+            change.add_facts(session=session)
+            return HandedOver(
+                session=after,
+                handoff=last_handoff(change.writing, session),
+                claims=tuple(live_claims(change.writing, session)),
+            )
+
+    def end(self, session: str, status: Ended, summary: str = "") -> SessionView:
+        """End a session and give back what it holds; a paused one too. The refusals of `log`."""
+        with recording(self._context.in_session(session), "session.ended") as change:
+            found = _found(change.writing, session)
+            _refuse_ended(found)
+            self._refuse_strange(found)
+            after = end_with(change, found, status, summary)
+            return view_of(change.writing, after, change.now)
+
+    def abandon(self, session: str, reason: str) -> Session:
+        """End a session as failed, whoever has it; what it holds is given back.
+
+        Raises NotFound, SessionEnded if it has ended, InvalidInput without a reason.
+        """
+        if not reason.strip():
+            raise InvalidInput("to abandon a session needs a reason", hint="Say why.")
+        with recording(self._context, "session.abandoned", session) as change:
+            found = change.get(Session, session)
+            if found.has_ended:
+                raise SessionEnded(f"session {session} is {found.status}", session_id=session)
+            after, _ = close(change, found, "failed")
+            change.add_facts(reason=reason)
+            return after
+
+    def history(self, session: str, at: int | None = None) -> SessionHistory:
+        """Return what happened in a session, up to the entry `at` if one is told.
+
+        Raises NotFound, InvalidInput for an entry from before it, or that is not there.
+        """
+        with self._context.reading() as view:
+            return history_of(view, _found(view, session), at)
 
     def hand_over(self, handover: Handover) -> HandedOver:
-        """Do what the action says.
+        """Do with the caller's session what the action says.
 
         pause: keep the claims while their leases run. end: give the claims back. resume: go on with
         the caller's own paused session. continue: take up what another session left, with its claims.
@@ -63,14 +228,10 @@ class Sessions:
         with recording(self._context, "session.ended") as change:
             session = change.get(Session, change.open_session())
             handoff = leave(change, handover, session)
-            given_back = live_claims(change.writing, session.id)
-            for claim in given_back:
-                give_back(change, change.get(Item, claim.item))
-            status = "handed_off" if handover.next_steps or given_back else "completed"
-            after = session.moved(status, change.now)
-            change.put(after)
-            change.add_facts(given_back=[claim.item for claim in given_back])
-            return HandedOver(session=after, handoff=handoff, claims=tuple(given_back))
+            is_unfinished = handover.next_steps or live_claims(change.writing, session.id)
+            after, claims = close(change, session, "handed_off" if is_unfinished else "completed")
+            change.add_facts(given_back=[claim.item for claim in claims])
+            return HandedOver(session=after, handoff=handoff, claims=claims)
 
     def _resume(self, handover: Handover) -> HandedOver:
         mine = self._context.caller.actor.session
@@ -79,20 +240,15 @@ class Sessions:
                 f"{handover.session} is not this session",
                 hint=f"{Act.TAKE_OVER}.",
             )
-        with recording(self._context, "session.resumed") as change:
-            before = change.find(Session, mine)
+        with joined(self._context):
+            with self._context.reading() as view:
+                before = view.find(Session, mine)
             if before is None or before.status != "paused":
                 raise Conflict(
                     f"session {mine} is {before.status if before else 'not begun'}, not paused",
                     hint="Only a paused session is resumed; others are continued.",
                 )
-            change.open_session()
-            change.add_facts(session=mine)
-            return HandedOver(
-                session=change.get(Session, mine),
-                handoff=last_handoff(change.writing, mine),
-                claims=tuple(live_claims(change.writing, mine)),
-            )
+            return self.resume(mine)
 
     def _continue(self, handover: Handover) -> HandedOver:
         mine = self._context.caller.actor.session
@@ -102,8 +258,7 @@ class Sessions:
             if session.continues not in {"", other.id}:
                 raise Conflict(f"this session continues {session.continues} already")
             claims = [
-                self._take(change, session, claim)
-                for claim in live_claims(change.writing, other.id)
+                take_over(change, session, claim) for claim in live_claims(change.writing, other.id)
             ]
             if not other.has_ended:
                 change.put(other.moved("handed_off", change.now))
@@ -135,57 +290,90 @@ class Sessions:
             refuse_taken(running[0], f"Wait for the handoff of {named}, or until {until}.")
         return other
 
-    def _take(self, change: Change, session: Session, claim: Claim) -> Claim:
-        """Take a claim over with a higher token and the same start point."""
-        taken = replace(
-            claim,
-            token=claim.token + 1,
-            session=session.id,
-            agent=session.agent,
-            claimed_at=change.now,
-            leased_until=later(change.now, self._context.ports.lease_seconds),
-        )
-        change.get(Claim, claim.item)
-        change.put(taken)
-        point = change.get(StartPoint, claim.item, claim.token)
-        change.put(replace(point, token=taken.token))
-        change.put(touched(change, replace(change.get(Item, claim.item), assignee=session.agent)))
-        return taken
+    def _free(self, opening: SessionOpening) -> str:
+        """Return the caller's own session if nobody opened it for anything yet, else a fresh one."""
+        own = self.own() if opening.is_own else ""
+        with self._context.reading() as view:
+            begun = view.find(Session, own) if own else None
+        is_free = bool(own) and (begun is None or begun.purpose == "connection")
+        return own if is_free else self._context.ports.mint.mint("ses")
+
+    def _writable(self, session: str) -> Session:
+        """Return a session that the caller may write in now, as the open transaction sees it."""
+        with recording(self._context, "session.entered") as change:
+            found = _found(change.writing, session)
+        _refuse_ended(found)
+        if found.status == "paused":
+            raise Conflict(
+                f"the session {session} is paused", hint="Resume it first.", state="paused"
+            )
+        self._refuse_strange(found)
+        return found
+
+    def _refuse_strange(self, session: Session) -> None:
+        if not may_write(session, self._context.caller.actor):
+            raise Forbidden(
+                f"the session {session.id} is that of {session.agent}",
+                hint="Open a session of your own, or continue that one.",
+                agent=session.agent,
+            )
 
 
-def leave(change: Change, handover: Handover, session: Session) -> Handoff:
-    """Write down what a session leaves for the next, in a change."""
-    number = change.next_number(Handoff)
-    claims = live_claims(change.writing, session.id)
-    handoff = Handoff(
-        project=session.project,
-        id=change.id_of(Handoff, number),
-        number=number,
-        session=session.id,
-        agent=session.agent,
-        action=handover.action,
-        item=claims[0].item if claims else change.context.caller.item,
-        summary=Prose(handover.summary),
-        next_steps=Proses(handover.next_steps),
-        blockers=Proses(handover.blockers),
-        context=Prose(handover.context),
-        created_at=change.now,
+def end_with(change: Change, session: Session, status: Ended, summary: str) -> Session:
+    """Return a session that has ended in a change, with a summary of what came of it."""
+    after, _ = close(change, session, status)
+    leave(change, Handover(action="end", summary=summary), after)
+    change.subject = session.item
+    return after
+
+
+def view_of(view: Reading, session: Session, now: Timestamp) -> SessionView:
+    """Return a session with when something last came from it."""
+    records = view.select(Record, session=session.id, order="number desc", limit=1)
+    handed = last_handoff(view, session.id)
+    claims = live_claims(view, session.id)
+    times = [session.started_at, *(one.created_at for one in records)]
+    times += [handed.created_at] if handed else []
+    times += [claim.claimed_at for claim in claims]
+    last = max(times)
+    is_holding = any(claim.is_live(now) for claim in claims)
+    return SessionView(
+        session=session,
+        details=load_object(session.details),
+        last_active_at=last,
+        idle_ms=0 if is_holding else elapsed_ms(last, now),
     )
-    change.put(handoff)
-    change.subject = handoff.item
-    change.add_facts(session=session.id, handoff=handoff.id)
-    return handoff
 
 
-def live_claims(view: Reading, session: str) -> list[Claim]:
-    """Return what a session holds, also with a lease that has run out but was not taken over."""
-    return view.select(Claim, session=session, state="live", order="claimed_at,item")
+def _found(view: Reading, session: str) -> Session:
+    found = view.find(Session, session)
+    if found is None:
+        raise missing(Session, session)
+    return found
 
 
-def last_handoff(view: Reading, session: str = "") -> Handoff | None:
-    """Return the last handoff of a session, or of anybody."""
-    if session:
-        found = view.select(Handoff, session=session, order="number desc", limit=1)
-    else:
-        found = view.select(Handoff, order="number desc", limit=1)
-    return found[0] if found else None
+def _refuse_ended(session: Session) -> None:
+    if session.has_ended:
+        raise SessionEnded(
+            f"the session {session.id} is {session.status}",
+            hint="What has ended stays as it is; continue it in another session.",
+            state=session.status,
+        )
+
+
+def _selected(
+    view: Reading, wanted: SessionFilter, after: tuple[str, str] | None
+) -> Iterator[Session]:
+    equal: dict[str, Filter] = {
+        name: value for name in ("purpose", "item", "status") if (value := getattr(wanted, name))
+    }
+    order = "started_at,id" if wanted.oldest_first else "started_at desc,id desc"
+    while True:
+        found = view.select(Session, order=order, after=after or (), limit=_CHUNK, **equal)
+        for one in found:
+            details = load_object(one.details) if wanted.details else {}
+            if all(details.get(name) == value for name, value in wanted.details.items()):
+                yield one
+        if len(found) < _CHUNK:
+            return
+        after = (found[-1].started_at, found[-1].id)

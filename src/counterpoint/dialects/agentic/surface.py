@@ -21,7 +21,6 @@ from counterpoint.dialects.agentic.tools import (
 from counterpoint.dialects.agentic.verbs.briefs import Briefs
 from counterpoint.dialects.agentic.verbs.plans import Planning
 from counterpoint.dialects.agentic.verbs.precedence import Precedence
-from counterpoint.dialects.agentic.verbs.sessions import PlanSessions
 from counterpoint.dialects.call import Call
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import NotFound
@@ -94,7 +93,7 @@ def _exists(core: Core, kind: str, name: str) -> bool:
     """Return whether there is a plan, a session, a brief or a template of a name."""
     looks = {
         "plan": lambda: core.use(Planning).get(name),
-        "session": lambda: core.use(PlanSessions).get(name),
+        "session": lambda: core.sessions.get(name),
         "brief": lambda: core.use(Briefs).get(name),
     }
     if kind not in looks:

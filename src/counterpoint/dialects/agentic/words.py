@@ -15,9 +15,9 @@ from typing_extensions import TypedDict
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import ItemView, Progress
+from counterpoint.core.model.sessions import Activity, SessionView
 from counterpoint.core.rules.progress import counted
 from counterpoint.dialects.agentic.nouns.plans import NOTES, PlanStanding, Standing
-from counterpoint.dialects.agentic.nouns.sessions import Activity, SessionView
 from counterpoint.dialects.agentic.rules.drafting import PHASE_LIMIT, PhaseSketch, TaskSketch
 from counterpoint.dialects.agentic.rules.progress import (
     percentage,
@@ -29,7 +29,7 @@ from counterpoint.dialects.agentic.rules.progress import (
     text_in,
 )
 from counterpoint.dialects.agentic.verbs.plans import Planning
-from counterpoint.dialects.agentic.verbs.sessions import PlanSessions
+from counterpoint.dialects.agentic.verbs.sessions import agent_type_of, is_stale
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import clip, sparse
 from counterpoint.kernel.canonical import Json, dump_any
@@ -178,9 +178,9 @@ def sized(name: str, value: dict[str, Any] | None) -> dict[str, Json]:
     return value or {}
 
 
-def seat(call: Call) -> Core:
+def current(call: Call) -> Core:
     """Return the core in the session that this connection writes in now."""
-    return call.core.seated(call.core.use(PlanSessions).own())
+    return call.core.in_session(call.core.sessions.own())
 
 
 def present_progress(progress: Progress) -> dict[str, Json]:
@@ -260,14 +260,16 @@ def present_session(call: Call, line: SessionView) -> dict[str, Json]:
     end = session.ended_at or line.last_active_at
     return {
         "session_id": session.id,
-        "agent_type": line.agent_type,
+        "agent_type": agent_type_of(line),
         "agent": session.agent,
         "plan": slug_of(plan) if plan else None,
         "status": session.status,
         "started_at": session.started_at,
         "last_active_at": line.last_active_at,
         "duration": present_duration(session.started_at, Timestamp(end)),
-        **sparse(ended_at=session.ended_at, continues=session.continues, stale=line.is_stale or ""),
+        **sparse(
+            ended_at=session.ended_at, continues=session.continues, stale=is_stale(line) or ""
+        ),
     }
 
 
@@ -277,14 +279,14 @@ def present_duration(start: Timestamp, end: Timestamp) -> str:
     return f"{hours}h {minutes}m" if hours else f"{minutes}m"
 
 
-def present_deed(deed: Activity) -> dict[str, Json]:
-    """Return one thing that was done in a session."""
+def present_activity(done: Activity) -> dict[str, Json]:
+    """Return one thing that was done in a session; a line of the log without a type is `info`."""
     return {
-        "sequence": deed.sequence,
-        "timestamp": deed.at,
-        "type": deed.type,
-        "message": clip(deed.message, _WORDS),
-        **sparse(path=deed.path, subject=deed.subject, data=clipped(deed.content)),
+        "sequence": done.sequence,
+        "timestamp": done.at,
+        "type": "info" if done.type == "log" else done.type,
+        "message": clip(done.message, _WORDS),
+        **sparse(path=done.path, subject=done.subject, data=clipped(done.details.get("data"))),
     }
 
 

@@ -136,6 +136,8 @@ class Change:
                 ended_at="",
                 item="",
                 details=Prose(""),
+                purpose="connection",
+                writer="",
             )
             self.put(session)
         if session.has_ended:

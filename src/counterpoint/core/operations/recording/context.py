@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -82,6 +82,16 @@ class Context:
     def project(self) -> str:
         """The project everything here is of."""
         return self.ports.project
+
+    def in_session(self, session: str, *, agent: str = "", item: str = "") -> Context:
+        """Return the context of the same call as its caller writes in another session.
+
+        agent: whose name it writes under there; empty for the caller's own. item: what the session is
+        about; empty for what the caller's connection is about.
+        """
+        caller = self.caller
+        actor = replace(caller.actor, session=session, name=agent or caller.actor.name)
+        return replace(self, caller=replace(caller, actor=actor, item=item or caller.item))
 
     @contextmanager
     def reading(self) -> Generator[Reading]:

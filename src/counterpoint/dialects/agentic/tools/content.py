@@ -23,7 +23,7 @@ from counterpoint.dialects.agentic.words import (
     Title,
     Word,
     clipped,
-    seat,
+    current,
     sized,
 )
 from counterpoint.dialects.call import DATA, Call
@@ -67,7 +67,7 @@ def content_brief_create(
     plan_slug: Annotated[Slug | None, Field(description="Its plan")] = None,
 ) -> Json:
     """Create a content brief, to be written later."""
-    core = seat(call)
+    core = current(call)
     wish = BriefRequest(
         title=title,
         content_type=content_type,

@@ -23,13 +23,13 @@ from counterpoint.dialects.agentic.words import (
     Status,
     Text,
     clipped,
+    current,
     parse_status,
     present_phase,
     present_plan_status,
     present_progress,
     present_status,
     present_task,
-    seat,
     sized,
 )
 from counterpoint.dialects.call import DATA, Call
@@ -116,7 +116,7 @@ def phase_update_status(
     criteria_met: Annotated[Criteria | None, Field(description="Texts, or indexes from 0")] = None,
 ) -> Json:
     """Move a phase; completing it skips open tasks, completing the last one completes the plan."""
-    core = seat(call)
+    core = current(call)
     moved = core.use(Steps).move_phase(
         plan_slug, phase_order, parse_status(status), reason, met=criteria_met or ()
     )
@@ -148,5 +148,5 @@ def phase_add_checkpoint(
 ) -> Json:
     """Add a checkpoint note to a phase."""
     content = sized("context", context) or None
-    made = seat(call).use(Steps).add_checkpoint(plan_slug, phase_order, note, content)
+    made = current(call).use(Steps).add_checkpoint(plan_slug, phase_order, note, content)
     return present(checkpoint=present_checkpoint(made))

@@ -23,13 +23,13 @@ from counterpoint.dialects.agentic.words import (
     Text,
     Title,
     clipped,
+    current,
     parse_phase,
     parse_plan_status,
     present_phase,
     present_plan,
     present_plan_status,
     present_task,
-    seat,
     sized,
 )
 from counterpoint.dialects.call import DATA, Call
@@ -59,7 +59,7 @@ def plan_create(
         context=sized("context", context),
         phases=tuple(parse_phase(phase) for phase in phases or ()),
     )
-    made = seat(call).use(Planning).open(draft_of(sketch), slug or "")
+    made = current(call).use(Planning).open(draft_of(sketch), slug or "")
     return present(
         plan={
             "slug": slug_of(made),
@@ -183,7 +183,7 @@ def plan_update_status(
     status: Annotated[PlanStatusShown, Field(description="New status")],
 ) -> Json:
     """Move a plan; completing one skips what is open in it."""
-    line, skipped = seat(call).use(Planning).move(slug, parse_plan_status(status))
+    line, skipped = current(call).use(Planning).move(slug, parse_plan_status(status))
     return present(
         plan={"slug": slug_of(line), "status": present_plan_status(line)},
         **sparse(skipped=list(skipped[:_NAMED])),
@@ -197,7 +197,7 @@ def plan_archive(
     reason: Annotated[Text, Field(description="Why")] = "",
 ) -> Json:
     """Put a plan away; `plan_update_status` brings it back."""
-    core = seat(call)
+    core = current(call)
     line, _ = core.use(Planning).move(slug, "archived", reason)
     put_away = core.use(Planning).put_away(slug)
     return present(

@@ -6,14 +6,14 @@ from typing import Annotated, Any, Final, cast
 
 from pydantic import Field
 
+from counterpoint.core.model.answers import HandedOver
 from counterpoint.core.model.filters import Handover, Note
 from counterpoint.core.model.journal import RecordKind
+from counterpoint.core.model.sessions import SessionFilter, SessionHistory
 from counterpoint.dialects.agentic.envelope import present
-from counterpoint.dialects.agentic.nouns.sessions import Opening, Replay, SessionFilter, TakenUp
 from counterpoint.dialects.agentic.rules.progress import slug_of
-from counterpoint.dialects.agentic.rules.replay import present_handoff
 from counterpoint.dialects.agentic.verbs.plans import Planning
-from counterpoint.dialects.agentic.verbs.sessions import PlanSessions
+from counterpoint.dialects.agentic.verbs.sessions import PlanSessions, context_of, present_handoff
 from counterpoint.dialects.agentic.words import (
     AgentType,
     ArtifactAction,
@@ -31,7 +31,7 @@ from counterpoint.dialects.agentic.words import (
     Text,
     Word,
     clipped,
-    present_deed,
+    present_activity,
     present_duration,
     present_session,
     sized,
@@ -49,7 +49,7 @@ from counterpoint.dialects.paging import (
     sparse,
     unseal,
 )
-from counterpoint.kernel.canonical import Json, dump_any
+from counterpoint.kernel.canonical import Json, dump_any, object_of
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.protocol.tools import tool
 
@@ -69,9 +69,8 @@ def session_start(
     """Start a session; answers its id."""
     plan = call.core.use(Planning).get(plan_slug).item.id if plan_slug else ""
     call.core.use(PlanSessions).sweep()
-    wish = Opening(agent_type=agent_type, item=plan, context=sized("context", context))
-    opened = call.core.use(PlanSessions).open(wish)
-    return present(session=present_session(call, call.core.use(PlanSessions).get(opened.id)))
+    opened = call.core.use(PlanSessions).open(agent_type, plan, sized("context", context))
+    return present(session=present_session(call, call.core.sessions.get(opened.id)))
 
 
 @tool(reads=False)
@@ -82,13 +81,13 @@ def session_end(
     summary: Annotated[Text, Field(description="What came of it")] = "",
 ) -> Json:
     """End a session with a status and a summary."""
-    plan_sessions = call.core.use(PlanSessions)
-    name = plan_sessions.named(session_id)
+    sessions = call.core.sessions
+    name = sessions.named(session_id)
     if status == "paused":
-        plan_sessions.pause(name, Handover(action="pause", summary=summary))
+        sessions.pause(name, Handover(action="pause", summary=summary))
     else:
-        plan_sessions.end(name, status, summary)
-    return present(session=present_session(call, plan_sessions.get(name)))
+        sessions.end(name, status, summary)
+    return present(session=present_session(call, sessions.get(name)))
 
 
 @tool(reads=False, idempotent=False)
@@ -102,7 +101,7 @@ def session_log(
     """Add an entry to the work log of an active session."""
     details: dict[str, Json] = {"type": type, **sparse(data=sized("data", data))}
     note = Note(kind=_KINDS.get(type, "log"), body=message, details=details)
-    made = call.core.use(PlanSessions).log(call.core.use(PlanSessions).named(session_id), note)
+    made = call.core.sessions.log(call.core.sessions.named(session_id), note)
     return present(
         logged=clip(message, _SHOWN),
         entry={"id": made.id, "type": type, "timestamp": made.created_at},
@@ -127,7 +126,7 @@ def session_artifact(
         files=(path,),
         details={"type": "artifact", **sparse(data=data)},
     )
-    made = call.core.use(PlanSessions).log(call.core.use(PlanSessions).named(session_id), note)
+    made = call.core.sessions.log(call.core.sessions.named(session_id), note)
     return present(
         artifact={"id": made.id, "path": made.files[0], "action": action, **sparse(metadata=data)}
     )
@@ -151,7 +150,7 @@ def session_handoff(
         blockers=tuple(blockers or ()),
         context=dump_any(given) if given else "",
     )
-    done = call.core.use(PlanSessions).pause(call.core.use(PlanSessions).named(session_id), asked)
+    done = call.core.sessions.pause(call.core.sessions.named(session_id), asked)
     return _taken(call, done)
 
 
@@ -160,9 +159,9 @@ def session_resume(
     call: Call, session_id: Annotated[SessionId, Field(min_length=1, description="Session")]
 ) -> Json:
     """Take up a paused session; the first who asks has it."""
-    done = call.core.use(PlanSessions).resume(session_id)
-    found = call.core.use(PlanSessions).replay(session_id)
-    recent: list[Json] = [present_deed(one) for one in found.deeds[: -_RECENT - 1 : -1]]
+    done = call.core.sessions.resume(session_id)
+    found = call.core.sessions.history(session_id)
+    recent: list[Json] = [present_activity(one) for one in found.activities[: -_RECENT - 1 : -1]]
     return _taken(call, done, recent_actions=part_of_list(recent).cut(_SHOWN)[0])
 
 
@@ -175,7 +174,7 @@ def session_continue(
     """Start a session that goes on from another one, with its context."""
     call.core.use(PlanSessions).sweep()
     done = call.core.use(PlanSessions).follow(session_id, agent_type or "")
-    context = done.context
+    context = context_of(done.session)
     return _taken(
         call,
         done,
@@ -185,9 +184,9 @@ def session_continue(
     )
 
 
-def _taken(call: Call, done: TakenUp, **more: Json) -> Json:
+def _taken(call: Call, done: HandedOver, **more: Json) -> Json:
     """Return a session with what the one before left for it."""
-    session = present_session(call, call.core.use(PlanSessions).get(done.session.id))
+    session = present_session(call, call.core.sessions.get(done.session.id))
     left = present_handoff(done.handoff) if done.handoff else None
     if left is not None and size_of(left) > PAGE // 2:
         left = {name: clipped(part, _SHOWN // 3) for name, part in left.items()}
@@ -205,7 +204,7 @@ def session_replay(
 ) -> Json:
     """Show what happened in a session: progress, checkpoints, decisions, errors, artifacts."""
     del context_only
-    found = call.core.use(PlanSessions).replay(session_id, at)
+    found = call.core.sessions.history(session_id, at)
     asked: dict[str, Json] = {"tool": "session_replay", "session": session_id, "at": at}
     lists = _lists(found)
     starts = cast("dict[str, Any]", unseal(call, asked, cursor, dict.fromkeys(lists, 0)))
@@ -219,21 +218,21 @@ def session_replay(
     return present(replay_context=context, **more, note=DATA)
 
 
-def _lists(found: Replay) -> dict[str, list[Json]]:
+def _lists(found: SessionHistory) -> dict[str, list[Json]]:
     return {
-        "checkpoints": [present_deed(one) for one in found.of("checkpoint")],
-        "decisions": [present_deed(one) for one in found.of("decision")],
-        "errors": [present_deed(one) for one in found.of("error")],
+        "checkpoints": [present_activity(one) for one in found.of("checkpoint")],
+        "decisions": [present_activity(one) for one in found.of("decision")],
+        "errors": [present_activity(one) for one in found.of("error")],
         "artifacts": [
             {
                 "path": one.path,
                 "action": one.message,
                 "timestamp": one.at,
-                **sparse(metadata=clipped(one.content)),
+                **sparse(metadata=clipped(one.details.get("data"))),
             }
             for one in found.of("artifact")
         ],
-        "recent_actions": [present_deed(one) for one in found.deeds[: -_RECENT - 1 : -1]],
+        "recent_actions": [present_activity(one) for one in found.activities[: -_RECENT - 1 : -1]],
     }
 
 
@@ -244,14 +243,16 @@ def _by_action(artifacts: list[dict[str, Any]]) -> dict[str, Json]:
     return cast("dict[str, Json]", sorts)
 
 
-def _replayed(call: Call, found: Replay) -> dict[str, Json]:
+def _replayed(call: Call, found: SessionHistory) -> dict[str, Json]:
     row, log = found.session, found.log
     checkpoints, errors = found.of("checkpoint"), found.of("error")
     item = str(row.get("item", ""))
     plan = call.core.use(Planning).find(item) if item else None
     last = log[-1] if log else None
     started = Timestamp(str(row.get("started_at", "")))
-    ended = str(row.get("ended_at", "")) or (found.deeds[-1].at if found.deeds else started)
+    ended = str(row.get("ended_at", "")) or (
+        found.activities[-1].at if found.activities else started
+    )
     said = f"{len(log)} logged, {len(checkpoints)} checkpoints, {len(errors)} errors"
     handoff = {
         name: clipped(found.handoff.get(name), _SHOWN // 3)
@@ -260,13 +261,13 @@ def _replayed(call: Call, found: Replay) -> dict[str, Json]:
     }
     return {
         "session_id": found.session_id,
-        "agent_type": found.agent_type,
+        "agent_type": str(found.details.get("agent_type", "")),
         "status": row.get("status"),
         "plan": {"slug": slug_of(plan), "title": plan.item.title} if plan else None,
         "at": found.sequence,
         "started_at": started,
         "duration": present_duration(started, Timestamp(ended)),
-        "context_summary": clipped(dict(found.context), _SHOWN // 2),
+        "context_summary": clipped(object_of(found.details.get("context")), _SHOWN // 2),
         "progress_summary": {
             "completed_steps": len(log),
             "checkpoint_count": len(checkpoints),
@@ -275,8 +276,8 @@ def _replayed(call: Call, found: Replay) -> dict[str, Json]:
             "last_action_at": last.at if last else None,
             "summary": said if log else "No work recorded",
         },
-        "last_checkpoint": present_deed(checkpoints[-1]) if checkpoints else None,
-        "total_actions": len(found.deeds),
+        "last_checkpoint": present_activity(checkpoints[-1]) if checkpoints else None,
+        "total_actions": len(found.activities),
         "handoff_notes": handoff or None,
         "final_summary": clip(found.final, _SHOWN // 3) or None,
     }
@@ -300,8 +301,10 @@ def session_list(
         "agent": agent_type,
     }
     at = cast("list[Any] | None", unseal(call, asked, cursor, None))
-    sought = SessionFilter(item=plan, status=status or "", agent_type=agent_type or "")
-    found = call.core.use(PlanSessions).list(sought, (at[0], at[1]) if at else None, limit + 1)
+    wanted = SessionFilter(
+        purpose="work", item=plan, status=status or "", details=sparse(agent_type=agent_type)
+    )
+    found = call.core.sessions.list(wanted, (at[0], at[1]) if at else None, limit + 1)
     sessions, rest = paged(
         call,
         asked,

@@ -19,7 +19,7 @@ from counterpoint.dialects.agentic.words import (
     Slug,
     Text,
     Word,
-    seat,
+    current,
 )
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.paging import (
@@ -56,7 +56,7 @@ def state_set(
     expected_version: Annotated[Count | None, Field(description="0: not there yet")] = None,
 ) -> Json:
     """Set a value of a plan; `expected_version` guards against lost updates."""
-    core = seat(call)
+    core = current(call)
     plan = core.use(Planning).get(plan_slug).item.id
     entry = core.memory.put(
         plan, key, value, expected_version, category=category, description=description

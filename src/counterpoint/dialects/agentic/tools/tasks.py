@@ -17,11 +17,11 @@ from counterpoint.dialects.agentic.words import (
     Status,
     Task,
     Text,
+    current,
     parse_status,
     present_plan_status,
     present_progress,
     present_task,
-    seat,
 )
 from counterpoint.dialects.call import Call
 from counterpoint.kernel.canonical import Json
@@ -43,7 +43,7 @@ def task_update(
     """Move a task, or note something of it."""
     if status is None and notes is None:
         raise InvalidInput("give `status`, `notes` or both")
-    core = seat(call)
+    core = current(call)
     to = parse_status(status) if status else None
     moved = core.use(Steps).move_task(plan_slug, phase_order, task_identifier, to, notes=notes)
     return _present(core, moved)
@@ -57,7 +57,7 @@ def task_toggle(
     task_identifier: Annotated[Task, Field(description="Index from 0, or name")],
 ) -> Json:
     """Make a completed task pending, and any other completed."""
-    core = seat(call)
+    core = current(call)
     return _present(core, core.use(Steps).toggle(plan_slug, phase_order, task_identifier))
 
 

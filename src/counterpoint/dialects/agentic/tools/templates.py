@@ -20,8 +20,8 @@ from counterpoint.dialects.agentic.words import (
     Title,
     Word,
     clipped,
+    current,
     present_plan_status,
-    seat,
     sized,
 )
 from counterpoint.dialects.call import Call
@@ -167,7 +167,7 @@ def template_create_plan(
     dry_run: Annotated[bool, Field(description="Write nothing")] = False,
 ) -> Json:
     """Create a plan from a template."""
-    core = seat(call)
+    core = current(call)
     values = sized("variables", variables)
     filled = core.plans.template_preview(template_slug, values, title or "", gated=False)
     if dry_run:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from counterpoint.core.model.accounts.actions import Ending
 from counterpoint.core.model.answers import Proof
+from counterpoint.core.model.sessions import SessionFilter, SessionView
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.colibri.verbs.actions import Actions
 from counterpoint.dialects.colibri.verbs.seals import Seals
@@ -127,11 +128,11 @@ def audit_sessions(
     """List sessions, the oldest first, with the root of each that is sealed."""
     query: dict[str, Json] = {"sessions": status}
     start = unseal(call, query, cursor, None)
-    found = call.core.use(AuditSessions).list(
-        status=status or "", after=(start[0], start[1]) if start else None, limit=limit + 1
-    )
+    wanted = SessionFilter(status=status or "", oldest_first=True)
+    found = call.core.sessions.list(wanted, (start[0], start[1]) if start else None, limit + 1)
 
-    def shown(one: Json) -> dict[str, Json]:
+    def shown(view: SessionView) -> dict[str, Json]:
+        one = view.session
         told = present_session(one)
         told |= {"status": one.status, "agent": one.agent, "ended_at": one.ended_at or None}
         try:
@@ -141,7 +142,7 @@ def audit_sessions(
 
     entries, more = paged(
         call, query, found, limit=limit, room=PAGE, shown=shown,
-        place=lambda one: [one.started_at, one.id],
+        place=lambda view: [view.session.started_at, view.session.id],
     )  # fmt: skip
     return {"sessions": entries, "next_cursor": more or None}
 
@@ -153,7 +154,7 @@ def audit_session_abandon(
     reason: Annotated[Reason, Field(min_length=1, description="Why")],
 ) -> Json:
     """End an open session without sealing it; its thoughts stay."""
-    ended = call.core.use(AuditSessions).abandon(session_id, reason)
+    ended = call.core.sessions.abandon(session_id, reason)
     return {**present_session(ended), "status": ended.status, "ended_at": ended.ended_at}
 
 

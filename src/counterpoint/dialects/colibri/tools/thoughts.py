@@ -43,7 +43,7 @@ def thought_record(
 ) -> Json:
     """Append a thought to the hash chain of a task."""
     task = known_task(call, task_id)
-    core = _speaking(call, session_id) if session_id else call.core
+    core = _within(call, session_id) if session_id else call.core
     try:
         made = core.use(Thoughts).think(type, content, task=task, agent=agent_id)
     except SessionEnded as ended:
@@ -53,14 +53,16 @@ def thought_record(
     return present_thought(made, task_id)
 
 
-def _speaking(call: Call, session: str) -> Core:
+def _within(call: Call, session: str) -> Core:
+    """Return the core in a session, under the name of the agent whose session it is."""
     try:
-        return call.core.speaking(session)
+        found = call.core.sessions.get(session).session
     except NotFound as missing:
         raise NotFound(
             f"ERR_SESSION_NOT_FOUND: {missing.message}",
             hint="Start it with `audit_session_start`, or leave `session_id` out.",
         ) from missing
+    return call.core.in_session(session, agent=found.agent)
 
 
 @tool(reads=True)

@@ -6,8 +6,8 @@ from typing import Final
 
 from counterpoint.core.model.accounts.actions import Action, Condition
 from counterpoint.core.model.catalogue import NOUNS
+from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.dialects.colibri.verbs.sessions import unsealed
 
 _LOOKED_THROUGH: Final = 20_000
 """Entries up to which the whole file is looked through; a longer one is left to `doctor`."""
@@ -27,14 +27,14 @@ class Health:
             size = view.head().size
             entered = view.counts(Action, "step")
             crashed = len(view.select(Action, outcome="crashed", code=me, order="number"))
-            open_ones = len(unsealed(view))
+            unsealed = view.counts(Session, "status", purpose="audit", status=("active", "paused"))
         faults = ports.store.faults() if size <= _LOOKED_THROUGH else []
         return Condition(
             entries=size,
             tables=len(NOUNS),
             running=entered.get("enter", 0) - entered.get("exit", 0),
             crashed=crashed,
-            unsealed=open_ones,
+            unsealed=sum(unsealed.values()),
             skipped=tuple(one.source for one in ports.skills.look().skipped),
             free_bytes=ports.host.free_bytes(),
             faults=tuple(faults),

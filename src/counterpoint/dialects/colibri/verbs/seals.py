@@ -24,14 +24,12 @@ from counterpoint.core.ledger.trail import origin_of
 from counterpoint.core.model.answers import Proof
 from counterpoint.core.model.proofs import Examined, Seal, Thought
 from counterpoint.core.model.sessions import Session
-from counterpoint.core.model.work import Item
 from counterpoint.core.operations.audit import Auditing
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.moves import give_back
+from counterpoint.core.operations.recording.handover import close
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.redaction import redactions
-from counterpoint.core.operations.sessions import live_claims
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.colibri.verbs.thoughts import broken_of, examine
 from counterpoint.kernel.errors import (
@@ -75,9 +73,7 @@ class Seals:
                     session=session,
                 )
             made = self._make(change, session)
-            for claim in live_claims(change.writing, session):
-                give_back(change, change.get(Item, claim.item))
-            change.put(found.moved("completed", change.now))
+            close(change, found, "completed")
             change.put(made)
             change.add_facts(root=made.root, size=made.size)
             return made

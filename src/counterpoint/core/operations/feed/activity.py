@@ -1,4 +1,4 @@
-"""Reading what happened in a sitting out of the ledger, entry by entry."""
+"""Reading what happened in a session out of the ledger, entry by entry."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from typing import Any, cast
 
 from counterpoint.core.ledger.entry import load_fields
 from counterpoint.core.model.rows import REDACTED
-from counterpoint.core.model.sessions import Session
+from counterpoint.core.model.sessions import HistoryEntry, Session, SessionHistory
 from counterpoint.core.ports.store import Reading
-from counterpoint.dialects.agentic.nouns.sessions import HistoryEntry, Replay
-from counterpoint.dialects.agentic.rules.replay import replay
+from counterpoint.core.rules.sessions import history
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
 
 
-def replayed(view: Reading, session: Session, at: int | None) -> Replay:
-    """Return what happened in a sitting up to an entry; InvalidInput for one that is not of it."""
+def history_of(view: Reading, session: Session, at: int | None) -> SessionHistory:
+    """Return what happened in a session up to an entry; InvalidInput for one that is not of it."""
     size = view.head().size
     last = size - 1 if at is None else at
     first = _first(view, session.started_at, size)
@@ -32,7 +31,7 @@ def replayed(view: Reading, session: Session, at: int | None) -> Replay:
         found = view.text(cast("dict[str, str]", cell)["$text"])
         return REDACTED if found is None else found
 
-    return replay(session.id, _happenings(view, session.id, first, last), text)
+    return history(session.id, _entries(view, session.id, first, last), text)
 
 
 def _first(view: Reading, time: str, size: int) -> int:
@@ -47,15 +46,15 @@ def _first(view: Reading, time: str, size: int) -> int:
     return low
 
 
-def _happenings(view: Reading, session: str, first: int, last: int) -> Iterator[HistoryEntry]:
+def _entries(view: Reading, session: str, first: int, last: int) -> Iterator[HistoryEntry]:
     """Return the entries that speak of a session; the others are not even parsed."""
     mark = session.encode()
     for data in view.entries(first, last + 1):
         if mark in data:
-            yield _happening(load_fields(data))
+            yield _entry(load_fields(data))
 
 
-def _happening(entry: dict[str, Any]) -> HistoryEntry:
+def _entry(entry: dict[str, Any]) -> HistoryEntry:
     return HistoryEntry(
         sequence=entry["n"],
         time=entry["t"],
