@@ -27,8 +27,8 @@ from counterpoint.kernel.errors import (
     Unavailable,
 )
 from counterpoint.protocol import rendezvous as meeting_module
+from counterpoint.protocol.callers import Caller
 from counterpoint.protocol.rendezvous import find_meeting
-from counterpoint.protocol.server import Caller
 from counterpoint.protocol.sockets import Greeting
 from counterpoint.protocol.workers import Workers
 

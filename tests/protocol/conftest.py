@@ -40,6 +40,7 @@ def _load(name: str) -> ModuleType:
 small_surface = _load("small_surface")
 live_door = _load("live_door")
 two_ways = _load("two_ways")
+socket_house = _load("socket_house")
 
 
 class RawClient:

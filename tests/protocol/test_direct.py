@@ -15,7 +15,18 @@ from typing import Any, cast
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from two_ways import ENVELOPE, ERAS, MODERN, PATIENCE, Connection, Gate, Line, cancelled, hello
+from two_ways import (
+    ENVELOPE,
+    ERAS,
+    MODERN,
+    PATIENCE,
+    Connection,
+    Gate,
+    Line,
+    cancelled,
+    everyday,
+    hello,
+)
 
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
@@ -63,30 +74,6 @@ def nested(depth: int) -> Any:
     for _ in range(depth):
         made = [made]
     return made
-
-
-def everyday(to: Connection) -> list[Line]:
-    """Answer calls that take the short way: right ones, wrong ones and refused ones."""
-    plan = {"title": "a", "children": [{"title": "b"}]}
-    return [
-        to.call(1, "echo", text="plain"),
-        to.call("two", "echo", text='ä€😀"\\\n\x00 </script>'),
-        to.call(2**53 + 1, "echo", text=""),
-        to.call(-4, "start", item="x", plan=plan, names=["p"], lease_minutes=5),
-        to.call(5, "start", id="by another name", trace=True),
-        to.call(6, "start", item="x", idempotency_key="k"),
-        to.call(7, "start", item="x" * 30, lease_minutes=0, kind="none", plan={"title": 1}),
-        to.call(8, "start", itm="x", item=1.5),
-        to.call(9, "echo"),
-        to.call(10, "echo", text="x", deep=[[[]]], more={"a": None, "b": 1e300}),
-        to.request(11, {"name": "refuse"}),
-        to.call(12, "crash", how="raise"),
-        to.call(13, "crash", how="list"),
-        to.call(14, "crash", how="bytes"),
-        to.call(15, "crash", how="exit"),
-        to.call(16, "large", size=200_000),
-        to.call(17, "delete", item="cp-1"),
-    ]
 
 
 def unusual(to: Connection) -> list[Any]:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -52,9 +53,16 @@ class ConnectionApps:
             )
         connection = Connection(app, self.host)
         surface = catalogue.surface(app.settings.surface, app.settings)
+        _freeze(app.settings.surface)
         return ConnectionContext(
             surface=surface, call_for=lambda caller: connection.call(caller.client)
         )
+
+
+@cache
+def _freeze(_surface: str) -> None:
+    """Take what a dialect has loaded out of the search for garbage, once for each."""
+    gc.freeze()
 
 
 @asynccontextmanager
@@ -142,8 +150,6 @@ def serve_command(db: str | None, ready_fd: int | None, turn_fd: int | None) -> 
     app = open_here(db=str(Path(db).expanduser().resolve()) if db else None)
     # Where it was started is a working tree, which may go while the server stays.
     os.chdir("/")
-    for name in catalogue.names():
-        catalogue.surface(name)
     gc.freeze()
     asyncio.run(_serve(app, ready_fd, turn_fd))
     gc.freeze()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -22,6 +21,7 @@ from typing_extensions import override
 
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, Unavailable, UnknownTool
+from counterpoint.protocol.callers import Caller
 from counterpoint.protocol.listing import tools_listed
 from counterpoint.protocol.live import Live, connected
 from counterpoint.protocol.surface import Surface, silent
@@ -38,21 +38,6 @@ LISTS_LAST_MS = 300_000
 _UNSENT = 100
 _COMPLETE = {"resultType": "complete"}
 """What the era from 2026-07-28 wants in each result; the SDK leaves it out for the eras before."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
-    """Who sends a request, as far as the protocol knows.
-
-    guarded: whether the surface that is called is refused at once while the store fails.
-    """
-
-    guarded: bool = False
-    client: str = ""
-    client_version: str = ""
-    protocol: str = ""
-    request: object = None
-    """The HTTP request that carried the message; None on a pipe."""
 
 
 def create_server(

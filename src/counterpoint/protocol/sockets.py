@@ -14,22 +14,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import socket
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from types import ModuleType
 from typing import Any, Final, Generic, TypeVar, cast
 
 import orjson
-from mcp.server.lowlevel import Server
 
 from counterpoint import __version__
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, Forbidden, InvalidInput
+from counterpoint.protocol.callers import Caller
 from counterpoint.protocol.rendezvous import PROTOCOL
-from counterpoint.protocol.server import Caller, create_server
 from counterpoint.protocol.surface import Surface, contained
 from counterpoint.protocol.wire.direct import Direct
 from counterpoint.protocol.wire.inbox import Inbox
@@ -176,7 +178,8 @@ class Sockets(Generic[C]):
         if "ask" in said:
             await self._answer(to, said["ask"])
         else:
-            seat = self._admit(_greeting(said))
+            # A dialect may have to be loaded for it, which the others need not wait for.
+            seat = await asyncio.to_thread(self._admit, _greeting(said))
             await _tell(to, {"ok": True, "version": __version__})
             await self._serve(to, seat, begun)
 
@@ -199,10 +202,9 @@ class Sockets(Generic[C]):
 
     async def _serve(self, to: socket.socket, seat: ConnectionContext[C], begun: bytes) -> None:
         outbox = Outbox(to.fileno(), limit=UNREAD)
-        direct = Direct(seat.surface, self._workers, outbox)
+        direct = Direct(seat.surface, self._workers, outbox, seat.call_for)
         inbox = Inbox(to.fileno(), outbox, begun, direct)
-        server = create_server(seat.surface, seat.call_for, workers=self._workers, direct=direct)
-        serving = asyncio.create_task(_run(server, inbox, outbox))
+        serving = asyncio.create_task(self._run(seat, inbox, outbox, direct))
         one = _Open(inbox=inbox, outbox=outbox, serving=serving)
         self._open.add(one)
         self.changed.set()
@@ -216,12 +218,29 @@ class Sockets(Generic[C]):
             # A writer that stays registered would outlive its descriptor.
             outbox.leave()
 
+    async def _run(
+        self, seat: ConnectionContext[C], inbox: Inbox, outbox: Outbox, direct: Direct[C]
+    ) -> None:
+        """Serve one connection; what goes wrong in it ends it and no other."""
+        with contextlib.suppress(CounterpointError), contained("a connection"):
+            if await inbox.wants_sdk():
+                direct.leave_to_sdk()
+                sdk = await asyncio.to_thread(_load_sdk)
+                server = sdk.create_server(
+                    seat.surface, seat.call_for, workers=self._workers, direct=direct
+                )
+                await server.run(inbox, outbox, server.create_initialization_options())
+            await outbox.drain(UNWIND)
 
-async def _run(server: Server[Any], inbox: Inbox, outbox: Outbox) -> None:
-    """Serve one connection; what goes wrong in it ends it and no other."""
-    with contextlib.suppress(CounterpointError), contained("a connection"):
-        await server.run(inbox, outbox, server.create_initialization_options())
-        await outbox.drain(UNWIND)
+
+@cache
+def _load_sdk() -> ModuleType:
+    """Return the module that serves with the SDK, loaded by the first connection that needs it."""
+    from counterpoint.protocol import server
+
+    # What was loaded stays; to look for garbage in it again and again would stop every call.
+    gc.freeze()
+    return server
 
 
 def _require_own(to: socket.socket) -> None:

@@ -1,7 +1,8 @@
 """Plain calls of tools on a pipe, answered past the SDK.
 
 The SDK judges the first call of a connection and writes its answer; that call is then the pattern of
-those after it. A request is answered directly if and only if (1) it consists of `jsonrpc` "2.0", an
+those after it. Where `first.py` knows what the SDK would write, the pattern is there before any call,
+and the SDK is loaded only for what is not plain. A request is answered directly if and only if (1) it consists of `jsonrpc` "2.0", an
 `id`, `method` "tools/call" and `params`, which consist of a `name`, `arguments` and `_meta`, the last
 two or one of them perhaps missing, (2) its `_meta` is that of the pattern to the byte, and asks for no
 progress, (3) the tool exists and reports no progress, (4) no request of that `id` is under way, (5)
@@ -19,26 +20,21 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 import orjson
-from mcp.shared.dispatcher import coerce_request_id
-from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
-from mcp_types import (
-    CONNECTION_CLOSED,
-    INTERNAL_ERROR,
-    ErrorData,
-    JSONRPCError,
-    JSONRPCResponse,
-    RequestId,
-)
 
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError
+from counterpoint.protocol.callers import Caller
 from counterpoint.protocol.surface import Outcome, Surface
 from counterpoint.protocol.tools import Tool
-from counterpoint.protocol.wire.outbox import Outbox, line_of
+from counterpoint.protocol.wire.first import Known, ends_greeting, read_envelope, read_greeting
+from counterpoint.protocol.wire.outbox import Outbox, RequestId
 from counterpoint.protocol.workers import Job, Workers
+
+if TYPE_CHECKING:
+    from mcp_types import JSONRPCError, JSONRPCResponse
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +43,8 @@ C = TypeVar("C")
 _REQUEST: Final = {"jsonrpc", "id", "method", "params"}
 _PARAMS: Final = {"name", "arguments", "_meta"}
 _WANTS_PROGRESS: Final = "progressToken"
+_CONNECTION_CLOSED: Final = -32000
+_INTERNAL_ERROR: Final = -32603
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +75,17 @@ class _Asked:
 class Direct(Generic[C]):
     """The calls of one connection that are answered directly."""
 
-    def __init__(self, surface: Surface[C], workers: Workers, outbox: Outbox) -> None:
-        """Leave everything to the SDK until a call has been learned."""
+    def __init__(
+        self,
+        surface: Surface[C],
+        workers: Workers,
+        outbox: Outbox,
+        call_for: Callable[[Caller], C] | None = None,
+    ) -> None:
+        """Leave everything to the SDK until a call has been learned.
+
+        call_for: makes the calls of who is known before that; without it nobody is.
+        """
         self._surface = surface
         self._workers = workers
         self._outbox = outbox
@@ -88,6 +95,23 @@ class Direct(Generic[C]):
         self._under_way: set[_Asked] = set()
         self._named: dict[RequestId, _Asked] = {}
         self._is_off = False
+        self._call_for = call_for
+        self._greeting: Known | None = None
+
+    def greet(self, message: object) -> bool:
+        """Take a message of a relay's handshake; answer whether it is one, and may wait."""
+        if self._call_for is None or self._pattern is not None:
+            return False
+        if self._greeting is None:
+            self._greeting = read_greeting(message, guarded=self._surface.guarded)
+            return self._greeting is not None
+        if ends_greeting(message):
+            self._pattern = self._known(self._greeting, b"")
+        return self._pattern is not None
+
+    def leave_to_sdk(self) -> None:
+        """Know nobody any more by what he says first: the SDK has the first word now."""
+        self._call_for = None
 
     def learn(
         self, number: RequestId | None, params: Mapping[str, Any] | None, call: Callable[[], C]
@@ -110,14 +134,19 @@ class Direct(Generic[C]):
 
     def take(self, request: object) -> bool:
         """Begin to answer a request; answer whether it is one to be answered directly."""
-        pattern, plain = self._pattern, _plain(request)
-        if pattern is None or plain is None:
+        plain = _plain(request)
+        if plain is None:
             return False
         number, params = plain
+        envelope = _envelope(params)
+        pattern = self._pattern or self._presumed(params, envelope)
         tool = self._surface.find(params["name"])
-        if tool is None or tool.parameters.progress or _envelope(params) != pattern.envelope:
+        if pattern is None or tool is None or tool.parameters.progress:
             return False
-        key = coerce_request_id(number)
+        if envelope != pattern.envelope:
+            return False
+        self._pattern = pattern
+        key = _correlated(number)
         if not self._outbox.open.isdisjoint((key, str(key))):
             # Only the last one of a name can be cancelled, and the SDK has it now.
             self._named.pop(key, None)
@@ -131,19 +160,36 @@ class Direct(Generic[C]):
 
     def cancel(self, params: Mapping[str, Any] | None) -> None:
         """Drop the call that a cancellation names: one that has begun runs on, unheard."""
-        named = cancelled_request_id_from_params(params)
-        if named is None:
+        named = (params or {}).get("requestId")
+        if isinstance(named, bool) or not isinstance(named, str | int):
             return
         self._learning.pop(named, None)
-        asked = self._named.get(coerce_request_id(named))
+        asked = self._named.get(_correlated(named))
         if asked is not None:
             self._end(asked)
 
     def close(self) -> None:
         """Return what is still under way with the end of the connection."""
         for asked in list(self._under_way):
-            self._refuse(asked.number, CONNECTION_CLOSED, "Connection closed")
+            self._refuse(asked.number, _CONNECTION_CLOSED, "Connection closed")
             self._end(asked)
+
+    def _presumed(self, params: Mapping[str, Any], envelope: bytes | None) -> _Pattern[C] | None:
+        """Return the pattern of a first call whose envelope is known."""
+        if self._call_for is None or self._greeting is not None or not envelope:
+            return None
+        surface = self._surface
+        known = read_envelope(
+            params["_meta"], surface.name, surface.version, guarded=surface.guarded
+        )
+        return self._known(known, envelope) if known is not None else None
+
+    def _known(self, known: Known, envelope: bytes) -> _Pattern[C] | None:
+        call_for = self._call_for
+        if call_for is None:
+            return None
+        call = partial(call_for, known.caller)
+        return _Pattern(envelope=envelope, call=call, result=known.result)
 
     def _line(
         self, pattern: _Pattern[C], tool: Tool[C], number: RequestId, arguments: dict[str, Json]
@@ -155,25 +201,27 @@ class Direct(Generic[C]):
             self._outbox.post(line)
         else:
             logger.error("a call of a tool has ended its thread")
-            self._refuse(asked.number, INTERNAL_ERROR, "Internal server error")
+            self._refuse(asked.number, _INTERNAL_ERROR, "Internal server error")
         self._end(asked)
 
     def _refuse(self, number: RequestId, code: int, words: str) -> None:
-        error = ErrorData(code=code, message=words)
-        self._outbox.post(line_of(JSONRPCError(jsonrpc="2.0", id=number, error=error)))
+        error = {"code": code, "message": words}
+        self._outbox.post(orjson.dumps({"jsonrpc": "2.0", "id": number, "error": error}) + b"\n")
 
     def _end(self, asked: _Asked) -> None:
         """Take a call as done; what it still answers is dropped."""
         if asked.job is not None:
             asked.job.drop()
         self._under_way.discard(asked)
-        key = coerce_request_id(asked.number)
+        key = _correlated(asked.number)
         if self._named.get(key) is asked:
             del self._named[key]
         self._outbox.settle(asked.number)
 
     def _answered(self, answer: JSONRPCResponse | JSONRPCError) -> None:
         """Make the pattern of a call that was learned."""
+        from mcp_types import JSONRPCResponse
+
         learned = self._learning.pop(answer.id, None) if answer.id is not None else None
         if learned is not None and isinstance(answer, JSONRPCResponse) and not self._is_off:
             envelope, call = learned
@@ -194,6 +242,14 @@ def _plain(request: object) -> tuple[RequestId, dict[str, Any]] | None:
     plain = cast("dict[str, Any]", params)
     is_whole = isinstance(plain.get("name"), str) and isinstance(plain.get("arguments", {}), dict)
     return (number, plain) if is_whole else None
+
+
+def _correlated(number: RequestId) -> RequestId:
+    """Return an id as the SDK compares it: the text "7" and the number 7 are one."""
+    try:
+        return int(number)
+    except ValueError:
+        return number
 
 
 def _envelope(params: Mapping[str, Any]) -> bytes | None:

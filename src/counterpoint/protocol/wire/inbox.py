@@ -7,33 +7,31 @@ null; the connection stays up. Empty lines mean nothing.
 
 Reading ends at the end of the input, or when the other side no longer reads. Requests that came
 before the end of the input are still answered, for at most `GRACE` seconds.
+
+The SDK need not be there to read: what is answered directly waits for nobody. A relay's handshake, of
+which no client hears the answer, is held back until there is something else for the SDK.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 from collections import deque
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
-import anyio
 import orjson
-from mcp.shared.message import SessionMessage
-from mcp_types import (
-    INVALID_REQUEST,
-    PARSE_ERROR,
-    JSONRPCMessage,
-    JSONRPCNotification,
-    JSONRPCRequest,
-    RequestId,
-    jsonrpc_message_adapter,
-)
 from pydantic import ValidationError
 
 from counterpoint.protocol.wire.direct import Direct
-from counterpoint.protocol.wire.outbox import Outbox, Side
+from counterpoint.protocol.wire.first import GREETING
+from counterpoint.protocol.wire.outbox import Outbox, RequestId, Side
+
+if TYPE_CHECKING:
+    from mcp.shared.message import SessionMessage
+    from mcp_types import JSONRPCMessage
 
 LINE_LIMIT = 10_000_000
 GRACE = 2.0
@@ -43,6 +41,7 @@ _TOO_LONG = b"\xff"
 _NEVER_ANSWERED = "subscriptions/listen"
 _CANCELLED = "notifications/cancelled"
 _BEGIN = "initialize"
+_PARSE_ERROR, _INVALID_REQUEST = -32700, -32600
 _MOST = 2**53
 """The highest number that every reader of JSON keeps as it is."""
 
@@ -72,6 +71,7 @@ class Inbox(Side):
         self._ready = asyncio.Event()
         outbox.on_gone = self._ready.set
         self._parse: deque[object] = deque()
+        self._held: list[object] = []
         self._parts: list[bytes] = []
         self._size = 0
         self._is_over = False
@@ -88,8 +88,25 @@ class Inbox(Side):
         self._is_over = True
         self._ready.set()
 
+    async def wants_sdk(self) -> bool:
+        """Wait until something has come that is the SDK's; answer no at the end of the input."""
+        try:
+            while not (self._parse or self._is_over):
+                await self._more()
+            if not self._parse:
+                await self._let_answers_go()
+        finally:
+            if not self._parse:
+                await self.aclose()
+        return bool(self._parse)
+
     async def receive(self) -> SessionMessage:
         """Return the next message; EndOfStream when there is none."""
+        from anyio import EndOfStream
+        from mcp.shared.message import SessionMessage
+
+        self._parse.extendleft(reversed(self._held))
+        self._held.clear()
         while True:
             while self._parse:
                 message = await self._message(self._parse.popleft())
@@ -97,7 +114,7 @@ class Inbox(Side):
                     return SessionMessage(message)
             if self._is_over:
                 await self._let_answers_go()
-                raise anyio.EndOfStream
+                raise EndOfStream
             await self._more()
 
     def __aiter__(self) -> Self:
@@ -106,9 +123,11 @@ class Inbox(Side):
 
     async def __anext__(self) -> SessionMessage:
         """Return the next message."""
+        from anyio import EndOfStream
+
         try:
             return await self.receive()
-        except anyio.EndOfStream:
+        except EndOfStream:
             raise StopAsyncIteration from None
 
     async def _more(self) -> None:
@@ -170,7 +189,11 @@ class Inbox(Side):
             is_long = line == _TOO_LONG
             value = _Fault(limit if is_long else "Parse error: not JSON", _name_in(line))
         # What came before it and waits has its turn first.
-        if self._parse or not self._is_direct(value):
+        if self._parse:
+            self._parse.append(value)
+        elif self._direct is not None and self._direct.greet(value):
+            self._held.append(value)
+        elif not self._is_direct(value):
             self._parse.append(value)
 
     def _is_direct(self, value: object) -> bool:
@@ -179,22 +202,24 @@ class Inbox(Side):
     async def _message(self, value: object) -> JSONRPCMessage | None:
         """Return a message for the SDK; None if it is none, and then it was answered."""
         if isinstance(value, _Fault):
-            await self._refuse(PARSE_ERROR, value.words, value.name)
+            await self._refuse(_PARSE_ERROR, value.words, value.name)
             return None
         if self._is_direct(value):
             return None
         try:
             message = _parsed(value)
         except ValidationError:
-            await self._refuse(INVALID_REQUEST, "Invalid request: not JSON-RPC 2.0", _named(value))
+            await self._refuse(_INVALID_REQUEST, "Invalid request: not JSON-RPC 2.0", _named(value))
             return None
         self._note(message)
         return message
 
     def _note(self, message: JSONRPCMessage) -> None:
         """Remember which requests wait for an answer."""
+        from mcp_types import JSONRPCNotification, JSONRPCRequest
+
         if isinstance(message, JSONRPCRequest):
-            if message.method == _BEGIN and self._direct is not None:
+            if message.method == _BEGIN and message.id != GREETING and self._direct is not None:
                 self._direct.restart()
             if message.method != _NEVER_ANSWERED:
                 self._outbox.open.add(message.id)
@@ -207,20 +232,21 @@ class Inbox(Side):
 
     async def _refuse(self, code: int, words: str, name: RequestId | None = None) -> None:
         error = {"jsonrpc": "2.0", "id": name, "error": {"code": code, "message": words}}
-        try:
-            await self._outbox.write(orjson.dumps(error) + b"\n")
-        except anyio.BrokenResourceError:
+        if not await self._outbox.write(orjson.dumps(error) + b"\n"):
             self._is_over = True
 
     async def _let_answers_go(self) -> None:
-        with anyio.move_on_after(GRACE):
-            while self._outbox.open and not self._outbox.is_gone:
-                self._outbox.answered.clear()
-                await self._outbox.answered.wait()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(GRACE):
+                while self._outbox.open and not self._outbox.is_gone:
+                    self._outbox.answered.clear()
+                    await self._outbox.answered.wait()
 
 
 def _parsed(value: Any) -> JSONRPCMessage:
     """Return the message of a JSON value; ValidationError if it is none."""
+    from mcp_types import JSONRPCNotification, JSONRPCRequest, jsonrpc_message_adapter
+
     if isinstance(value, dict) and "method" in value:
         if "id" in value:
             return JSONRPCRequest.model_validate(value, by_name=False)

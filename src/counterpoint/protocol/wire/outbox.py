@@ -1,21 +1,26 @@
 """The side of a pipe that is written: one JSON-RPC message a line.
 
 Output is written whole: what a full pipe does not take is kept and flushed when it does, so that a
-cancelled task never leaves half a message.
+cancelled task never leaves half a message. What the SDK needs of itself is loaded when it writes: until
+then there is none.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Callable
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-import anyio
 import orjson
-from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCResponse, RequestId
+
+if TYPE_CHECKING:
+    from mcp.shared.message import SessionMessage
+    from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCResponse
+
+RequestId = str | int
 
 _HIGH_WATER = 1_000_000
 
@@ -66,8 +71,12 @@ class Outbox(Side):
 
     async def send(self, item: SessionMessage, /) -> None:
         """Send a message; BrokenResourceError if nobody reads any more."""
+        from anyio import BrokenResourceError
+        from mcp_types import JSONRPCError, JSONRPCResponse
+
         message = item.message
-        await self.write(line_of(message))
+        if not await self.write(line_of(message)):
+            raise BrokenResourceError
         if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
             self.settle(message.id)
             self.on_answer(message)
@@ -78,13 +87,13 @@ class Outbox(Side):
         if not self.open:
             self.answered.set()
 
-    async def write(self, line: bytes) -> None:
-        """Write one line, waiting only while much is unread; BrokenResourceError as `send`."""
+    async def write(self, line: bytes) -> bool:
+        """Write one line, waiting only while much is unread; answer whether anybody reads."""
         self.post(line)
-        if self.is_gone:
-            raise anyio.BrokenResourceError
-        if len(self._kept) > _HIGH_WATER:
+        if not self.is_gone and len(self._kept) > _HIGH_WATER:
             await self._drained.wait()
+            return True
+        return not self.is_gone
 
     def post(self, line: bytes) -> None:
         """Write one line without waiting; nothing happens if nobody reads any more."""
@@ -99,8 +108,8 @@ class Outbox(Side):
 
     async def drain(self, seconds: float) -> None:
         """Wait until all is written, or the time is over."""
-        with anyio.move_on_after(seconds):
-            await self._drained.wait()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._drained.wait(), seconds)
 
     def leave(self) -> None:
         """Take the other side as gone, and forget what waits for it."""
@@ -141,6 +150,8 @@ class Outbox(Side):
 
 def line_of(message: JSONRPCMessage) -> bytes:
     """Return the line of a message."""
+    from mcp_types import JSONRPCResponse
+
     if isinstance(message, JSONRPCResponse):
         body = {"jsonrpc": "2.0", "id": message.id, "result": message.result}
         return orjson.dumps(body) + b"\n"
