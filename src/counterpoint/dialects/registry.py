@@ -6,27 +6,19 @@ names the settings that its list depends on, and is built once for each combinat
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
+from importlib import metadata
 from typing import Final
 
+from counterpoint.core.model import lifecycles
 from counterpoint.dialects.call import Call
-from counterpoint.kernel.errors import NotFound
+from counterpoint.dialects.plugin import GROUP, Dialect
+from counterpoint.kernel.errors import NotFound, Unavailable
 from counterpoint.protocol.surface import Surface
 from counterpoint.settings import Settings
 
 _KEPT: Final = 64
 """How many built surfaces are kept."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Dialect:
-    """How to build a surface, the settings that its list depends on, and the tools of each role."""
-
-    build: Callable[[Settings], Surface[Call]]
-    varies_by: tuple[str, ...] = ()
-    types: Callable[[], dict[str, list[str]]] = dict
 
 
 def _native(_settings: Settings) -> Surface[Call]:
@@ -65,32 +57,35 @@ def _colibri(settings: Settings) -> Surface[Call]:
     return build(settings)
 
 
-_DIALECTS: dict[str, _Dialect] = {
-    "native": _Dialect(build=_native),
-    "workflow": _Dialect(build=_workflow),
-    "agentic": _Dialect(build=_agentic),
-    "colibri": _Dialect(build=_colibri, varies_by=("mode", "proofs")),
-    "symphony": _Dialect(
-        build=_symphony, varies_by=("profile", "tool_scope"), types=_symphony_types
-    ),
+_BUILT_IN: Final = {
+    dialect.name: dialect
+    for dialect in (
+        Dialect(name="native", build=_native),
+        Dialect(name="workflow", build=_workflow),
+        Dialect(name="agentic", build=_agentic),
+        Dialect(name="colibri", build=_colibri, varies_by=("mode", "proofs")),
+        Dialect(
+            name="symphony",
+            build=_symphony,
+            varies_by=("profile", "tool_scope"),
+            types=_symphony_types,
+        ),
+    )
 }
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all surfaces, the default one first."""
-    return tuple(_DIALECTS)
+    """Return the names of the surfaces that are built in, the default one first."""
+    return tuple(_BUILT_IN)
 
 
 def surface(name: str, settings: Settings | None = None) -> Surface[Call]:
     """Return the surface of a name for settings; NotFound names those there are.
 
-    Raises InvalidInput if the settings are not what the surface can be started with.
+    A name that is not built in is looked for among the packages that are installed. Raises
+    InvalidInput if the settings are not what the surface can be started with.
     """
-    dialect = _DIALECTS.get(name)
-    if dialect is None:
-        raise NotFound(
-            f"there is no surface {name[:60]!r}", hint=f"There are: {', '.join(_DIALECTS)}."
-        )
+    dialect = _dialect(name)
     given = settings or Settings()
     chosen = Settings(
         surface=name, **{varied: getattr(given, varied) for varied in dialect.varies_by}
@@ -101,9 +96,32 @@ def surface(name: str, settings: Settings | None = None) -> Surface[Call]:
 
 def types(name: str) -> dict[str, list[str]]:
     """Return the tools of each role by name, all of them under an empty one; empty without roles."""
-    return _DIALECTS[name].types()
+    return _dialect(name).types()
 
 
 @lru_cache(maxsize=_KEPT)
 def _built(name: str, settings: Settings) -> Surface[Call]:
-    return _DIALECTS[name].build(settings)
+    return _dialect(name).build(settings)
+
+
+def _dialect(name: str) -> Dialect:
+    built_in = _BUILT_IN.get(name)
+    return built_in or _installed(name)
+
+
+@lru_cache(maxsize=_KEPT)
+def _installed(name: str) -> Dialect:
+    """Return the dialect that an installed package has by this name; its states are known from now on."""
+    found = metadata.entry_points(group=GROUP)
+    if name not in found.names:
+        known = ", ".join([*_BUILT_IN, *sorted(found.names)])
+        raise NotFound(f"there is no surface {name[:60]!r}", hint=f"There are: {known}.")
+    dialect = found[name].load()
+    if not isinstance(dialect, Dialect):
+        raise Unavailable(
+            f"the surface {name[:60]!r} is no dialect",
+            hint="Let its entry point name a `counterpoint.dialects.plugin.Dialect`.",
+        )
+    for table in dialect.lifecycles:
+        lifecycles.register(table)
+    return dialect

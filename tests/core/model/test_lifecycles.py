@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.lifecycles import LIFECYCLES, PART, TASK, UNCLOSED, lifecycle
+from counterpoint.core.model.lifecycles import LIFECYCLES, PART, TASK, UNCLOSED, lifecycle, register
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.model.work import Gate, Item
@@ -134,3 +134,16 @@ def test_a_draft_is_walked_from_the_top():
         ),
     )  # fmt: skip
     assert [part.title for part in draft.walk()] == ["1", "2", "3", "4"]
+
+
+def test_a_table_that_a_dialect_brings_is_known_by_its_name(monkeypatch):
+    """A second time changes nothing; another table of the same name is refused."""
+    monkeypatch.delitem(LIFECYCLES, "brought", raising=False)
+    brought = replace(TASK, name="brought")
+    with pytest.raises(InvalidInput, match="no lifecycle 'brought'"):
+        lifecycle("brought")
+    monkeypatch.setitem(LIFECYCLES, "brought", brought)
+    register(brought)
+    assert lifecycle("brought") is brought
+    with pytest.raises(ValueError, match="already"):
+        register(replace(PART, name="brought"))

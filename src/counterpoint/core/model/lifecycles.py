@@ -275,7 +275,7 @@ BRIEF = Lifecycle(
 """A text that somebody wants to have written."""
 
 _TABLES = (TASK, PART, DECLARED, STAGED, SESSION, GATE, BRIEF)
-LIFECYCLES: Mapping[str, Lifecycle] = {table.name: table for table in _TABLES}
+LIFECYCLES: dict[str, Lifecycle] = {table.name: table for table in _TABLES}
 
 
 def lifecycle(name: str) -> Lifecycle:
@@ -283,4 +283,12 @@ def lifecycle(name: str) -> Lifecycle:
     try:
         return LIFECYCLES[name]
     except KeyError:
-        raise InvalidInput(f"there is no lifecycle {name!r}") from None
+        raise InvalidInput(
+            f"there is no lifecycle {name!r}", hint="Install the dialect that brings it."
+        ) from None
+
+
+def register(table: Lifecycle) -> None:
+    """Make a table that a dialect brings known; ValueError if its name means another already."""
+    if LIFECYCLES.setdefault(table.name, table) != table:
+        raise ValueError(f"there is a lifecycle {table.name!r} already")
