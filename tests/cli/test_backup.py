@@ -167,7 +167,7 @@ def test_a_backup_that_is_cut_off_is_refused(call, ledger, backup, size):
 def test_a_damaged_page_is_found_before_anything_is_replaced(call, ledger, backup):
     """Bytes that rotted in the middle of the file."""
     content = bytearray(backup.read_bytes())
-    place = content.index(b'"a":"plan.created"')
+    place = content.index(b"Lay the keel")
     content[place - 500 : place + 500] = bytes(1000)
     backup.write_bytes(content)
     before = everything(ledger)

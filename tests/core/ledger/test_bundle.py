@@ -113,7 +113,8 @@ def test_an_empty_ledger_makes_a_sound_bundle(key: Any) -> None:
 
 def redacting(chain: list[bytes], digests: object, action: str = "text.redacted") -> list[bytes]:
     """Answer a ledger with one more entry, which tells that texts were taken away."""
-    value = orjson.loads(chain[-1]) | {"n": len(chain), "h": leaf_hash(chain[-1]).hex(), "r": []}
+    value = orjson.loads(chain[-1]) | {"n": len(chain), "h": leaf_hash(chain[-1]).hex()}
+    del value["r"]
     return [*chain, canonical.dump(value | {"a": action, "f": {"sha256": digests}})]
 
 

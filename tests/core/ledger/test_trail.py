@@ -128,7 +128,9 @@ def late_thought(entries: Entries) -> None:
     row(entries, "records", 3)["v"]["session"] = sealed
     thought = row(entries, "thoughts", 3)
     thought["v"]["session"] = sealed
-    thought["v"]["hash"] = link_of_row(thought["k"]["record"], thought["v"]).leaf.hex()
+    entry = next(one for one in entries if thought in one["r"])
+    told = {"agent": entry["w"]["n"], "created_at": entry["t"]}
+    thought["v"]["hash"] = link_of_row(thought["k"]["record"], told | thought["v"]).leaf.hex()
 
 
 CHANGES: dict[str, tuple[Change, str]] = {

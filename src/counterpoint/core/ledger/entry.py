@@ -4,29 +4,37 @@ An entry says who did what to which item, and how each row of the tables looked 
 bytes are a canonical JSON object (RFC 8785 under the profile of kernel.canonical) without a line
 break. These bytes are what is hashed, stored and exported; nothing is ever hashed in another form.
 
-Layout of the object, always with all ten keys:
+Layout of the object; the keys in brackets are there if and only if what they hold is not empty:
 
     key  name      value
-    v    version   1
+    v    version   2
     p    project   id of the project, not empty
     n    sequence  place in the log, counted from 0
     t    time      UTC, `YYYY-MM-DDTHH:MM:SS.mmmZ`
-    w    who       {"k": "agent" | "human" | "system", "n": name, not empty, "p": profile or "",
-                   "s": session id or ""}
+    w    who       {"k": "agent" | "human" | "system", "n": name, not empty, ["p": profile,]
+                   ["s": session id,] ["i": principal]}
     a    action    what happened: lower-case words joined by dots, such as `task.started`
-    s    subject   id of the item it happened to, or ""
-    f    facts     object: what a reader of the history wants to know
-    r    rows      array of row images, in the order of writing
+    [s]  subject   id of the item it happened to
+    [f]  facts     object: what a reader of the history wants to know
+    [r]  rows      array of row images, in the order of writing
     h    previous  64 hex digits in lower case: leaf hash of the entry before; zeros in the first
+
+A principal is who stands behind the actor, {"i": id, not empty, "k": "person" | "credential" |
+"connection"}; without one nobody is attested.
 
 A row image is an object with `t` (table, not empty), `k` (object: column → text or integer: the key
 of the row inside the project, empty where a project has one row) and exactly one of
-    v    object: every column of the row but the empty ones ("", 0, []), or null: the row was deleted
+    v    object: the columns of the whole row, or null: the row was deleted
     c    object: only the columns that changed
+Which columns are left out of them is said in derived.py.
 
 A text that may later have to be blotted out stands outside of the entry: in its place is an object
 with the only key `$text`, whose value is the SHA-256 of the UTF-8 bytes of the text, in lower-case
-hex. So the proof holds with and without the text.
+hex. So the proof holds with and without the text. An object with one key that begins with `$` is never
+anything else than such a reference; a later version may have others.
+
+Signatures over an entry are of its leaf hash. They stand beside the entry, never in these bytes, so
+that one may be added without a change of what is chained.
 
 Bytes are a valid entry if and only if (1) they are JSON in canonical form, (2) inside the profile,
 and (3) the value has the layout above. They follow another entry if and only if (4) the project is
@@ -37,14 +45,15 @@ SHA-256(0x00 || bytes of the entry before).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, cast
+from typing import Any, Final, cast, get_args
 
 import orjson
 
-from counterpoint.core.model.actors import Actor
+from counterpoint.core.ledger.derived import Origin
+from counterpoint.core.model.actors import Actor, ActorKind, Principal, Strength
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
@@ -53,21 +62,28 @@ from counterpoint.kernel.errors import InvalidInput, MalformedDocument
 Parsed = dict[str, Any] | list[Any] | str | int | float | bool | None
 """What JSON bytes can hold, named so that the type checker follows each test of a type."""
 
-VERSION: Final = 1
+VERSION: Final = 2
 GENESIS: Final = "0" * 64
 """What the first entry carries in place of a leaf hash."""
 
-_KEYS = frozenset("afhnprstvw")
-_WHO_KEYS = frozenset("knps")
+_KEYS = frozenset("ahnptvw")
+_FULL = frozenset((*_KEYS, "s", "f", "r"))
+_WHO_KEYS = frozenset("kn")
+_FULL_WHO = frozenset("kinps")
+_PRINCIPAL_KEYS = frozenset("ik")
+_STRENGTHS = frozenset(get_args(Strength))
 _ROW_KEYS = (frozenset("tkv"), frozenset("tkc"))
-_ACTOR_KINDS = frozenset(("agent", "human", "system"))
+_ACTOR_KINDS = frozenset(get_args(ActorKind))
 _TEXT = frozenset((str,))
 _TEXT_OR_INTEGER = frozenset((str, int))
 _HEX_64 = re.compile(r"[0-9a-f]{64}")
 _ACTION = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
 _REFERENCE = re.compile(rb'\{"\$text":"([0-9a-f]{64})"\}')
-_INT_LIMIT = 2**53
+# A number stands behind a colon after a quotation mark, or in an array; inside of a text it may look so.
+_FRACTION = re.compile(rb'(?:":|[\[,])-?[0-9]+[.eE]')
+_CANONICAL: Final = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER
+_OTHER_FORMAT: Final = "a ledger of an older or newer format, which this program does not read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,20 +116,28 @@ class Entry:
     previous: str = GENESIS
     version: int = VERSION
 
+    @property
+    def origin(self) -> Origin:
+        """What its row images leave out."""
+        return Origin(self.time, self.actor.name, self.actor.session)
+
     def to_bytes(self) -> bytes:
         """Return the canonical bytes; InvalidInput, naming all faults, if they would not load."""
-        value = {
+        value: dict[str, Json] = {
             "v": self.version,
             "p": self.project,
             "n": self.sequence,
             "t": self.time,
             "w": _dump_actor(self.actor),
             "a": self.action,
-            "s": self.subject,
-            "f": dict(self.facts),
-            "r": [_dump_row(row) for row in self.rows],
             "h": self.previous,
         }
+        if self.subject:
+            value["s"] = self.subject
+        if self.facts:
+            value["f"] = dict(self.facts)
+        if self.rows:
+            value["r"] = [_dump_row(row) for row in self.rows]
         faults = layout_faults(value)
         if faults:
             raise InvalidInput("no valid entry: " + "; ".join(faults), faults=faults)
@@ -130,9 +154,9 @@ class Entry:
             time=value["t"],
             actor=_load_actor(value["w"]),
             action=value["a"],
-            subject=value["s"],
-            facts=value["f"],
-            rows=tuple(_load_row(row) for row in value["r"]),
+            subject=value.get("s", ""),
+            facts=value.get("f", {}),
+            rows=tuple(_load_row(row) for row in value.get("r", ())),
             previous=value["h"],
         )
 
@@ -141,17 +165,14 @@ def load_fields(data: bytes) -> dict[str, Any]:
     """Return the object that entry bytes hold, by its short keys; MalformedDocument if invalid."""
     try:
         value = orjson.loads(data)
-        exact = orjson.dumps(value, option=orjson.OPT_SORT_KEYS) == data
+        exact = orjson.dumps(value, option=_CANONICAL) == data
     except (TypeError, ValueError) as fault:
         raise MalformedDocument(f"no valid entry: {fault}") from fault
     faults = layout_faults(value)
     if not exact:
         faults.append("the bytes are not in canonical form")
-    if not faults and not _is_in_profile(
-        # Whatever else it holds are texts and fixed keys, if its layout is right.
-        (value["n"], value["f"], value["r"]),
-        ascii_only=data.isascii(),
-    ):
+    # No integer is too large: it had not been dumped. A closer look is for what may be a fraction.
+    if (_FRACTION.search(data) or not data.isascii()) and not _is_in_profile(value):
         faults.append("a number or a key is outside of the profile of canonical JSON")
     if faults:
         raise MalformedDocument("no valid entry: " + "; ".join(faults), faults=faults)
@@ -160,37 +181,48 @@ def load_fields(data: bytes) -> dict[str, Any]:
 
 def layout_faults(value: Parsed) -> list[str]:
     """List in words where a JSON value departs from the layout of an entry."""
-    if type(value) is not dict or value.keys() != _KEYS:
-        return ["an entry is an object with the keys a f h n p r s t v w"]
+    if type(value) is not dict:
+        return ["an entry is an object"]
+    if type(value.get("v")) is not int or value["v"] != VERSION:
+        return [f"the version (v) is {value.get('v')!r}, not {VERSION}: {_OTHER_FORMAT}"]
+    if not _KEYS <= value.keys() <= _FULL:
+        return [
+            "an entry is an object with the keys a h n p t v w, and f r s if they are not empty"
+        ]
     faults: list[str] = []
     # Written out, not drawn from a table: each entry of a ledger under check comes through here.
-    if type(value["v"]) is not int or value["v"] != VERSION:
-        faults.append(f"the version (v) is not {VERSION}")
     if type(value["n"]) is not int or value["n"] < 0:
         faults.append("the sequence (n) is not an integer from 0")
     if not is_time(value["t"]):
         faults.append("the time (t) is not UTC with milliseconds")
     if not _is_who(value["w"]):
-        faults.append("the actor (w) is not an object of kind k, name n, profile p and session s")
-    if type(value["f"]) is not dict:
-        faults.append("the facts (f) are not an object")
-    if not _are_rows(value["r"]):
+        faults.append(
+            "the actor (w) is not an object of kind k, name n, profile p, session s, principal i"
+        )
+    if "f" in value and (type(value["f"]) is not dict or not value["f"]):
+        faults.append("the facts (f) are not an object that is not empty")
+    if "r" in value and (not value["r"] or not _are_rows(value["r"])):
         faults.append("the rows (r) are not an array of row images")
     return _add_text_faults(value, faults)
 
 
 def _add_text_faults(value: dict[str, Any], faults: list[str]) -> list[str]:
     """Add what is wrong with the fields of an entry that are plain texts."""
-    project, action, subject, previous = value["p"], value["a"], value["s"], value["h"]
+    project, action, subject, previous = value["p"], value["a"], value.get("s"), value["h"]
     if type(project) is not str or not project:
         faults.append("the project (p) is not a text with at least one letter")
     if type(action) is not str or not _ACTION.fullmatch(action):
         faults.append("the action (a) is not lower-case words joined by dots")
-    if type(subject) is not str:
-        faults.append("the subject (s) is not a text")
+    if "s" in value and (type(subject) is not str or not subject):
+        faults.append("the subject (s) is not a text with at least one letter")
     if not is_digest(previous):
         faults.append("the previous hash (h) is not 64 hex digits in lower case")
     return faults
+
+
+def origin_of_fields(value: Mapping[str, Any]) -> Origin:
+    """Return what the row images of an entry, as its short keys, leave out."""
+    return Origin(value["t"], value["w"]["n"], value["w"].get("s", ""))
 
 
 def refer(digest: str) -> dict[str, str]:
@@ -223,13 +255,21 @@ def is_digest(value: Parsed) -> bool:
 
 
 def _is_who(value: Parsed) -> bool:
-    if type(value) is not dict or value.keys() != _WHO_KEYS:
+    if type(value) is not dict or not _WHO_KEYS <= value.keys() <= _FULL_WHO:
         return False
+    texts = [part for name, part in value.items() if name != "i"]
     return (
-        _TEXT.issuperset(map(type, value.values()))
+        _TEXT.issuperset(map(type, texts))
+        and all(texts)
         and value["k"] in _ACTOR_KINDS
-        and value["n"] != ""
+        and ("i" not in value or _is_principal(value["i"]))
     )
+
+
+def _is_principal(value: Parsed) -> bool:
+    if type(value) is not dict or value.keys() != _PRINCIPAL_KEYS:
+        return False
+    return type(value["i"]) is str and value["i"] != "" and value["k"] in _STRENGTHS
 
 
 def _are_rows(value: Parsed) -> bool:
@@ -256,34 +296,35 @@ def _is_key(value: Parsed) -> bool:
     return _TEXT_OR_INTEGER.issuperset(map(type, value.values()))
 
 
-def _is_in_profile(parts: Iterable[Parsed], *, ascii_only: bool) -> bool:
-    """Tell what canonical.dump would refuse, at a fraction of its cost.
-
-    ascii_only: all the bytes are ASCII, so the keys are. The depth has its end where orjson's has.
-    """
-    for part in parts:
-        if type(part) is str:
-            continue
-        if type(part) is int:
-            sound = -_INT_LIMIT < part < _INT_LIMIT
-        elif type(part) is list:
-            sound = _is_in_profile(part, ascii_only=ascii_only)
-        elif type(part) is dict:
-            sound = ascii_only or all(map(str.isascii, part))
-            sound = sound and _is_in_profile(part.values(), ascii_only=ascii_only)
-        else:
-            sound = type(part) is not float
-        if not sound:
-            return False
-    return True
+def _is_in_profile(value: Parsed) -> bool:
+    """Return whether every key is ASCII and no number is a fraction, in a value that was dumped."""
+    if type(value) is dict:
+        return all(map(str.isascii, value)) and all(map(_is_in_profile, value.values()))
+    if type(value) is list:
+        return all(map(_is_in_profile, value))
+    return type(value) is not float
 
 
 def _dump_actor(actor: Actor) -> dict[str, Json]:
-    return {"k": actor.kind, "n": actor.name, "p": actor.profile, "s": actor.session}
+    value: dict[str, Json] = {"k": actor.kind, "n": actor.name}
+    if actor.profile:
+        value["p"] = actor.profile
+    if actor.session:
+        value["s"] = actor.session
+    if actor.principal is not None:
+        value["i"] = {"i": actor.principal.id, "k": actor.principal.strength}
+    return value
 
 
 def _load_actor(value: dict[str, Any]) -> Actor:
-    return Actor(kind=value["k"], name=value["n"], profile=value["p"], session=value["s"])
+    told = value.get("i")
+    return Actor(
+        kind=value["k"],
+        name=value["n"],
+        profile=value.get("p", ""),
+        session=value.get("s", ""),
+        principal=Principal(strength=told["k"], id=told["i"]) if told else None,
+    )
 
 
 def _dump_row(row: RowImage) -> dict[str, Json]:

@@ -107,7 +107,7 @@ def load_header(data: bytes, keys: frozenset[str], sort: str, version: int) -> d
 
 def redacted_by(entry: Mapping[str, Any]) -> list[str]:
     """List the digests of texts that an entry, as its short keys, tells were taken away."""
-    told: Parsed = entry["f"].get("sha256") if entry["a"] == REDACTION else None
+    told: Parsed = entry["f"].get("sha256") if entry["a"] == REDACTION and "f" in entry else None
     return [one for one in told if type(one) is str] if type(told) is list else []
 
 

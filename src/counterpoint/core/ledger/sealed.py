@@ -222,7 +222,7 @@ def _present(testimony: EntryProof, checkpoint: Checkpoint, project: str) -> dic
 
 def _check_writes_seal(entry: dict[str, Any], header: SealedHeader, key: VerifierKey) -> None:
     """Pass if an entry writes the seal that the header has; ProofMismatch."""
-    rows = (row for row in entry["r"] if row["t"] == "seals")
+    rows = (row for row in entry.get("r", ()) if row["t"] == "seals")
     values = next((row.get("v") for row in rows if row["k"] == {"session": header.session}), None)
     if not values or values.get("checkpoint") != header.checkpoint:
         raise ProofMismatch(

@@ -19,10 +19,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from counterpoint.core.ledger import checkpoint as checkpoints
-from counterpoint.core.ledger.entry import refer
+from counterpoint.core.ledger.derived import expand
+from counterpoint.core.ledger.entry import origin_of_fields, refer
 from counterpoint.core.ledger.merkle import root_of
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.thoughts import Chains, Link, link_of_row
+from counterpoint.core.model.journal import Record
+from counterpoint.core.model.proofs import Seal, Thought
+from counterpoint.core.model.rows import Noun
+from counterpoint.core.model.sessions import Session
 from counterpoint.kernel.errors import (
     ChainBroken,
     LedgerBroken,
@@ -31,7 +36,9 @@ from counterpoint.kernel.errors import (
 )
 
 MOST_FAULTS: Final = 100
-_WATCHED = frozenset(("thoughts", "seals", "records", "sessions"))
+_WATCHED: Final[Mapping[str, type[Noun]]] = {
+    noun.table: noun for noun in (Thought, Seal, Record, Session)
+}
 _LATE = "Entries were added after the seal: compare with a backup or an export."
 _EDITED = "The entry was not written by the program: compare with a backup or an export."
 
@@ -68,7 +75,7 @@ class Trail:
 
     def read(self, entry: Mapping[str, Any]) -> None:
         """Check one more entry, as its short keys; faults are kept, not raised."""
-        rows = [row for row in entry["r"] if row["t"] in _WATCHED]
+        rows = [_whole(row, entry) for row in entry.get("r", ()) if row["t"] in _WATCHED]
         if rows:
             for fault in self._entry_faults(entry["n"], rows):
                 self.fault_count += 1
@@ -128,6 +135,14 @@ class Trail:
             check_seal(values, self._key, session)
         except LedgerBroken as fault:
             yield fault
+
+
+def _whole(row: Row, entry: Mapping[str, Any]) -> Row:
+    """Return a row image with every column, if it is of a whole row."""
+    if row.get("v") is None:
+        return row
+    columns = expand(_WATCHED[row["t"]], row["k"], row["v"], origin_of_fields(entry))
+    return {"t": row["t"], "k": row["k"], "v": columns}
 
 
 def origin_of(key: VerifierKey, session: str) -> str:

@@ -9,7 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from counterpoint.core.model.rows import Digest, Id, Name, Names, Noun, Time
+from counterpoint.core.model.rows import (
+    Digest,
+    Id,
+    InSession,
+    Name,
+    Names,
+    Noun,
+    Time,
+)
 from counterpoint.kernel.clock import Timestamp
 
 Scope = Literal["read", "write"]
@@ -43,7 +51,7 @@ class Token(Noun):
     tools: Names
     addresses: Names
     calls_a_minute: int
-    session: Id
+    session: InSession
     created_at: Timestamp
     expires_at: Time
     revoked_at: Time

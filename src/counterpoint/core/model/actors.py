@@ -8,6 +8,17 @@ from typing import Literal
 ActorKind = Literal["agent", "human", "system"]
 
 
+Strength = Literal["person", "credential", "connection"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Principal:
+    """Who is attested to stand behind an actor, and by what; the strongest is a person's own key."""
+
+    strength: Strength
+    id: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
     """Who an entry of the ledger speaks of.
@@ -15,9 +26,11 @@ class Actor:
     name: what the caller is known by; never empty.
     profile: the role it plays, such as `judge`; empty without one.
     session: the id of its session; empty outside a session.
+    principal: who stands behind it; None: nothing attests who that is.
     """
 
     kind: ActorKind
     name: str
     profile: str = ""
     session: str = ""
+    principal: Principal | None = None

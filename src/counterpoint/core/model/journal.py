@@ -6,16 +6,21 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 from counterpoint.core.model.rows import (
+    Agent,
     Digest,
     Id,
+    InSession,
     JsonText,
     Name,
     Names,
     Noun,
+    Number,
     Prose,
     Proses,
     Searched,
     Time,
+    Touched,
+    Version,
     Word,
 )
 from counterpoint.kernel.clock import Timestamp
@@ -58,11 +63,11 @@ class Record(Noun):
     )
 
     id: Id
-    number: int
+    number: Number
     kind: RecordKind
     item: Id
-    session: Id
-    agent: Name
+    session: InSession
+    agent: Agent
     title: Name
     body: Prose
     tags: Names
@@ -101,8 +106,8 @@ class Outcome(Noun):
 
     item: Id
     token: int
-    session: Id
-    agent: Name
+    session: InSession
+    agent: Agent
     outcome: Outcomes
     summary: Prose
     achievements: Proses
@@ -128,11 +133,11 @@ class Receipt(Noun):
     indexes: ClassVar[tuple[str, ...]] = ("number", "item,number")
 
     id: Id
-    number: int
+    number: Number
     item: Id
     gate: Name
-    session: Id
-    agent: Name
+    session: InSession
+    agent: Agent
     argv: Names
     folder: Name
     command_sha256: Digest
@@ -173,12 +178,12 @@ class Submission(Noun):
     searched: ClassVar[Searched | None] = Searched(body="summary", about="item")
 
     id: Id
-    number: int
+    number: Number
     item: Id
     of: SubmissionKind
     phase: Name
-    session: Id
-    agent: Name
+    session: InSession
+    agent: Agent
     run: Name
     path: Name
     sha256: Digest
@@ -192,7 +197,7 @@ class Submission(Noun):
     status: SubmissionStatus
     reasons: Proses
     created_at: Timestamp
-    updated_at: Timestamp
+    updated_at: Touched
 
     @property
     def is_live(self) -> bool:
@@ -242,11 +247,11 @@ class Verdict(Noun):
     searched: ClassVar[Searched | None] = Searched(body="reason", about="item")
 
     id: Id
-    number: int
+    number: Number
     item: Id
     submission: Id
-    session: Id
-    agent: Name
+    session: InSession
+    agent: Agent
     run: Name
     decision: Decision
     subject: Name
@@ -269,9 +274,9 @@ class StateEntry(Noun):
     scope: Name
     name: Name
     value: JsonText
-    version: int
-    agent: Name
-    updated_at: Timestamp
+    version: Version
+    agent: Agent
+    updated_at: Touched
     category: Name
     description: Prose
 
@@ -288,7 +293,7 @@ class Profile(Noun):
     instructions: Prose
     allowed_tools: Names
     denied_tools: Names
-    updated_at: Timestamp
+    updated_at: Touched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

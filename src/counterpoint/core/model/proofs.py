@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 from counterpoint.core.model.journal import Record
-from counterpoint.core.model.rows import Digest, Id, Name, Noun
+from counterpoint.core.model.rows import (
+    Agent,
+    Digest,
+    Id,
+    InSession,
+    Noun,
+    Number,
+)
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import CounterpointError
 
@@ -31,12 +38,12 @@ class Thought(Noun):
     unique: ClassVar[tuple[str, ...]] = ("task,sequence",)
 
     record: Id
-    number: int
+    number: Number
     version: int
     type: ThoughtType
     task: Id
-    agent: Name
-    session: Id
+    agent: Agent
+    session: InSession
     sequence: int
     created_at: Timestamp
     content: Digest

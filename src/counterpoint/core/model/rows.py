@@ -17,6 +17,9 @@ whether secrets in it are masked before it is written; a field of any other type
 
 The last three are kept once in `texts`; their columns hold the SHA-256. Texts compare byte by byte in
 both databases. Which columns full-text search reads is said by the noun (`Searched`).
+
+Agent is a Name, InSession and Root are Ids, Touched is a Timestamp, Number and Version are ints, of which
+an entry of the ledger need not tell what it tells elsewhere (see core.ledger.derived).
 """
 
 from __future__ import annotations
@@ -43,11 +46,17 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 
 Id = Annotated[str, "id"]
+InSession = Annotated[str, "session"]
+Root = Annotated[str, "root"]
 Word = Annotated[str, "word"]
 Time = Annotated[str, "time"]
 Digest = Annotated[str, "digest"]
 Name = Annotated[str, "name"]
+Agent = Annotated[str, "agent"]
 Names = Annotated[tuple[str, ...], "names"]
+Touched = Annotated[Timestamp, "touched"]
+Number = Annotated[int, "number"]
+Version = Annotated[int, "version"]
 Prose = NewType("Prose", str)
 JsonText = Annotated[Prose, "json"]
 Proses = NewType("Proses", tuple[str, ...])
@@ -62,9 +71,10 @@ Cell = str | int
 
 _CELLS = (str, int)
 _KINDS: Mapping[Any, tuple[Sort, Masking]] = {
-    **dict.fromkeys((Id, Word, Time, Timestamp, Digest), ("text", "no")),
-    **dict.fromkeys((int, bool), ("int", "no")),
-    Name: ("text", "text"),
+    **dict.fromkeys((Id, InSession, Root, Word, Digest), ("text", "no")),
+    **dict.fromkeys((Time, Timestamp, Touched), ("text", "no")),
+    **dict.fromkeys((int, bool, Number, Version), ("int", "no")),
+    **dict.fromkeys((Name, Agent), ("text", "text")),
     Names: ("list", "text"),
     Prose: ("prose", "text"),
     JsonText: ("prose", "json"),

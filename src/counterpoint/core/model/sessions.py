@@ -8,10 +8,13 @@ from typing import ClassVar, Literal
 
 from counterpoint.core.model.lifecycles import SESSION
 from counterpoint.core.model.rows import (
+    Agent,
     Id,
+    InSession,
     JsonText,
     Name,
     Noun,
+    Number,
     Prose,
     Proses,
     Searched,
@@ -42,7 +45,7 @@ class Session(Noun):
     indexes: ClassVar[tuple[str, ...]] = ("agent", "item")
 
     id: Name
-    agent: Name
+    agent: Agent
     profile: Name
     client: Name
     status: Word
@@ -80,8 +83,8 @@ class Claim(Noun):
 
     item: Id
     token: int
-    session: Id
-    agent: Name
+    session: InSession
+    agent: Agent
     state: Literal["live", "released"]
     claimed_at: Timestamp
     leased_until: Timestamp
@@ -102,9 +105,9 @@ class Handoff(Noun):
     searched: ClassVar[Searched | None] = Searched(body="summary", about="item")
 
     id: Id
-    number: int
-    session: Id
-    agent: Name
+    number: Number
+    session: InSession
+    agent: Agent
     action: Literal["pause", "end", "resume", "continue"]
     item: Id
     summary: Prose

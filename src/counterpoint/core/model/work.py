@@ -13,9 +13,13 @@ from counterpoint.core.model.rows import (
     Name,
     Names,
     Noun,
+    Number,
     Prose,
+    Root,
     Searched,
     Time,
+    Touched,
+    Version,
     Word,
 )
 from counterpoint.kernel.clock import Timestamp
@@ -83,14 +87,14 @@ class Item(Noun):
     )
 
     id: Id
-    number: int
+    number: Number
     kind: Kind
     title: Name
     lifecycle: Word
     status: Word
     category: Category
     parent: Id
-    root: Id
+    root: Root
     position: int
     priority: int
     blockers: int
@@ -98,9 +102,9 @@ class Item(Noun):
     assignee: Name
     profile: Name
     body: Prose
-    version: int
+    version: Version
     created_at: Timestamp
-    updated_at: Timestamp
+    updated_at: Touched
     closed_at: Time
 
     @property
@@ -226,7 +230,7 @@ class Gate(Noun):
     status: Word
     proof: Id
     reason: Prose
-    updated_at: Timestamp
+    updated_at: Touched
 
     def moved(self, status: str, at: Timestamp, *, proof: str = "", reason: str = "") -> Gate:
         """Return this gate in another state; the same state only takes the fresher proof."""

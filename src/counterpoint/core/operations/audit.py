@@ -11,12 +11,14 @@ entries.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, cast
 
 from counterpoint.core.ledger import checkpoint as checkpoints
 from counterpoint.core.ledger.bundle import BundleHeader, dump_bundle
 from counterpoint.core.ledger.chain import Verification
 from counterpoint.core.ledger.checkpoint import Checkpoint
+from counterpoint.core.ledger.derived import Origin, expand, expand_change, rules, told
 from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage
 from counterpoint.core.ledger.merkle import (
     Frontier,
@@ -29,7 +31,7 @@ from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.trail import Trail
 from counterpoint.core.model.answers import Audit, Proof, Rebuilt
 from counterpoint.core.model.catalogue import BY_TABLE, NOUNS
-from counterpoint.core.model.rows import Noun, columns, empty_row
+from counterpoint.core.model.rows import Noun, columns
 from counterpoint.core.operations.recording.change import frontier_of
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.redaction import redactions
@@ -206,12 +208,13 @@ class Auditing:
         return Rebuilt(size=size, rows=rows, differences=tuple(differences))
 
     def entry(self, sequence: int) -> Entry:
-        """Return one entry; InvalidInput if the ledger is not so long."""
+        """Return one entry, with what its rows leave out; InvalidInput if the ledger is not so long."""
         with self._context.reading() as view:
             head = view.head().size
             if not 0 <= sequence < head:
                 raise InvalidInput(f"the ledger of {head} entries has no entry {sequence}")
-            return Entry.from_bytes(next(view.entries(sequence, sequence + 1)))
+            entry = Entry.from_bytes(next(view.entries(sequence, sequence + 1)))
+        return replace(entry, rows=tuple(_told(image, entry.origin) for image in entry.rows))
 
     def log(
         self,
@@ -242,13 +245,14 @@ def replay(entries: Iterator[bytes], writing: Writing) -> int:
     """Fold entries into the tables of an empty store; answer how many there were."""
     count = 0
     for data in entries:
-        for image in Entry.from_bytes(data).rows:
-            _apply(image, writing)
+        entry = Entry.from_bytes(data)
+        for image in entry.rows:
+            _apply(image, entry.origin, writing)
         count += 1
     return count
 
 
-def _apply(image: RowImage, writing: Writing) -> None:
+def _apply(image: RowImage, origin: Origin, writing: Writing) -> None:
     noun = BY_TABLE.get(image.table)
     if noun is None:
         raise ChainBroken(f"an entry writes to a table {image.table!r} that there is not")
@@ -257,9 +261,23 @@ def _apply(image: RowImage, writing: Writing) -> None:
         return
     values = {name: _plain(value) for name, value in image.values.items()}
     if image.whole:
-        writing.put(noun, {**empty_row(noun), "project": writing.project, **image.key, **values})
-    else:
-        writing.change(noun, image.key, values)
+        row = expand(noun, image.key, values, origin)
+        writing.put(noun, {"project": writing.project, **row})
+        return
+    before = None
+    if told := rules(noun, whole=False):
+        found = writing.find(noun, *(image.key[name] for name in noun.key[1:]))
+        before = found and {name: getattr(found, name) for name, _ in told}
+    writing.change(noun, image.key, expand_change(noun, before, values, origin))
+
+
+def _told(image: RowImage, origin: Origin) -> RowImage:
+    """Return a row image with what its entry tells elsewhere; as it is if the table is unknown."""
+    noun = BY_TABLE.get(image.table)
+    if noun is None:
+        return image
+    values = told(noun, image.key, image.values, origin, whole=image.whole)
+    return replace(image, values=values)
 
 
 def _plain(value: Json) -> Json:

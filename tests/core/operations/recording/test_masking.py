@@ -13,7 +13,18 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Command
 from counterpoint.core.model.filters import Check, Edit, Handover, Judgment, Note, Report
 from counterpoint.core.model.journal import Outcome, Receipt, Record
-from counterpoint.core.model.rows import Digest, Id, Time, Word, columns
+from counterpoint.core.model.rows import (
+    Digest,
+    Id,
+    InSession,
+    Number,
+    Root,
+    Time,
+    Touched,
+    Version,
+    Word,
+    columns,
+)
 from counterpoint.core.operations.gates import signed_bytes
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.kernel import canonical
@@ -183,7 +194,7 @@ def test_every_field_that_anybody_may_write_is_masked(studio, noun):
 
 def test_what_is_not_masked_cannot_hold_a_secret():
     """An id, a word of the program's own, a time or a digest: by the type of the field, in each noun."""
-    safe = {Id, Word, Time, Timestamp, Digest, int, bool}
+    safe = {Id, InSession, Root, Word, Time, Timestamp, Touched, Digest, int, bool, Number, Version}
     for noun in NOUNS:
         hints = get_type_hints(noun, include_extras=True)
         for one in columns(noun):

@@ -9,7 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
-from counterpoint.core.model.rows import Digest, Id, Name, Noun, Word
+from counterpoint.core.model.rows import (
+    Agent,
+    Digest,
+    Id,
+    InSession,
+    Name,
+    Noun,
+    Word,
+)
 from counterpoint.kernel.clock import Timestamp
 
 Step = Literal["enter", "exit"]
@@ -37,9 +45,9 @@ class Action(Noun):
     tool: Name
     call: Id
     host: Id
-    agent: Name
+    agent: Agent
     client: Name
-    session: Id
+    session: InSession
     outcome: Ending
     code: Word
     arguments: Digest

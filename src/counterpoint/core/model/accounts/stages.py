@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from counterpoint.core.model.answers import ItemView, Readiness
-from counterpoint.core.model.rows import Id, Name, Noun, Prose, Word
+from counterpoint.core.model.rows import (
+    Agent,
+    Id,
+    InSession,
+    Noun,
+    Prose,
+    Word,
+)
 from counterpoint.kernel.clock import Timestamp
 
 
@@ -29,8 +36,8 @@ class Transition(Noun):
     origin: Word
     goal: Word
     reason: Prose
-    agent: Name
-    session: Id
+    agent: Agent
+    session: InSession
     attempt: int
     mark: int
     at: Timestamp

@@ -5,8 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from counterpoint.core.model.rows import Digest, Id, Name, Names, Noun, Prose, Searched, Word
-from counterpoint.kernel.clock import Timestamp
+from counterpoint.core.model.rows import (
+    Agent,
+    Digest,
+    Id,
+    Name,
+    Names,
+    Noun,
+    Prose,
+    Searched,
+    Touched,
+    Word,
+)
 
 Shelf = Literal["project", "vault"]
 """`project`: only here. `vault`: found from every project of the database."""
@@ -25,8 +35,8 @@ class Document(Noun):
     size: int
     markup: Word
     chunks: int
-    agent: Name
-    updated_at: Timestamp
+    agent: Agent
+    updated_at: Touched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

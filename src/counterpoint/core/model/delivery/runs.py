@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from counterpoint.core.model.rows import JsonText, Name, Noun, Prose
+from counterpoint.core.model.rows import (
+    Agent,
+    JsonText,
+    Name,
+    Noun,
+    Number,
+    Prose,
+    Touched,
+)
 from counterpoint.kernel.clock import Timestamp
 
 NOT_TOLD = -1
@@ -21,10 +29,10 @@ class Run(Noun):
     indexes: ClassVar[tuple[str, ...]] = ("number", "item,number")
 
     id: Name
-    number: int
+    number: Number
     item: Name
     profile: Name
-    agent: Name
+    agent: Agent
     status: Name
     error: Prose
     cost_micros: int
@@ -35,7 +43,7 @@ class Run(Noun):
     output_tokens: int
     events: int
     created_at: Timestamp
-    updated_at: Timestamp
+    updated_at: Touched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,14 +8,18 @@ from typing import ClassVar, Literal, get_args
 
 from counterpoint.core.model.lifecycles import lifecycle
 from counterpoint.core.model.rows import (
+    Agent,
     Id,
     JsonText,
     Name,
     Names,
     Noun,
+    Number,
     Prose,
     Searched,
     Time,
+    Touched,
+    Version,
     Word,
 )
 from counterpoint.kernel.canonical import Json
@@ -85,7 +89,7 @@ class Brief(Noun):
     )
 
     id: Id
-    number: int
+    number: Number
     slug: Name
     title: Name
     description: Prose
@@ -101,10 +105,10 @@ class Brief(Noun):
     status: Word
     reason: Prose
     item: Id
-    agent: Name
-    version: int
+    agent: Agent
+    version: Version
     created_at: Timestamp
-    updated_at: Timestamp
+    updated_at: Touched
 
     def moved(self, status: str, at: Timestamp, reason: str = "") -> Brief:
         """Return this brief in another state; IllegalMove unless its table has the edge."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, cast
 
-from counterpoint.core.ledger.entry import load_fields
+from counterpoint.core.ledger.derived import told
+from counterpoint.core.ledger.entry import load_fields, origin_of_fields
+from counterpoint.core.model.catalogue import BY_TABLE
 from counterpoint.core.model.rows import REDACTED
 from counterpoint.core.model.sessions import HistoryEntry, Session, SessionHistory
 from counterpoint.core.ports.store import Reading
@@ -58,9 +60,16 @@ def _entry(entry: dict[str, Any]) -> HistoryEntry:
     return HistoryEntry(
         sequence=entry["n"],
         time=entry["t"],
-        session=entry["w"]["s"],
+        session=entry["w"].get("s", ""),
         agent=entry["w"]["n"],
         action=entry["a"],
-        subject=entry["s"],
-        rows=tuple((row["t"], row["k"], row.get("v", row.get("c"))) for row in entry["r"]),
+        subject=entry.get("s", ""),
+        rows=tuple((row["t"], row["k"], _told_of(row, entry)) for row in entry.get("r", ())),
     )
+
+
+def _told_of(row: dict[str, Any], entry: dict[str, Any]) -> dict[str, Json] | None:
+    """Return what a row image tells of a row, with what its entry tells elsewhere."""
+    image = row.get("v", row.get("c"))
+    noun, origin = BY_TABLE[row["t"]], origin_of_fields(entry)
+    return told(noun, row["k"], image, origin, whole="v" in row)

@@ -1,7 +1,7 @@
 """What one verb does to the tables, on its way to becoming one ledger entry.
 
 Rule 1: every mutation of every table happens on a `Change`. Rule 2: what it wrote stands in its entry as
-row images, with each text by its digest; a whole image leaves out what is empty. Rule 3: secrets are
+row images, with each text by its digest; what is derived is left out (see ledger/derived.py). Rule 3: secrets are
 masked here, before a row, a text or a fact is made from them; a key that holds one is refused, because
 two masked keys could not be told apart.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast
 
+from counterpoint.core.ledger.derived import Origin, compact, compact_change, rules
 from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage, refer
 from counterpoint.core.ledger.merkle import Frontier, leaf_hash
 from counterpoint.core.model.rows import (
@@ -48,6 +49,8 @@ class Change:
         self.subject = ""
         self.facts: dict[str, Json] = {}
         self.images: list[RowImage] = []
+        actor = context.caller.actor
+        self._origin = Origin(now, actor.name, actor.session)
         self._seen: dict[tuple[str, tuple[Cell, ...]], Noun] = {}
 
     def find(self, noun: type[N], *key: Cell) -> N | None:
@@ -87,14 +90,15 @@ class Change:
             image = image_of(clean, texts)
             self.writing.keep(texts)
             self.writing.put(kind, image)
-            image = {n: v for n, v in image.items() if v and n != "project" and n not in key}
-            self._log(kind, key, image, whole=True)
+            self._log(kind, key, compact(kind, key, image, self._origin), whole=True)
             return
         changed = changes_of(before, clean, texts)
         if changed:
             self.writing.keep(texts)
             self.writing.change(kind, key, changed)
-            self._log(kind, key, changed, whole=False)
+            told = {name: getattr(before, name) for name, _ in rules(kind, whole=False)}
+            image = compact_change(kind, told, changed, self._origin)
+            self._log(kind, key, image, whole=False)
 
     def drop(self, noun: Noun) -> None:
         """Delete a row."""

@@ -131,7 +131,7 @@ class _Sorter:
 
     def read(self, entry: Mapping[str, Any]) -> None:
         """Sort the texts of one more entry."""
-        for row in entry["r"]:
+        for row in entry.get("r", ()):
             values = cast("dict[str, Any]", row.get("v") or row.get("c") or {})
             plan = self._owner(row["t"], row["k"], values)
             for digest in _digests(values):

@@ -226,7 +226,7 @@ def _last_told(view: Reading, task: str) -> str:
     """Return the hash of the last thought about a task that the ledger tells of."""
     for sequence in view.sequences(subject=task, action=ACTION, limit=1):
         try:
-            rows = load_fields(next(view.entries(sequence, sequence + 1)))["r"]
+            rows = load_fields(next(view.entries(sequence, sequence + 1))).get("r", ())
         except MalformedDocument:
             return ""
         return next((row["v"].get("hash", "") for row in rows if row["t"] == Thought.table), "")
