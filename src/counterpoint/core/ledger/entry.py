@@ -82,7 +82,12 @@ _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9
 _REFERENCE = re.compile(rb'\{"\$text":"([0-9a-f]{64})"\}')
 # A number stands behind a colon after a quotation mark, or in an array; inside of a text it may look so.
 _FRACTION = re.compile(rb'(?:":|[\[,])-?[0-9]+[.eE]')
-_CANONICAL: Final = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER
+_CANONICAL: Final = (
+    orjson.OPT_SORT_KEYS
+    | orjson.OPT_STRICT_INTEGER
+    | orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_DATETIME
+)
 _OTHER_FORMAT: Final = "a ledger of an older or newer format, which this program does not read"
 
 
@@ -141,7 +146,13 @@ class Entry:
         faults = layout_faults(value)
         if faults:
             raise InvalidInput("no valid entry: " + "; ".join(faults), faults=faults)
-        return canonical.dump(value)
+        canonical.dump(value.get("f"))  # facts are anything; rows are made from nouns
+        try:
+            data = orjson.dumps(value, option=_CANONICAL)
+        except TypeError as fault:
+            raise InvalidInput(f"no valid entry: {fault}") from fault
+        # Where nothing looks like a fraction, what was dumped is inside the profile.
+        return canonical.dump(value) if _FRACTION.search(data) or not data.isascii() else data
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Entry:

@@ -151,6 +151,12 @@ def masked_columns(noun: type[Noun]) -> tuple[Column, ...]:
     return tuple(column for column in columns(noun) if column.masking != "no")
 
 
+@cache
+def prose_columns(noun: type[Noun]) -> tuple[str, ...]:
+    """Return the names of the columns of a noun that hold digests of texts."""
+    return tuple(column.name for column in columns(noun) if column.is_prose)
+
+
 def prose_of(column: Column, value: Any) -> str:
     """Return the text that a prose column keeps; empty for an empty value."""
     if column.sort == "proses":
@@ -161,7 +167,9 @@ def prose_of(column: Column, value: Any) -> str:
 def image_of(noun: Noun, texts: dict[str, str]) -> dict[str, Json]:
     """Return the row as the ledger holds it; puts each prose into `texts` by its digest."""
     return {
-        column.name: _image(column, getattr(noun, column.name), texts)
+        column.name: getattr(noun, column.name)
+        if column.sort == "text"  # most columns are, and stand as they are
+        else _image(column, getattr(noun, column.name), texts)
         for column in columns(type(noun))
     }
 

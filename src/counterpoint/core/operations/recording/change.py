@@ -22,9 +22,9 @@ from counterpoint.core.model.rows import (
     Noun,
     Prose,
     changes_of,
-    columns,
     image_of,
     masked_columns,
+    prose_columns,
 )
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.work import Project
@@ -186,11 +186,10 @@ class Change:
         self, kind: type[Noun], key: dict[str, Json], values: dict[str, Json] | None, *, whole: bool
     ) -> None:
         if values is not None:
-            prose = {column.name for column in columns(kind) if column.is_prose}
-            values = {
-                name: refer(value) if value and name in prose else value
-                for name, value in values.items()
-            }
+            values = dict(values)
+            for name in prose_columns(kind):
+                if values.get(name):
+                    values[name] = refer(values[name])
         self.images.append(RowImage(table=kind.table, key=key, values=values, whole=whole))
 
     def _place(self, noun: Noun) -> tuple[str, tuple[Cell, ...]]:
