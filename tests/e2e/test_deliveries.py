@@ -142,7 +142,7 @@ def test_an_issue_from_research_to_an_approved_change(
     counterpoint(repository, "phases", "advance")
     approved = judge.call("approve_pr", reason="It floats")
     assert (approved["id"], approved["status"], approved["issue_status"]) == (
-        "pr-2",
+        "pr-7",
         "approved",
         "review",
     )
