@@ -105,11 +105,11 @@ def test_a_person_says_how_large_an_issue_is(issue: str, app: Any, call: Any) ->
     """By any name of the issue, until it is taken back; other words are refused."""
     identifier = spoken_of(issue)
     assert call("issue", "size", identifier, "large").out == f"{identifier}: large\n"
-    assert app.person().use(Issues).sheet(issue).size == "large"
+    assert app.person().use(Issues).details(issue).attributes["size"] == "large"
     assert call("issue", "size", issue, "none", "--json").json == {
         "issue": identifier,
         "size": None,
     }
-    assert app.person().use(Issues).sheet(issue).size == ""
+    assert app.person().use(Issues).details(issue).attributes == {}
     assert call("issue", "size", issue, "huge").code == 2
     assert call("issue", "size", "demo-99", "small").code == 1

@@ -160,7 +160,7 @@ class Reviews:
             change.action = f"{_ACTIONS[kind]}.{'approved' if judgment.approves else 'rejected'}"
             change.add_facts(verdict=verdict.id, subject=verdict.subject)
             if on is not None:
-                change.add_facts(submission=on.id)
+                change.add_facts(submission=on.id, **({"run": verdict.run} if verdict.run else {}))
             if judgment.approves:
                 after = self._approve(change, found, verdict, stage, on)
             else:

@@ -8,8 +8,8 @@ from threading import Barrier
 import pytest
 
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.filters import Edit, Note, Report
-from counterpoint.dialects.symphony.nouns.issues import IssueDraft, IssueFilter
+from counterpoint.core.model.filters import Edit, ItemFilter, Note, Report
+from counterpoint.dialects.symphony.nouns.issues import IssueDraft
 from counterpoint.dialects.symphony.nouns.policy import PolicyEdit
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.policies import Policies
@@ -43,14 +43,14 @@ def test_an_issue_begins_in_the_backlog_in_the_first_phase(ada, person):
     first = ada.use(Issues).open(IssueDraft(title="Hull", run="run-1", labels=("ui",)))
     second = ada.use(Issues).open(IssueDraft(title="Sail", needs=("DEMO-001",), priority=0))
     assert (first.id, first.status, first.kind) == ("demo-1", "backlog", "issue")
-    sheet = ada.use(Issues).sheet("demo-2")
+    sheet = ada.use(Issues).details("demo-2")
     assert [needed.id for needed in sheet.needs] == ["demo-1"]
-    assert ada.use(Issues).sheet("DEMO-1").line.labels == ("phase:research", "ui")
+    assert ada.use(Issues).details("DEMO-1").labels == ("phase:research", "ui")
     assert ada.items.attributes(first.id) == {"run": "run-1"}
     assert second.priority == 0
     person.use(Policies).edit(PolicyEdit(phases=("plan", "do")))
     third = ada.use(Issues).open(IssueDraft(title="Mast"))
-    assert ada.use(Issues).sheet(third.id).line.labels == ("phase:plan",)
+    assert ada.use(Issues).details(third.id).labels == ("phase:plan",)
 
 
 def test_an_issue_is_found_by_every_form_of_its_name(ada):
@@ -127,23 +127,22 @@ def test_lists_are_by_state_label_and_whether_something_blocks(ada, bob, person)
     third = ada.use(Issues).open(IssueDraft(title="later")).id
     ada.plans.create(Draft(kind="task", title="no issue"))
     ada.use(Issues).open_below(first, IssueDraft(title="part"))
-    assert ids(ada.use(Issues).list(IssueFilter(), 0, 10)) == [first, second, third, "demo-5"]
-    assert ids(ada.use(Issues).list(IssueFilter(), 2, 1)) == [third]
-    assert ids(ada.use(Issues).list(IssueFilter(states=("backlog",)), 0, 10)) == [third]
-    assert ids(ada.use(Issues).list(IssueFilter(label="ui"), 0, 10)) == [first]
-    assert ada.use(Issues).list(IssueFilter(label="none"), 0, 10) == []
-    open_ = IssueFilter(states=("open",), is_blocked=True)
-    assert ids(ada.use(Issues).list(open_, 0, 10)) == [first]
-    free = IssueFilter(states=("open",), is_blocked=False)
-    assert ids(ada.use(Issues).list(free, 0, 10)) == [second, "demo-5"]
+    assert ids(ada.use(Issues).list(ItemFilter(), 0, 10)) == [first, second, third, "demo-5"]
+    assert ids(ada.use(Issues).list(ItemFilter(), 2, 1)) == [third]
+    assert ids(ada.use(Issues).list(ItemFilter(status=("backlog",)), 0, 10)) == [third]
+    assert ids(ada.use(Issues).list(ItemFilter(label="ui"), 0, 10)) == [first]
+    assert ada.use(Issues).list(ItemFilter(label="none"), 0, 10) == []
+    waiting = ItemFilter(status="open")
+    assert ids(ada.use(Issues).list(waiting, 0, 10, blocked=True)) == [first]
+    assert ids(ada.use(Issues).list(waiting, 0, 10, blocked=False)) == [second, "demo-5"]
 
 
 def test_a_long_list_is_read_in_batches(ada):
     """Beyond the first hundred too."""
     for number in range(103):
         ada.use(Issues).open(IssueDraft(title=f"issue {number}"))
-    assert len(ada.use(Issues).list(IssueFilter(), 0, 200)) == 103
-    assert ids(ada.use(Issues).list(IssueFilter(), 102, 200)) == ["demo-103"]
+    assert len(ada.use(Issues).list(ItemFilter(), 0, 200)) == 103
+    assert ids(ada.use(Issues).list(ItemFilter(), 102, 200)) == ["demo-103"]
 
 
 def test_who_writes_first_takes_the_issue_up(studio, ada, bob, person):
@@ -155,15 +154,15 @@ def test_who_writes_first_takes_the_issue_up(studio, ada, bob, person):
 
     studio.refuses(InvalidInput, lambda: ada.use(Issues).attended(issue, refused))
     assert ada.use(Issues).attended("DEMO-001", lambda: 7) == 7
-    sheet = ada.use(Issues).sheet(issue)
-    assert (sheet.line.item.status, sheet.claim.agent) == ("active", "ada")
+    sheet = ada.use(Issues).details(issue)
+    assert (sheet.item.status, sheet.claim.agent) == ("active", "ada")
     assert bob.use(Issues).attended(issue, lambda: 8) == 8
     assert ada.use(Issues).attended(issue, lambda: 9) == 9
-    assert ada.use(Issues).sheet(issue).claim.token == 1
+    assert ada.use(Issues).details(issue).claim.token == 1
     assert person.use(Issues).attended(issue, lambda: 1) == 1
     parked = ada.use(Issues).open(IssueDraft(title="parked")).id
     assert ada.use(Issues).attended(parked, lambda: 1) == 1
-    assert ada.use(Issues).sheet(parked).claim is None
+    assert ada.use(Issues).details(parked).claim is None
 
 
 def test_of_many_who_write_at_once_one_takes_the_issue_up(tmp_path):
@@ -181,8 +180,8 @@ def test_of_many_who_write_at_once_one_takes_the_issue_up(tmp_path):
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(write, range(8))) == [None] * 8
-    sheet = person.use(Issues).sheet(issue)
-    assert (sheet.line.item.status, sheet.claim.token) == ("active", 1)
+    sheet = person.use(Issues).details(issue)
+    assert (sheet.item.status, sheet.claim.token) == ("active", 1)
     assert len(person.use(Issues).records(issue, "comment", 0, 20)) == 8
     studio.check()
     studio.close()
@@ -194,7 +193,7 @@ def test_an_issue_that_was_taken_meanwhile_stays_as_it_is(ada, bob, person, monk
     looks = iter([issue, ""])
     monkeypatch.setattr(Issues, "_free", lambda *_: next(looks))
     assert ada.use(Issues).attended(issue, lambda: 7) == 7
-    assert person.use(Issues).sheet(issue).claim is None
+    assert person.use(Issues).details(issue).claim is None
 
 
 def test_work_that_is_handed_in_waits_for_somebody_else(studio, ada, bob, person):
@@ -204,7 +203,7 @@ def test_work_that_is_handed_in_waits_for_somebody_else(studio, ada, bob, person
     studio.tree.write("hull.py", "x")
     after = ada.use(Issues).report(issue, "review", "It floats")
     assert after.status == "review"
-    sheet = ada.use(Issues).sheet(issue)
+    sheet = ada.use(Issues).details(issue)
     assert (sheet.runs[0].outcome, sheet.runs[0].summary) == ("done", "It floats")
     assert "hull.py" in sheet.runs[0].evidence
     (said,) = ada.use(Issues).records(issue, "comment", 0, 10)
@@ -227,11 +226,11 @@ def test_a_blocked_issue_waits_for_a_person(ada, person):
     issue = ready(ada, person)
     ada.claims.start(issue)
     assert ada.use(Issues).report(issue, "blocked").status == "open"
-    sheet = ada.use(Issues).sheet(issue)
-    assert sheet.line.is_blocked
-    assert not ada.ready.judge(sheet.line.item).is_ready
+    sheet = ada.use(Issues).details(issue)
+    assert sheet.is_blocked
+    assert not ada.ready.judge(sheet.item).is_ready
     person.journal.resolve(sheet.blockers[0].id, "answered")
-    assert not ada.use(Issues).sheet(issue).line.is_blocked
+    assert not ada.use(Issues).details(issue).is_blocked
 
 
 def test_only_who_holds_an_issue_reports_on_it(studio, ada, bob, person):
@@ -251,7 +250,7 @@ def test_a_judge_sends_work_back_that_is_not_its_own(studio, ada, bob, person):
     studio.refuses(Forbidden, lambda: ada.use(Issues).report(issue, "open", judges=True))
     studio.refuses(IllegalMove, lambda: bob.use(Issues).report(issue, "review", judges=True))
     assert bob.use(Issues).report(issue, "blocked", "needs words", judges=True).status == "open"
-    assert ada.use(Issues).sheet(issue).line.is_blocked
+    assert ada.use(Issues).details(issue).is_blocked
 
 
 def test_sub_tasks_hold_their_parent_until_they_are_closed(studio, ada, bob, person):
@@ -259,17 +258,17 @@ def test_sub_tasks_hold_their_parent_until_they_are_closed(studio, ada, bob, per
     issue = ready(ada, person, labels=("phase:ready",))
     ada.claims.start(issue)
     part = ada.use(Issues).open_below(issue, IssueDraft(title="part"))
-    sheet = ada.use(Issues).sheet(issue)
-    assert (sheet.line.is_blocked, sheet.claim.state) == (True, "released")
+    sheet = ada.use(Issues).details(issue)
+    assert (sheet.is_blocked, sheet.claim.state) == (True, "released")
     assert [line.item.id for line in sheet.children] == [part.id]
     assert (part.status, part.parent) == ("open", issue)
-    below = ada.use(Issues).sheet(part.id)
-    assert (below.parent.id, below.line.labels) == (issue, ("phase:ready",))
+    below = ada.use(Issues).details(part.id)
+    assert (below.parent.id, below.labels) == (issue, ("phase:ready",))
     ada.use(Issues).open_below(issue, IssueDraft(title="another"))
     bob.claims.start(part.id)
     bob.tasks.finish(part.id, 1, Report(outcome="done", summary="done"))
     person.items.edit("demo-3", Edit(status="cancelled"))
-    assert not ada.use(Issues).sheet(issue).line.is_blocked
+    assert not ada.use(Issues).details(issue).is_blocked
     assert ada.claims.start(issue).claim.token == 2
 
 
@@ -280,7 +279,7 @@ def test_a_parent_in_the_backlog_comes_out_of_it(ada, person):
     part = ada.use(Issues).open_below(issue.id, IssueDraft(title="part"))
     assert ada.use(Issues).named(issue.id).status == "open"
     assert ada.ready.judge(part).is_ready
-    assert ada.use(Issues).sheet(part.id).line.labels == ("phase:research",)
+    assert ada.use(Issues).details(part.id).labels == ("phase:research",)
 
 
 def test_sub_tasks_are_refused_where_they_make_no_sense(studio, ada, bob, person):

@@ -265,6 +265,7 @@ def test_an_approval_is_of_the_commit_that_was_looked_at(
     verdict = judged.verdict
     assert (verdict.agent, verdict.reason, verdict.run) == ("bob", "fine", "r2")
     assert verdict.subject == approved.submission.commit
+    assert studio.last().facts["run"] == "r2"
     assert (studio.last().action, bob.items.get(item).status) == ("change.approved", "review")
     size = studio.image().size
     assert bob.reviews.review(item, YES).verdict == verdict

@@ -68,16 +68,20 @@ def test_an_issue_goes_with_all_that_was_written_for_it(studio, ada, api, issue)
     )  # fmt: skip
     text = studio.tree.files["docs/tickets/API-001/research.md"]
     assert text == "see docs/tickets/API-001/research.md"
-    there = api.use(Issues).sheet("demo-1")
-    assert (there.line.item.id, there.size, there.names) == ("api-1", "small", ("demo-1",))
+    there = api.use(Issues).details("demo-1")
+    assert (there.item.id, there.attributes["size"]) == ("api-1", "small")
+    assert there.names == {"identifier": "demo-1"}
     kept = api.items.attributes("api-1")
     assert kept["artifacts"] == {"research": {"path": "docs/tickets/API-001/research.md"}}
     (finding,) = api.use(Issues).records("api-1", "finding", 0, 10)
     assert "demo-r1" in finding.details
     (comment,) = api.use(Issues).records("api-1", "comment", 0, 10)
     assert comment.body == "Moved here from DEMO-001 of demo: it belongs there"
-    here = ada.use(Issues).sheet(issue)
-    assert (here.line.item.status, here.moved_to) == ("cancelled", ("api", "api-1"))
+    here = ada.use(Issues).details(issue)
+    assert (here.item.status, here.attributes["moved_to"]) == (
+        "cancelled",
+        {"project": "api", "item": "api-1"},
+    )
     assert api.audit.rebuild().differences == ()
     assert api.audit.verify().faults == ()
 
@@ -126,7 +130,7 @@ def test_those_who_waited_are_let_go_and_told(ada, api, issue):
     ada.use(Issues).open(IssueDraft(title="Sail", needs=(issue,)))
     moved = ada.use(Transfer).move(issue, "api", "why")
     assert moved.warnings == ("demo-2 do not wait for it any more",)
-    assert ada.use(Issues).sheet("demo-2").needs == ()
+    assert ada.use(Issues).details("demo-2").needs == ()
     (said,) = ada.use(Issues).records("demo-2", "comment", 0, 10)
     assert said.body.endswith("any more: it goes on as API-001 of api")
 

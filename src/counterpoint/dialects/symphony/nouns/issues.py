@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from counterpoint.core.model.journal import Outcome, Record
+from counterpoint.core.model.answers import ItemView
+from counterpoint.core.model.journal import Outcome
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import DEFAULT_PRIORITY, Item
 
@@ -30,32 +31,20 @@ class IssueDraft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IssueView:
+class IssueView(ItemView):
     """An issue in a list; `is_blocked` if a blocker is open or a sub-task is."""
 
-    item: Item
-    labels: tuple[str, ...]
     is_blocked: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IssueDetails:
-    """An issue with everything small about it.
+class IssueDetails(IssueView):
+    """An issue with what stands about it; runs: how its last claims ended, the last first."""
 
-    runs: how each claim of it ended, the last first. claim: the last one. moved_to: the project and
-    the id that it goes on under, if it was moved. moved_from: the name it had before.
-    """
-
-    line: IssueView
-    needs: tuple[Item, ...]
     parent: Item | None
     children: tuple[IssueView, ...]
-    blockers: tuple[Record, ...]
     runs: tuple[Outcome, ...]
     claim: Claim | None
-    size: str
-    names: tuple[str, ...]
-    moved_to: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +59,3 @@ class TransferredIssue:
     labels: tuple[str, ...]
     artifacts: tuple[str, ...]
     warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IssueFilter:
-    """Which issues a list is of; empty fields ask for all. is_blocked: None asks for both."""
-
-    states: tuple[str, ...] = ()
-    label: str = ""
-    is_blocked: bool | None = None

@@ -135,13 +135,13 @@ def move_issue(
 
 
 def _made(call: Call, item: Item) -> dict[str, Json]:
-    sheet = call.core.use(Issues).sheet(item.id)
+    issue = call.core.use(Issues).details(item.id)
     return {
         "id": item.id,
         "identifier": present_id(item.id),
         "title": item.title,
         "status": present_status(item, blocked=False),
         "priority": present_priority(item.priority),
-        "labels": list(sheet.line.labels),
-        **sparse(depends_on=[present_id(needed.id) for needed in sheet.needs]),
+        "labels": list(issue.labels),
+        **sparse(depends_on=[present_id(needed.id) for needed in issue.needs]),
     }

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, cast
 
 from pydantic import Field
 
+from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.journal import Outcome, Record, RecordKind, Submission
 from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.work import Item
@@ -25,12 +26,13 @@ from counterpoint.dialects.paging import (
     sparse,
     unseal,
 )
-from counterpoint.dialects.symphony.nouns.issues import IssueDetails, IssueFilter, IssueView
+from counterpoint.dialects.symphony.nouns.issues import IssueDetails, IssueView
 from counterpoint.dialects.symphony.tools.phases import brief_claim, brief_verdict
 from counterpoint.dialects.symphony.tools.requests import brief_request
 from counterpoint.dialects.symphony.tools.runs import present_run
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.phases import Phases
+from counterpoint.dialects.symphony.verbs.queries import MOVED_TO
 from counterpoint.dialects.symphony.verbs.requests import Requests
 from counterpoint.dialects.symphony.verbs.surveys import Surveys
 from counterpoint.dialects.symphony.words import (
@@ -44,7 +46,7 @@ from counterpoint.dialects.symphony.words import (
     present_priority,
     present_status,
 )
-from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.protocol.tools import tool
 
 RECORDS: Final[dict[str, RecordKind]] = {
@@ -76,12 +78,12 @@ def get_issue(
     item = parse_issue(call, issue_id or "")
     query: dict[str, Json] = {"tool": "get_issue", "issue": item.id}
     places = cast("dict[str, Any]", unseal(call, query, cursor, {}))
-    sheet = call.core.use(Issues).sheet(item.id)
-    answer = _head(sheet)
+    issue = call.core.use(Issues).details(item.id)
+    answer = _head(issue)
     if not cursor:
-        answer |= {**_around(call, sheet), **_handed_over(call, item.id)}
+        answer |= {**_around(call, issue), **_handed_over(call, item.id)}
     parts = {
-        name: _part(call, sheet, name, places.get(name, 0))
+        name: _part(call, issue, name, places.get(name, 0))
         for name in ("description", *RECORDS, "subtasks", "runs")
         if not cursor or name in places
     }
@@ -103,10 +105,10 @@ def get_issue_status(
 ) -> Json:
     """Check an issue quickly: status, labels, last findings and runs."""
     item = parse_issue(call, issue_id or "")
-    sheet = call.core.use(Issues).sheet(item.id)
+    issue = call.core.use(Issues).details(item.id)
     recent = call.core.use(Issues).records(item.id, "finding", 0, _RECENT, last=True)
     return {
-        **_head(sheet),
+        **_head(issue),
         "recentFindings": [
             {
                 "category": record.tags[0] if record.tags else "",
@@ -114,7 +116,7 @@ def get_issue_status(
             }
             for record in recent
         ],
-        "recentRuns": _recent_runs(call, sheet),
+        "recentRuns": _recent_runs(call, issue),
         "note": DATA,
     }
 
@@ -130,14 +132,14 @@ def list_issues(
     """List the issues of the project, oldest first."""
     query: dict[str, Json] = {"tool": "list_issues", "status": status, "label": labels}
     after = cast("int", unseal(call, query, cursor, 0))
-    is_blocked = None if status not in {"todo", "blocked", "backlog"} else status == "blocked"
+    blocked = None if status not in {"todo", "blocked", "backlog"} else status == "blocked"
     states = (
         (*STATES["todo"], *STATES["backlog"])
         if status == "blocked"
         else STATES.get(cast("Status", status), ())
     )
-    sought = IssueFilter(states=states, label=labels, is_blocked=is_blocked)
-    rows = call.core.use(Issues).list(sought, after, limit + 1)
+    wanted = ItemFilter(status=states, label=labels)
+    rows = call.core.use(Issues).list(wanted, after, limit + 1, blocked=blocked)
     shown, rest = paged(
         call,
         query,
@@ -200,23 +202,23 @@ def present_record(record: Record) -> dict[str, Json]:
     return {**shown, **rest} if size_of(rest) <= _ENTRY else shown
 
 
-def _head(sheet: IssueDetails) -> dict[str, Json]:
-    item = sheet.line.item
+def _head(issue: IssueDetails) -> dict[str, Json]:
+    item, moved = issue.item, object_of(issue.attributes.get(MOVED_TO))
     return {
-        **present_line(sheet.line),
-        "size": sheet.size or None,
+        **present_line(issue),
+        "size": str(issue.attributes.get("size") or "") or None,
         "updatedAt": item.updated_at,
         **sparse(
-            moved_to={"project": sheet.moved_to[0], "identifier": present_id(sheet.moved_to[1])}
-            if sheet.moved_to
+            moved_to={"project": moved["project"], "identifier": present_id(moved["item"])}
+            if moved
             else None,
         ),
     }
 
 
-def _around(call: Call, sheet: IssueDetails) -> dict[str, Json]:
+def _around(call: Call, issue: IssueDetails) -> dict[str, Json]:
     """Return what stands about an issue and is never long."""
-    item = sheet.line.item
+    item = issue.item
     trend = call.core.use(Surveys).trend(item.id)
     health: dict[str, Json] = {}
     if trend.runs:
@@ -224,14 +226,14 @@ def _around(call: Call, sheet: IssueDetails) -> dict[str, Json]:
     return {
         "createdAt": item.created_at,
         **sparse(
-            depends_on=[_brief(needed) for needed in sheet.needs[:20]],
-            parent_issue=_brief(sheet.parent) if sheet.parent else None,
+            depends_on=[_brief(needed) for needed in issue.needs[:20]],
+            parent_issue=_brief(issue.parent) if issue.parent else None,
             blockers=[
                 {"id": one.id, "reason": clip(one.body, _SUMMARY)}
-                for one in sheet.blockers[:_RECENT]
+                for one in issue.blockers[:_RECENT]
             ],
             test_health=health,
-            former_names=[present_id(name) for name in sheet.names[:_RECENT]],
+            former_names=[present_id(name) for name in list(issue.names.values())[:_RECENT]],
         ),
     }
 
@@ -244,22 +246,22 @@ def _brief(item: Item) -> dict[str, Json]:
     }
 
 
-def _part(call: Call, sheet: IssueDetails, name: str, place: int) -> Part:
-    item = sheet.line.item
+def _part(call: Call, issue: IssueDetails, name: str, place: int) -> Part:
+    item = issue.item
     if name == "description":
         return part_of_text(item.body, place)
     if name == "subtasks":
-        return part_of_list([present_line(child) for child in sheet.children], place)
+        return part_of_list([present_line(child) for child in issue.children], place)
     if name == "runs":
-        return part_of_list(_runs(call, sheet), place)
+        return part_of_list(_runs(call, issue), place)
     rows = call.core.use(Issues).records(item.id, RECORDS[name], place, _ROWS + 1)
     return part_of_rows(rows, _ROWS, present_record, lambda record: record.number, place)
 
 
-def _recent_runs(call: Call, sheet: IssueDetails) -> list[Json]:
+def _recent_runs(call: Call, issue: IssueDetails) -> list[Json]:
     """Return the last runs: those whose streams were kept, else one for each claim."""
-    kept = call.core.runs.recent(sheet.line.item.id, _RUNS)
-    return [present_run(run) for run in kept] or _runs(call, sheet)[:_RUNS]
+    kept = call.core.runs.recent(issue.item.id, _RUNS)
+    return [present_run(run) for run in kept] or _runs(call, issue)[:_RUNS]
 
 
 def _handed_over(call: Call, item: str) -> dict[str, Json]:
@@ -274,14 +276,14 @@ def _handed_over(call: Call, item: str) -> dict[str, Json]:
     )
 
 
-def _runs(call: Call, sheet: IssueDetails) -> list[Json]:
+def _runs(call: Call, issue: IssueDetails) -> list[Json]:
     """Return the runs of an issue, the last first: one for each claim, or phase that was handed over."""
-    claim = sheet.claim
+    claim = issue.claim
     live: list[Json] = []
     if claim is not None and claim.state == "live":
         live = [{"attempt": claim.token, "status": "running", "startedAt": claim.claimed_at}]
-    handed = call.core.use(Phases).claims(sheet.line.item.id)
-    ended = [*map(_run, sheet.runs), *map(_handed, handed)]
+    handed = call.core.use(Phases).claims(issue.item.id)
+    ended = [*map(_run, issue.runs), *map(_handed, handed)]
     return [*live, *sorted(ended, key=lambda one: str(one["finishedAt"]), reverse=True)]
 
 

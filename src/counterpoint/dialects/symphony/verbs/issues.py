@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.filters import Note, Report
+from counterpoint.core.model.filters import ItemFilter, Note, Report
 from counterpoint.core.model.journal import Record, RecordKind
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Item
@@ -33,7 +33,6 @@ from counterpoint.dialects.symphony.nouns.issues import (
     DEPTH,
     IssueDetails,
     IssueDraft,
-    IssueFilter,
     IssueView,
     Reported,
 )
@@ -64,15 +63,17 @@ class Issues:
         with self._context.reading() as view:
             return looking.find_issue(view, name)
 
-    def list(self, sought: IssueFilter, after: int, limit: int) -> list[IssueView]:
-        """Return issues by number, beyond a number."""
+    def list(
+        self, wanted: ItemFilter, after: int, limit: int, *, blocked: bool | None = None
+    ) -> list[IssueView]:
+        """Return issues by number, beyond a number; `blocked`: only those that are, or are not."""
         with self._context.reading() as view:
-            return looking.lines(view, sought, after, limit)
+            return looking.views(view, wanted, after, limit, blocked=blocked)
 
-    def sheet(self, name: str) -> IssueDetails:
+    def details(self, name: str) -> IssueDetails:
         """Return an issue, by any of its names, with everything small about it; NotFound."""
         with self._context.reading() as view:
-            return looking.sheet_of(view, looking.find_issue(view, name))
+            return looking.details_of(view, looking.find_issue(view, name))
 
     def records(
         self, item: str, kind: RecordKind, after: int, limit: int, *, last: bool = False

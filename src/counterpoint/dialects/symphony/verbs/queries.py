@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import fields, replace
 from itertools import islice
 from typing import Any, Final
 
+from counterpoint.core.model.answers import ItemView
+from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.journal import Outcome, Record, RecordKind
 from counterpoint.core.model.sessions import Claim
-from counterpoint.core.model.work import Alias, Dependency, Item, Label
+from counterpoint.core.model.work import Alias, Item
+from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.readiness import has_open_children
 from counterpoint.core.operations.recording.change import missing
-from counterpoint.core.operations.recording.facets import (
-    attributes_of,
-    item_named,
-    labels_of,
-    names_of,
-)
+from counterpoint.core.operations.recording.facets import item_named
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules import identifiers
-from counterpoint.dialects.symphony.nouns.issues import IssueDetails, IssueFilter, IssueView
-from counterpoint.kernel.canonical import object_of
+from counterpoint.dialects.symphony.nouns.issues import IssueDetails, IssueView
 
 IDENTIFIER: Final = "identifier"
 """The scope of names that an issue had in other projects, as they are kept."""
@@ -28,7 +25,6 @@ MOVED_TO: Final = "moved_to"
 """The attribute of an issue that goes on elsewhere."""
 _RUNS: Final = 20
 _CHILDREN: Final = 50
-_BATCH: Final = 100
 
 
 def find_issue(view: Reading, name: str) -> Item:
@@ -43,63 +39,36 @@ def find_issue(view: Reading, name: str) -> Item:
     return found
 
 
-def is_blocked(view: Reading, item: Item) -> bool:
-    """Return whether a blocker of an issue is open, or a sub-task."""
-    if item.is_closed:
-        return False
-    has_blocker = view.exists(Record, item=item.id, kind="blocker", status="open")
-    return has_blocker or has_open_children(view, item)
+def views(
+    view: Reading, wanted: ItemFilter, after: int, limit: int, *, blocked: bool | None = None
+) -> list[IssueView]:
+    """Return issues by number, beyond a number; `blocked`: only those that are, or are not."""
+    only = replace(wanted, kind="issue")
+    found = ItemReader(view).find(only, "labels", "blockers", after=(after,))
+    shown = (_issue(view, seen) for seen in found)
+    return list(islice((one for one in shown if blocked in {None, one.is_blocked}), limit))
 
 
-def line_of(view: Reading, item: Item) -> IssueView:
-    """Return an issue as a list shows it."""
-    return IssueView(item=item, labels=labels_of(view, item.id), is_blocked=is_blocked(view, item))
+def _issue(view: Reading, seen: ItemView) -> IssueView:
+    stands = bool(seen.blockers) or has_open_children(view, seen.item)
+    return IssueView(**_parts(seen), is_blocked=stands and not seen.item.is_closed)
 
 
-def lines(view: Reading, sought: IssueFilter, after: int, limit: int) -> list[IssueView]:
-    """Return issues by number, beyond a number."""
-    return list(islice(_lines(view, sought, after), limit))
+def _parts(seen: ItemView) -> dict[str, Any]:
+    return {part.name: getattr(seen, part.name) for part in fields(seen)}
 
 
-def _lines(view: Reading, sought: IssueFilter, after: int) -> Iterator[IssueView]:
-    only: dict[str, Any] = {"status": sought.states} if sought.states else {}
-    if sought.label:
-        named = tuple(label.item for label in view.select(Label, name=sought.label))
-        if not named:
-            return
-        only["id"] = named
-    while True:
-        batch = view.select(
-            Item, order="number", after=(after,), limit=_BATCH, kind="issue", **only
-        )
-        for item in batch:
-            line = line_of(view, item)
-            if sought.is_blocked in {None, line.is_blocked}:
-                yield line
-        if len(batch) < _BATCH:
-            return
-        after = batch[-1].number
-
-
-def sheet_of(view: Reading, item: Item) -> IssueDetails:
+def details_of(view: Reading, item: Item) -> IssueDetails:
     """Return an issue with everything small about it."""
-    needs = [view.find(Item, edge.needs) for edge in view.select(Dependency, item=item.id)]
-    children = view.select(Item, parent=item.id, order="number", limit=_CHILDREN)
-    kept = attributes_of(view, item.id)
-    moved = object_of(kept.get(MOVED_TO))
+    reader = ItemReader(view)
+    seen = reader.one(item, "labels", "names", "attributes", "needs", "blockers")
+    below = view.select(Item, parent=item.id, order="number", limit=_CHILDREN)
     return IssueDetails(
-        line=line_of(view, item),
-        needs=tuple(needed for needed in needs if needed is not None),
+        **_parts(_issue(view, seen)),
         parent=view.find(Item, item.parent) if item.parent else None,
-        children=tuple(line_of(view, child) for child in children),
-        blockers=tuple(
-            view.select(Record, item=item.id, kind="blocker", status="open", order="number")
-        ),
+        children=tuple(_issue(view, one) for one in reader.views(below, "labels", "blockers")),
         runs=tuple(view.select(Outcome, item=item.id, order="token desc", limit=_RUNS)),
         claim=view.find(Claim, item.id),
-        size=str(kept.get("size") or ""),
-        names=tuple(names_of(view, item.id).values()),
-        moved_to=(moved["project"], moved["item"]) if moved else None,
     )
 
 
