@@ -24,7 +24,7 @@ class Settings:
     db: the path of the database; empty: `.counterpoint/ledger.db` at the git root.
     project: the project's id; empty: made from the name of the git root's folder.
     surface: the dialect an agent speaks. item: the item a connection is for.
-    agent, profile: who is calling. session: the sitting to speak in; empty: a fresh one.
+    agent, profile: who is calling. session: the one to write in; empty: a fresh one.
     tool_scope: a file with a JSON list of the tools that are offered; empty: as the profile says.
     run: the run of an agent that what is written belongs to.
     worktree: the tree that is measured and worked in; empty: the one the connection started in.

@@ -117,7 +117,7 @@ def story(url, tell, *, mode, by):
 
 @pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])
 def test_an_agent_works_over_http(up, ledger, token, mode):
-    """It plans, claims, writes down and finishes; all calls belong to the sitting of its token."""
+    """It plans, claims, writes down and finishes; all calls belong to the session of its token."""
     server, secret = up(), token("ci")
 
     async def tell(client, call):

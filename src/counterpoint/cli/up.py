@@ -79,7 +79,7 @@ class HttpBackend:
 
     @cached_property
     def _visit(self) -> str:
-        """The sittings of callers without a token last as long as the server."""
+        """The session of callers without a token lasts as long as the server."""
         return self.app.agent().session
 
     @property
@@ -111,7 +111,7 @@ class HttpBackend:
         if not named and not grant.id and access.is_agent(caller.client):
             named = caller.client
         system = Identity(kind="system", name="counterpoint")
-        sitting = self.app.core(system, guarded=caller.guarded).tokens.sit(
+        found = self.app.core(system, guarded=caller.guarded).tokens.identify(
             grant.name,
             grant.session,
             agent=named,
@@ -119,8 +119,8 @@ class HttpBackend:
         )
         identity = Identity(
             kind="agent",
-            name=sitting.agent,
-            session=sitting.session,
+            name=found.agent,
+            session=found.session,
             profile=self.app.settings.profile,
             client=caller.client,
             item=self.app.item,
@@ -305,7 +305,7 @@ def _issuer(issuer: str | None, audience: str | None, jwks: str | None) -> Issue
     if not (issuer and audience and jwks):
         raise click.UsageError("--oauth-issuer, --oauth-audience and --jwks go together.")
     keys = KeySet(jwks)
-    return Issuer(name=issuer, audience=audience, keys=keys, sitting=access.session_from)
+    return Issuer(name=issuer, audience=audience, keys=keys, session_of=access.session_from)
 
 
 def _is_offered(name: str, settings: Settings) -> bool:

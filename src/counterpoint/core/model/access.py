@@ -33,7 +33,7 @@ class Token(Noun):
     """One key to the project for callers over the network.
 
     surfaces, tools: those that it opens; none named: all. addresses: networks a caller may come
-    from; none named: all. calls_a_minute, calls_a_month: 0 for no limit. session: the sitting of
+    from; none named: all. calls_a_minute, calls_a_month: 0 for no limit. session: that of
     calls that name none. expires_at, revoked_at: empty while there is none. tool_limits: how often
     in a minute it may call a tool, each as `tool=number`.
     """

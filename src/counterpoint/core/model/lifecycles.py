@@ -242,7 +242,7 @@ SESSION = Lifecycle(
         "failed": (),
     },
 )
-"""One agent's sitting; an ended one accepts no more writes."""
+"""What an agent writes in; an ended one accepts no more writes."""
 
 GATE = Lifecycle(
     name="gate",

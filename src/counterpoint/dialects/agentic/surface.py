@@ -84,8 +84,8 @@ def within(
     )
     answer = calls.within(call, tool, arguments, key, run)
     session = cast("dict[str, Any]", cast("dict[str, Any]", answer).get("session") or {})
-    for sitting in dict.fromkeys(("", named, str(session.get("session_id", "")))):
-        precedence.note(tool.name, session=sitting)
+    for name in dict.fromkeys(("", named, str(session.get("session_id", "")))):
+        precedence.note(tool.name, session=name)
     return answer
 
 

@@ -30,7 +30,7 @@ class Grant:
     """Who is calling and what that allows.
 
     id: what the log names: the id of a token, never the token. name: the agent's name unless it
-    gives another. session: the sitting of calls that name none. surfaces, tools: none named
+    gives another. session: that of calls that name none. surfaces, tools: none named
     opens all. calls_a_minute, calls_a_month: 0 for no limit. tool_limits: calls a minute by tool.
     """
 

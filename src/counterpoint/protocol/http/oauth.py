@@ -130,7 +130,7 @@ class Issuer:
     name: str
     audience: str
     keys: KeySet
-    sitting: Callable[[str, str], str] = field(repr=False)
+    session_of: Callable[[str, str], str] = field(repr=False)
     """Answers the session of an issuer and a subject."""
 
     def __post_init__(self) -> None:
@@ -190,7 +190,7 @@ class Issuer:
         subject = claims["sub"]
         if not isinstance(subject, str) or not subject:
             return None
-        session = self.sitting(self.name, subject)
+        session = self.session_of(self.name, subject)
         return Grant(
             id=f"oauth:{session[4:16]}",
             name=_agent(subject, session),

@@ -100,25 +100,28 @@ def test_from_the_first_token_on_one_is_needed(person):
     assert person.tokens.are_needed()
 
 
-def test_calls_with_one_token_belong_to_one_sitting(person):
-    """Another agent's name under it has a sitting of its own, always the same."""
+def test_calls_with_one_token_belong_to_one_session(person):
+    """Another agent's name under it has a session of its own, always the same."""
     token = person.tokens.create(TokenRequest(name="ci")).token
-    plain = person.tokens.sit("ci", token.session)
+    plain = person.tokens.identify("ci", token.session)
     assert (plain.agent, plain.session) == ("ci", token.session)
-    zoe = person.tokens.sit("ci", token.session, agent="zoe")
-    assert zoe == person.tokens.sit("ci", token.session, agent="zoe")
+    zoe = person.tokens.identify("ci", token.session, agent="zoe")
+    assert zoe == person.tokens.identify("ci", token.session, agent="zoe")
     assert zoe.agent == "zoe"
-    assert zoe.session not in {token.session, person.tokens.sit("ci", "ses_x", agent="zoe").session}
+    assert zoe.session not in {
+        token.session,
+        person.tokens.identify("ci", "ses_x", agent="zoe").session,
+    }
 
 
-def test_after_a_sitting_has_ended_the_next_one_follows(studio, person):
+def test_after_a_session_has_ended_the_next_one_follows(studio, person):
     """Or its token would be of no use any more."""
     token = person.tokens.create(TokenRequest(name="ci")).token
     seen = []
     for _ in range(3):
-        sitting = person.tokens.sit("ci", token.session)
-        seen.append(sitting.session)
-        agent = studio.core("ci", session=sitting.session)
+        session = person.tokens.identify("ci", token.session).session
+        seen.append(session)
+        agent = studio.core("ci", session=session)
         agent.memory.put("project", "n", len(seen))
         agent.sessions.hand_over(Handover(action="end", summary="bye"))
     assert len(set(seen)) == 3
@@ -128,23 +131,25 @@ def test_a_session_is_lent_to_nobody_else(studio, person, ada):
     """A session is a name and no key: its agent alone may speak in it."""
     ada.memory.put("project", "n", 1)
     session = ada.caller.actor.session
-    assert person.tokens.sit("ci", "ses_1", agent="ada", wanted=session).session == session
-    studio.refuses(Forbidden, lambda: person.tokens.sit("ci", "ses_1", agent="zoe", wanted=session))
+    assert person.tokens.identify("ci", "ses_1", agent="ada", wanted=session).session == session
+    studio.refuses(
+        Forbidden, lambda: person.tokens.identify("ci", "ses_1", agent="zoe", wanted=session)
+    )
     fresh = "ses_" + "7" * 26
-    assert person.tokens.sit("ci", "ses_1", wanted=fresh).session == fresh
+    assert person.tokens.identify("ci", "ses_1", wanted=fresh).session == fresh
 
 
 @pytest.mark.parametrize("asked", [{"agent": "a b"}, {"wanted": "ses_1"}, {"agent": "x" * 65}])
 def test_what_is_no_name_and_no_session_is_refused(studio, person, asked):
     """Before anything is looked up."""
-    studio.refuses(InvalidInput, lambda: person.tokens.sit("ci", "ses_1", **asked))
+    studio.refuses(InvalidInput, lambda: person.tokens.identify("ci", "ses_1", **asked))
 
 
 def test_nobody_speaks_under_the_name_of_another_token(studio, person):
     """Names of tokens belong to their bearers."""
     person.tokens.create(TokenRequest(name="ops"))
-    studio.refuses(Forbidden, lambda: person.tokens.sit("ci", "ses_1", agent="ops"))
-    assert person.tokens.sit("ops", "ses_1", agent="ops").agent == "ops"
+    studio.refuses(Forbidden, lambda: person.tokens.identify("ci", "ses_1", agent="ops"))
+    assert person.tokens.identify("ops", "ses_1", agent="ops").agent == "ops"
 
 
 def test_tokens_survive_a_rebuild_from_the_ledger(tmp_path):

@@ -165,7 +165,7 @@ def test_two_that_find_the_same_end_it_once(on: Any, monkeypatch: pytest.MonkeyP
 
 
 def test_a_project_stands_as_its_parts_do(studio: Any, on: Any) -> None:
-    """Running and crashed calls, open sittings, room, and the faults of the file."""
+    """Running and crashed calls, open sessions, room, and the faults of the file."""
     dead = on("dead")
     dead.use(Actions).enter(ASKED)
     core = on("here", "dead")

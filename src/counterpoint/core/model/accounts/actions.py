@@ -78,7 +78,7 @@ class Condition:
     """How a project stands.
 
     tables: how many the store has for a project. running: calls without an end. crashed: calls whose
-    end this process had to write. unsealed: audited sittings that are open. skipped: skills that
+    end this process had to write. unsealed: audit sessions that are open. skipped: skills that
     could not be read. free_bytes: room on the disk of the ledger; -1 if nobody knows.
     faults: what the store finds wrong with itself.
     """

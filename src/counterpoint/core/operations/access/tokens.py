@@ -110,12 +110,14 @@ class Tokens:
                 return token
         return None
 
-    def sit(self, owner: str, session: str, *, agent: str = "", wanted: str = "") -> CallIdentity:
+    def identify(
+        self, owner: str, session: str, *, agent: str = "", wanted: str = ""
+    ) -> CallIdentity:
         """Return as whom and in which session the bearer of a key is heard.
 
-        owner: the name that belongs to the key. session: the sitting that belongs to it. agent,
+        owner: the name that belongs to the key. session: the one that belongs to it. agent,
         wanted: the name and the session that the call asks for. Another agent's name under the same
-        key has a sitting of its own; after a sitting has ended the next one follows it. Raises
+        key has a session of its own; after a session has ended the next one follows it. Raises
         InvalidInput for what is no name or no session, Forbidden for another's.
         """
         if agent and not access.is_agent(agent):

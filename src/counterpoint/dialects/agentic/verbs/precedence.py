@@ -30,7 +30,7 @@ class Precedence:
         """Refuse a call of a tool that comes too early; OutOfOrder with what is missing.
 
         exists: answers whether there is a thing, in the words of whoever wrote the table.
-        session: the sitting that is asked about; the caller's own if empty.
+        session: the one that is asked about; the caller's own if empty.
         """
         table = self._context.ports.precedence
         requirements = table.get(tool, ())

@@ -1,0 +1,54 @@
+"""Sessions: who may write in one, and its history from entries alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from counterpoint.core.model.actors import Actor
+from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.sessions import HistoryEntry, Session
+from counterpoint.core.rules.sessions import history, may_write
+from counterpoint.kernel.clock import Timestamp
+
+SESSION = Session(
+    project="demo", id="ses_a", agent="ada", profile="", client="", status="active",
+    continues="", started_at=Timestamp("2026-01-02T03:00:00.000Z"), ended_at="", item="",
+    details=Prose(""), purpose="work", writer="",
+)  # fmt: skip
+
+
+def entry(sequence: int, *rows: Any, session: str = "ses_a", **parts: Any) -> HistoryEntry:
+    """Answer an entry that was written in a session."""
+    given = {"action": "note.taken", "subject": "demo-1", "agent": "ada"} | parts
+    return HistoryEntry(sequence=sequence, time=f"t{sequence}", session=session, rows=rows, **given)
+
+
+def test_agents_write_under_the_name_that_the_session_has() -> None:
+    """Whoever took it up has it; a person and the system may write in any."""
+    ada, bob = (Actor(kind="agent", name=name, session="") for name in ("ada", "bob"))
+    assert may_write(SESSION, ada)
+    assert not may_write(SESSION, bob)
+    assert may_write(replace(SESSION, agent="bob"), bob)
+    assert may_write(SESSION, Actor(kind="person", name="eve", session=""))
+
+
+def test_a_history_is_folded_from_entries_alone() -> None:
+    """A record is an activity of its kind; an entry without one is an action; others' are neither."""
+    record = {"kind": "log", "session": "ses_a", "item": "demo-1", "body": "did", "details": ""}
+    found = history(
+        "ses_a",
+        [
+            entry(3, ("sessions", {"id": "ses_a"}, {"status": "active", "details": '{"n":1}'})),
+            entry(4, ("records", {"id": "demo-r1"}, record)),
+            entry(
+                5, ("records", {"id": "demo-r2"}, record | {"session": "ses_b"}), session="ses_b"
+            ),
+            entry(6, ("sessions", {"id": "ses_a"}, {"status": "paused"}), action="session.paused"),
+        ],
+        str,
+    )
+    told = [(one.sequence, one.type, one.message) for one in found.activities]
+    assert told == [(3, "action", "note.taken"), (4, "log", "did"), (6, "action", "session.paused")]
+    assert [one.sequence for one in found.log] == [4]
+    assert (found.session, found.details, found.sequence) == ({"status": "paused"}, {"n": 1}, 6)
