@@ -10,6 +10,11 @@ from counterpoint.core.model.work import DEFAULT_PRIORITY, Kind
 from counterpoint.kernel.canonical import Json
 
 
+def place_name(path: str) -> str:
+    """Return a name for the draft at a place of its tree; no title can equal it: titles have one line."""
+    return f"place\n{path}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """One item to be made, with all below it.

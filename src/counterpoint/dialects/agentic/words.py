@@ -8,6 +8,7 @@ done and skipped                      both count as completed in every `progress
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal, NotRequired
 
 from pydantic import Field, WithJsonSchema
@@ -15,10 +16,11 @@ from typing_extensions import TypedDict
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import ItemView, Progress
+from counterpoint.core.model.drafts import Draft, place_name
 from counterpoint.core.model.sessions import Activity, SessionView
 from counterpoint.core.rules.progress import counted
 from counterpoint.dialects.agentic.nouns.plans import NOTES, PlanStanding, Standing
-from counterpoint.dialects.agentic.rules.drafting import PHASE_LIMIT, PhaseSketch, TaskSketch
+from counterpoint.dialects.agentic.rules.drafting import PHASE_LIMIT, order_in, titled
 from counterpoint.dialects.agentic.rules.progress import (
     percentage,
     plan_standing,
@@ -151,21 +153,44 @@ def parse_status(status: Status) -> Standing:
     return _STEPS[status]
 
 
-def parse_phase(phase: PhaseObject) -> PhaseSketch:
-    """Return a phase as the core makes drafts of it."""
-    return PhaseSketch(
-        name=phase.get("name", ""),
-        description=phase.get("description", ""),
-        tasks=tuple(_parse_task(task) for task in phase.get("tasks", ())),
-        after=tuple(phase.get("dependencies", ())),
-        criteria=tuple(phase.get("completion_criteria", ())),
-    )
+def parse_phases(phases: Sequence[PhaseObject]) -> tuple[Draft, ...]:
+    """Return the drafts of phases; InvalidInput with each phase that is named and not there.
+
+    A phase without a name is called by its order. What comes before it is told by orders (from 1) or names.
+    """
+    titles = [
+        phase.get("name", "").strip() or f"Phase {order}" for order, phase in enumerate(phases, 1)
+    ]
+    faults: list[str] = []
+    drafts: list[Draft] = []
+    for order, (name, phase) in enumerate(zip(titles, phases, strict=True), 1):
+        after = {one: order_in(titles, one) for one in phase.get("dependencies", ())}
+        faults += [
+            f"phase {order} comes after {one!r}, which is no phase of the plan"
+            for one, found in after.items()
+            if not found
+        ]
+        title, body = titled(name, phase.get("description", ""))
+        drafts.append(
+            Draft(
+                kind="phase",
+                title=title,
+                body=body,
+                name=place_name(str(order)),
+                needs=tuple(place_name(str(found)) for found in after.values()),
+                acceptance=tuple(phase.get("completion_criteria", ())),
+                children=tuple(_parse_task(task) for task in phase.get("tasks", ())),
+            )
+        )
+    if faults:
+        raise InvalidInput("; ".join(faults), faults=faults)
+    return tuple(drafts)
 
 
-def _parse_task(task: str | TaskObject) -> TaskSketch:
-    if isinstance(task, str):
-        return TaskSketch(name=task)
-    return TaskSketch(name=task["name"], description=task.get("description", ""))
+def _parse_task(task: str | TaskObject) -> Draft:
+    given: TaskObject = {"name": task} if isinstance(task, str) else task
+    title, body = titled(given["name"], given.get("description", ""))
+    return Draft(kind="task", title=title, body=body)
 
 
 def sized(name: str, value: dict[str, Any] | None) -> dict[str, Json]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.drafts import Draft, place_name
 from counterpoint.core.model.texts.templates import Filled, Sketch, Template, TemplateSource
 from counterpoint.core.rules import outline
 from counterpoint.core.rules.templating import listing, markdown, reading, slots
@@ -161,22 +161,21 @@ class _Filler:
         guidelines = "\n".join(f"- {line}" for line in self.texts(template.guidelines))
         parts = [*self.texts([template.description, template.context])]
         parts += [f"Guidelines:\n\n{guidelines}"] if guidelines else []
-        whole = Draft(
+        return Draft(
             kind="plan",
             title=title or self.text(template.title).strip(),
             body="\n\n".join(parts),
             children=tuple(self.part(phase, "phase") for phase in template.phases),
         )
-        return _named(whole)
 
     def part(self, sketch: Sketch, kind: str) -> Draft:
         metadata = self.json(sketch.metadata)
         return Draft(
             kind="phase" if kind == "phase" else "task",
             title=self.text(sketch.name).strip(),
-            name=sketch.place,
+            name=place_name(sketch.place),
             body=self.text(sketch.description).strip(),
-            needs=sketch.after,
+            needs=None if sketch.after is None else tuple(map(place_name, sketch.after)),
             areas=self.words(sketch.areas),
             acceptance=self.texts(sketch.acceptance),
             checks=tuple(argv for words in sketch.checks if (argv := self.command(words))),
@@ -209,18 +208,3 @@ class _Filler:
 def _is_slot(word: str) -> bool:
     """Whether a word is a slot and nothing else."""
     return word.startswith("{{") and word.find("}}") == len(word) - 2
-
-
-def _named(plan: Draft) -> Draft:
-    """Return the plan with names that no title equals, so that no value can be taken for one."""
-    titles = [part.title for part in plan.walk()]
-    mark = "@"
-    while any(title.startswith(mark) for title in titles):
-        mark += "@"
-
-    def marked(part: Draft) -> Draft:
-        needs = None if part.needs is None else tuple(mark + place for place in part.needs)
-        children = tuple(marked(child) for child in part.children)
-        return replace(part, name=mark + part.name, needs=needs, children=children)
-
-    return replace(plan, children=tuple(marked(phase) for phase in plan.children))

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Final, cast
 from pydantic import Field
 
 from counterpoint.core.model.answers import ItemView
+from counterpoint.core.model.drafts import Draft
 from counterpoint.dialects.agentic.envelope import present
-from counterpoint.dialects.agentic.rules.drafting import PlanSketch, draft_of
 from counterpoint.dialects.agentic.rules.progress import slug_of
 from counterpoint.dialects.agentic.verbs.plans import Planning
 from counterpoint.dialects.agentic.verbs.steps import Steps
@@ -24,7 +24,7 @@ from counterpoint.dialects.agentic.words import (
     Title,
     clipped,
     current,
-    parse_phase,
+    parse_phases,
     parse_plan_status,
     present_phase,
     present_plan,
@@ -53,13 +53,15 @@ def plan_create(
     phases: Annotated[Phases | None, Field(description="In order")] = None,
 ) -> Json:
     """Create a draft plan with phases and tasks; answers its slug."""
-    sketch = PlanSketch(
+    kept = sized("context", context)
+    draft = Draft(
+        kind="plan",
         title=title,
-        description=description,
-        context=sized("context", context),
-        phases=tuple(parse_phase(phase) for phase in phases or ()),
+        body=description,
+        attributes={"context": kept} if kept else {},
+        children=parse_phases(phases or ()),
     )
-    made = current(call).use(Planning).open(draft_of(sketch), slug or "")
+    made = current(call).use(Planning).open(draft, slug or "")
     return present(
         plan={
             "slug": slug_of(made),
