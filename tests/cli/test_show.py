@@ -60,14 +60,14 @@ def test_an_item_has_stable_keys(call, ledger):
     """Every list is there, the empty ones too."""
     found = call("show", "harbour-1", "--json").json
     assert set(found) == {
-        *("sort", "item", "labels", "needs", "needed_by", "areas", "criteria", "gates", "claim"),
+        *("sort", "item", "labels", "after", "needed_by", "areas", "accept", "gates", "claim"),
         *("readiness", "below", "records", "outcomes", "receipts", "submissions", "verdicts"),
     }
     assert [(child["id"], child["depth"]) for child in found["below"]][:2] == [
         ("harbour-2", 1),
         ("harbour-4", 2),
     ]
-    assert found["item"]["body"] == "The whole of it."
+    assert found["item"]["description"] == "The whole of it."
 
 
 def test_outcomes_show_their_evidence_as_json(call, ledger, agent):

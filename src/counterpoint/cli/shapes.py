@@ -34,6 +34,8 @@ def shape(noun: Noun) -> dict[str, Json]:
     """Return a row as JSON: its fields by name, a text that is JSON as what it holds."""
     fields = dataclasses.fields(cast("Any", noun))
     found = {f.name: _value(getattr(noun, f.name)) for f in fields if f.name not in _INSIDE}
+    if isinstance(noun, Item):
+        found["description"] = found.pop("body")
     packed = _JSON_TEXTS.get(type(noun))
     if packed is not None:
         found[packed] = _unpacked(found[packed])
@@ -43,7 +45,7 @@ def shape(noun: Noun) -> dict[str, Json]:
 def brief(item: Item) -> dict[str, Json]:
     """Return an item as JSON without its text."""
     found = shape(item)
-    del found["body"]
+    del found["description"]
     return found
 
 

@@ -105,7 +105,7 @@ def test_an_edit_changes_all_it_names(ada: Any, plan: dict[str, str]) -> None:
     assert shown["labels"] == ["text"]
     assert [one["id"] for one in shown["after"]] == [plan["Parser"]]
     assert shown["areas"] == ["docs"]
-    assert [one["text"] for one in shown["acceptance"]] == ["they are good"]
+    assert [one["text"] for one in shown["accept"]] == ["they are good"]
     assert [one["command"] for one in shown["gates"]] == ["git status"]
     assert ada.ledger_size == before + 1
     assert (ada.last_entry.action, ada.last_entry.subject) == ("item.edited", plan["Notes"])

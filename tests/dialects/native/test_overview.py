@@ -35,7 +35,7 @@ def test_a_holder_sees_contract_and_token(ada: Any, begun: tuple[str, int]) -> N
     """Acceptance, gates, areas, phase and the token that writes need."""
     answer = ada.does("brief")
     assert answer["claims"][0]["token"] == begun[1]
-    assert answer["item"]["acceptance"][0]["text"] == "it reads numbers"
+    assert answer["item"]["accept"][0]["text"] == "it reads numbers"
     assert answer["item"]["gates"][0]["command"] == "git status --short"
     assert answer["item"]["areas"] == ["src/parser"]
     assert answer["phase"]["title"] == "Build"

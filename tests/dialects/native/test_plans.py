@@ -49,7 +49,7 @@ def test_a_tree_becomes_items_in_one_entry(ada: Any) -> None:
     ids = {item["title"]: item["id"] for item in made["items"]}
     shown = ada.does("show", id=ids["Parser"])
     assert shown["areas"] == ["src"]
-    assert shown["acceptance"][0]["text"] == "it reads"
+    assert shown["accept"][0]["text"] == "it reads"
     assert shown["gates"][0]["command"] == "git status"
     assert (shown["labels"], shown["priority"], shown["profile"]) == (["core"], 0, "coder")
     assert [one["id"] for one in ada.does("show", id=ids["Printer"])["after"]] == [ids["Parser"]]

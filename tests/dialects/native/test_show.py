@@ -25,7 +25,7 @@ def test_an_item_shows_what_hangs_on_it(ada: Any, plan: dict[str, str]) -> None:
     """Description, acceptance, gates, areas, labels, dependencies, readiness."""
     shown = ada.does("show", id=plan["Parser"])
     assert shown["description"] == "Reads the text of a plan."
-    assert [one["n"] for one in shown["acceptance"]] == [0, 1]
+    assert [one["n"] for one in shown["accept"]] == [0, 1]
     assert shown["gates"][0]["status"] == "closed"
     assert shown["needed_by"] == [plan["Printer"]]
     assert shown["ready"] is True
@@ -125,9 +125,9 @@ def test_many_long_parts_share_a_page(ada: Any) -> None:
     name = ada.does("plan", tree=node)["root"]
     reply = ada.call("show", {"id": name, "include": ["markdown", "log"]})
     assert len(reply.text.encode()) <= 10_000
-    assert set(reply.answer["more"]) >= {"description", "acceptance", "gates", "areas", "markdown"}
+    assert set(reply.answer["more"]) >= {"description", "accept", "gates", "areas", "markdown"}
     assert "".join(read_on(ada, name, "description")) == long * 20
-    accepted = [one["n"] for page in read_on(ada, name, "acceptance") for one in page]
+    accepted = [one["n"] for page in read_on(ada, name, "accept") for one in page]
     assert accepted == list(range(50))
     taken = ada.call("next", {"claim": True})
     assert len(taken.text.encode()) <= 10_000

@@ -30,7 +30,7 @@ def test_next_takes_the_first_for_a_lease(workshop: Any, ada: Any, plan: dict[st
     taken = ada.does("next", claim=True, lease_minutes=10)
     assert taken["item"]["id"] == plan["Parser"]
     assert taken["claim"]["until"] == "2026-01-02T03:14:05.000Z"
-    assert taken["item"]["acceptance"][0]["text"] == "it reads numbers"
+    assert taken["item"]["accept"][0]["text"] == "it reads numbers"
     assert taken["start"]["commit"] == builders.git(workshop.root, "rev-parse", "HEAD")
     assert taken["why"]
     assert (ada.last_entry.action, ada.last_entry.subject) == ("task.started", plan["Parser"])

@@ -76,7 +76,7 @@ class Worker:
             token=started["claim"]["token"],
             recipe=self.recipes[started["item"]["title"]],
             phase=started["item"]["parent"],
-            met=[one["n"] for one in started["item"].get("acceptance", [])],
+            met=[one["n"] for one in started["item"].get("accept", [])],
         )
         tell(f"{task.id} {task.recipe.title}")
         if self.perishes:

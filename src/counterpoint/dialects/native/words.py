@@ -132,7 +132,7 @@ def present_facets(facets: Facets) -> dict[str, Json]:
     """Return what hangs on an item, by the name of each part."""
     return {
         "description": facets.item.body,
-        "acceptance": [present_criterion(one) for one in facets.criteria],
+        "accept": [present_criterion(one) for one in facets.criteria],
         "gates": [present_gate(gate) for gate in facets.gates],
         "areas": [clip(area, ENTRY) for area in facets.areas],
         "after": [sparse(id=one.id, status=one.status) for one in facets.needs],
