@@ -93,6 +93,15 @@ def test_a_phase_waits_for_what_it_needs(studio, ada, slug):
     assert ada.use(Steps).move_task(slug, 2, 0, "done").phase.status == "active"
 
 
+def test_what_is_reopened_holds_again(studio, ada, slug):
+    """The tasks of a phase that has begun wait like those that `next` would not offer."""
+    ada.use(Steps).move_phase(slug, 1, "done")
+    ada.use(Steps).move_phase(slug, 2, "active")
+    ada.use(Steps).move_task(slug, 1, 0, "open")
+    fault = studio.refuses(NotReady, lambda: ada.use(Steps).move_task(slug, 2, 0, "active"))
+    assert fault.facts["reasons"] == ["'Two' comes after 'One', which is not completed"]
+
+
 def test_a_gate_that_holds_the_start_holds_a_phase(studio, ada):
     """And one that holds the end holds that."""
     draft = plan(phase("A", task("a"), approval=True), phase("B", task("b"), review=True))

@@ -80,22 +80,22 @@ def plan_get(
 ) -> Json:
     """Show a plan with progress, phases and tasks."""
     head = call.core.use(Planning).get(slug)
-    current = None if cursor else call.core.use(Planning).current(head.item.id)
+    begun = None if cursor else call.core.use(Planning).current(head.item.id)
     asked = {"tool": "plan_get", "slug": slug}
     after, task = unseal(call, asked, cursor, [-1, -1])
-    plan = present_plan(head) if cursor else _head(head, current)
+    plan = present_plan(head) if cursor else _head(head, begun)
     phases, rest = _phases(call, head, (after, task), PAGE - RESERVE - size_of(plan))
     more = {} if rest is None else {"next_cursor": seal(call, asked, list(rest))}
     return present(plan={**plan, "phases": phases}, **more, note=DATA)
 
 
-def _head(head: ItemView, current: int | None) -> dict[str, Json]:
+def _head(head: ItemView, begun: int | None) -> dict[str, Json]:
     item, kept = head.item, head.attributes
     return {
         **present_plan(head),
         **sparse(
             description=clip(item.body, _TEXTS_SHOWN),
-            current_phase=current,
+            current_phase=begun,
             context=clipped(kept.get("context"), _TEXTS_SHOWN),
             metadata=clipped(kept.get("metadata"), _TEXTS_SHOWN // 2),
             template=clipped(kept.get("template"), _TEXTS_SHOWN // 2),
