@@ -152,6 +152,10 @@ class Stage:
         while self._agents:
             self._agents.pop().close()
 
+    def settle(self) -> None:
+        """End the server that may still be about to leave, so that none is seen by chance."""
+        self._run([*self.command, "down"])
+
     def say(self, *words: str) -> Any:
         """Record a command line and return what it printed, as JSON if it is that."""
         return self.step(f"$ counterpoint {' '.join(words)}", lambda: self._said(words))["out"]

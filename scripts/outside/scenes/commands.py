@@ -140,6 +140,8 @@ def play(stage: Stage) -> None:
         stage.say(*words)
         stage.say(*words, "--json")
     for words in (*REFUSED, *DONE):
+        if words[0] == "doctor":
+            stage.settle()
         stage.say(*words)
 
 

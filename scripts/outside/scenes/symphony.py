@@ -167,7 +167,7 @@ def _change(stage: Stage, native: Agent) -> None:
     will = _seat(stage, "willa", "worker", "DEMO-002")
     ready = {"completed_phase": "ready", "summary": "Built", "project_path": "."}
     will.call("complete_phase", **ready)
-    stage.git("add", "--all")
+    stage.git("add", "docs")
     stage.commit("src/a.py", "a = 1\nb = 2\n")
     asked = {
         "diff": stage.git("diff", "main", "HEAD"),
