@@ -204,6 +204,9 @@ class Progress:
         return sum(self.states.values())
 
 
+_NO_PARTS = Progress()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemView:
     """An item with what hangs on it; what was not asked for is empty.
@@ -223,7 +226,7 @@ class ItemView:
     blockers: tuple[Record, ...] = ()
     outcome: Outcome | None = None
     attempt: int = 1
-    progress: Progress = field(default_factory=Progress)
+    progress: Progress = _NO_PARTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

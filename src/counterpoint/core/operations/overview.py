@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
-from typing import Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from counterpoint.core.model.accounts.stages import Transition
 from counterpoint.core.model.answers import Facets, ItemView, Live, Progress, State
@@ -60,7 +60,10 @@ _SMALL: Final[tuple[Part, ...]] = (
 )
 _CHUNK: Final = 100
 """How many items are read together."""
-Hanging = TypeVar("Hanging", Label, Alias, Attribute, Dependency, Criterion, Outcome, Transition)
+Hanging = TypeVar(
+    "Hanging", Label, Alias, Attribute, Dependency, Criterion, Outcome, Transition, Record
+)
+Shown = TypeVar("Shown")
 
 
 class ItemReader:
@@ -83,33 +86,50 @@ class ItemReader:
         below: the kind of the items that `progress` counts; empty for all. With `blockers` it counts
             those that are blocked too.
         """
-        labels = self._rows(Label, items, "labels" in parts)
-        names = self._rows(Alias, items, "names" in parts)
-        attributes = self._rows(Attribute, items, "attributes" in parts)
-        needs = self._needs(items) if "needs" in parts else {}
-        criteria = self._rows(Criterion, items, "criteria" in parts)
-        blockers = self._blockers if "blockers" in parts else {}
-        outcomes = self._rows(Outcome, items, "outcome" in parts)
-        moves = self._rows(Transition, items, "attempt" in parts)
-        progress = {
-            item.id: self.progress(item.id, below, blocked="blockers" in parts)
-            for item in (items if "progress" in parts else ())
-        }
+        found = {part: self._part(part, items, parts, below) for part in parts}
         return [
             ItemView(
                 item=item,
-                labels=tuple(one.name for one in labels[item.id]),
-                names={one.scope: one.name for one in names[item.id]},
-                attributes={one.name: value_of(one) for one in attributes[item.id]},
-                needs=tuple(needs.get(item.id, ())),
-                criteria=tuple(criteria[item.id]),
-                blockers=tuple(blockers.get(item.id, ())),
-                outcome=max(outcomes[item.id], key=lambda one: one.token, default=None),
-                attempt=max((one.attempt for one in moves[item.id]), default=1),
-                progress=progress.get(item.id, Progress()),
+                **{part: shown[item.id] for part, shown in found.items() if item.id in shown},
             )
             for item in items
         ]
+
+    def _part(
+        self, part: Part, items: Sequence[Item], parts: Sequence[Part], below: str
+    ) -> Mapping[str, Any]:
+        """Return what a part of the views is, by the id of each item that has it."""
+        found: Mapping[str, Any]
+        match part:
+            case "labels":
+                found = _each(
+                    self._rows(Label, items), lambda rows: tuple(one.name for one in rows)
+                )
+            case "names":
+                found = _each(
+                    self._rows(Alias, items), lambda rows: {one.scope: one.name for one in rows}
+                )
+            case "attributes":
+                found = _each(
+                    self._rows(Attribute, items),
+                    lambda rows: {one.name: value_of(one) for one in rows},
+                )
+            case "needs":
+                found = self._needs(items)
+            case "criteria":
+                found = _each(self._rows(Criterion, items), tuple)
+            case "blockers":
+                found = _each(self._blockers, tuple)
+            case "outcome":
+                found = _each(self._rows(Outcome, items), lambda rows: rows[-1])
+            case "attempt":
+                found = _each(
+                    self._rows(Transition, items), lambda rows: max(one.attempt for one in rows)
+                )
+            case _:
+                blocked = "blockers" in parts
+                found = {item.id: self.progress(item.id, below, blocked=blocked) for item in items}
+        return found
 
     def find(
         self,
@@ -118,22 +138,31 @@ class ItemReader:
         order: str = "number",
         after: Sequence[str | int] = (),
         size: int = _CHUNK,
-        below: str = "",
     ) -> Iterator[ItemView]:
-        """Return views of what a filter finds, as long as somebody asks for more.
+        """Return views of what a filter finds, as long as somebody asks for more; see `pages`."""
+        shown = (*parts, "attributes") if wanted.attributes else parts
+        for items in self.pages(wanted, order=order, after=after, size=size):
+            for one in self.views(items, *shown):
+                kept = one.attributes
+                if all(kept.get(name) == value for name, value in wanted.attributes.items()):
+                    yield one
+
+    def pages(
+        self,
+        wanted: ItemFilter,
+        *,
+        order: str = "number",
+        after: Sequence[str | int] = (),
+        size: int = _CHUNK,
+    ) -> Iterator[list[Item]]:
+        """Return what the columns and the label of a filter find, page after page.
 
         order, after: columns of items, and the values of the last one seen. size: how many are read at once.
         """
         columns = self._columns(wanted)
-        if wanted.attributes:
-            parts = (*parts, "attributes")
         while columns is not None:
             found = self._view.select(Item, order=order, after=after, limit=size, **columns)
-            items = [item for item in found if item.created_at >= wanted.since]
-            for one in self.views(items, *parts, below=below):
-                kept = one.attributes
-                if all(kept.get(name) == value for name, value in wanted.attributes.items()):
-                    yield one
+            yield [item for item in found if item.created_at >= wanted.since]
             if len(found) < size:
                 return
             after = [getattr(found[-1], column.split()[0]) for column in order.split(",")]
@@ -172,7 +201,7 @@ class ItemReader:
         return self._view.select(Item, id=about) if about else []
 
     def _needs(self, items: Sequence[Item]) -> dict[str, list[Item]]:
-        edges = self._rows(Dependency, items, True)
+        edges = self._rows(Dependency, items)
         about = tuple({edge.needs for some in edges.values() for edge in some})
         known = {one.id: one for one in self._view.select(Item, id=about)} if about else {}
         return {
@@ -180,17 +209,14 @@ class ItemReader:
             for item, some in edges.items()
         }
 
-    def _rows(
-        self, noun: type[Hanging], items: Sequence[Item], is_wanted: bool
-    ) -> dict[str, list[Hanging]]:
+    def _rows(self, noun: type[Hanging], items: Sequence[Item]) -> dict[str, list[Hanging]]:
         found: dict[str, list[Hanging]] = defaultdict(list)
-        ids = [item.id for item in items] if is_wanted else []
-        for start in range(0, len(ids), _CHUNK):
-            some = ids[start : start + _CHUNK]
-            if len(ids) > 1:
+        for start in range(0, len(items), _CHUNK):
+            ids = [item.id for item in items[start : start + _CHUNK]]
+            if len(items) > 1:
                 # Always as many, so that the database prepares one statement for all pages.
-                some += some[-1:] * (_CHUNK - len(some))
-            for row in self._view.select(noun, item=tuple(some)):
+                ids += ids[-1:] * (_CHUNK - len(ids))
+            for row in self._view.select(noun, item=tuple(ids)):
                 found[row.item].append(row)
         return found
 
@@ -208,6 +234,13 @@ class ItemReader:
         if ids is not None:
             chosen["id"] = ids
         return chosen if ids != () else None
+
+
+def _each(
+    rows: Mapping[str, list[Hanging]], shown: Callable[[list[Hanging]], Shown]
+) -> dict[str, Shown]:
+    """Return what the rows of each item are shown as."""
+    return {item: shown(some) for item, some in rows.items()}
 
 
 class Overview:

@@ -122,7 +122,7 @@ class Planning:
     def phases(self, name: str, after: int = -1, limit: int = _CHUNK) -> list[ItemView]:
         """Return the phases of a plan beyond a position; NotFound."""
         with self._context.reading() as view:
-            found = parts_below(view, plan_named(view, name), "phase", after, limit)
+            found = parts_below(view, plan_named(view, name).id, "phase", after, limit)
             return ItemReader(view).views(found, *PHASE, below="task")
 
     def list(

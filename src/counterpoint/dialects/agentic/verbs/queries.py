@@ -104,12 +104,7 @@ def plan_view(view: Reading, plan: Item, *more: Part) -> ItemView:
     return ItemReader(view).one(plan, *PLAN, *more, below="phase")
 
 
-def phase_view(view: Reading, phase: Item) -> ItemView:
-    """Return a phase with the progress of its tasks."""
-    return ItemReader(view).one(phase, *PHASE, below="task")
-
-
-def parts_below(view: Reading, item: Item, kind: str, after: int, limit: int) -> list[Item]:
-    """Return the phases of a plan or the tasks of a phase, beyond a position (-1: all)."""
+def parts_below(view: Reading, item: str, kind: str, after: int, limit: int) -> list[Item]:
+    """Return the phases of the plan or the tasks of the phase of an id, beyond a position (-1: all)."""
     beyond = (after,) if after >= 0 else ()
-    return view.select(Item, parent=item.id, kind=kind, order="position", after=beyond, limit=limit)
+    return view.select(Item, parent=item, kind=kind, order="position", after=beyond, limit=limit)

@@ -35,14 +35,14 @@ from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.agentic.nouns.plans import NOTES, REASON, MovedStep, Standing
 from counterpoint.dialects.agentic.rules.progress import plan_standing, standing
 from counterpoint.dialects.agentic.verbs.queries import (
+    PHASE,
+    PLAN,
     TASK,
     Place,
     criterion_at,
     parts_below,
     phase_at,
-    phase_view,
     plan_named,
-    plan_view,
     task_at,
 )
 from counterpoint.kernel.acts import Act
@@ -67,24 +67,24 @@ class Steps:
     def phase(self, plan: str, phase: Place) -> ItemView:
         """Return a phase of a plan; NotFound."""
         with self._context.reading() as view:
-            return phase_view(view, phase_at(view, plan_named(view, plan), phase))
+            found = phase_at(view, plan_named(view, plan), phase)
+            return ItemReader(view).one(found, *PHASE, below="task")
 
     def tasks(self, phase: str, after: int, limit: int) -> list[ItemView]:
         """Return the tasks of the phase of an id, beyond an index (-1: all)."""
         with self._context.reading() as view:
-            found = view.find(Item, phase)
-            tasks = parts_below(view, found, "task", after, limit) if found else []
-            return ItemReader(view).views(tasks, *TASK)
+            return ItemReader(view).views(parts_below(view, phase, "task", after, limit), *TASK)
 
     def around(self, task: str) -> tuple[ItemView, ItemView, ItemView]:
         """Return the task of an id, its phase and its plan; NotFound."""
         with self._context.reading() as view:
+            reader = ItemReader(view)
             found = _known(view, task)
             phase = _known(view, found.parent)
             return (
-                ItemReader(view).one(found, *TASK),
-                phase_view(view, phase),
-                plan_view(view, _known(view, phase.parent)),
+                reader.one(found, *TASK),
+                reader.one(phase, *PHASE, below="task"),
+                reader.one(_known(view, phase.parent), *PLAN, below="phase"),
             )
 
     def checkpoints(self, phase: str, after: int, limit: int) -> list[Record]:

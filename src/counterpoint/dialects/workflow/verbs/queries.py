@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final, cast
 
 from counterpoint.core.model.answers import ItemView, Progress
@@ -238,8 +238,8 @@ def _within(view: Reading, wanted: ItemFilter) -> ItemFilter:
 def _tasks(view: Reading, wanted: ItemFilter, after: int) -> Iterator[tuple[Item, str]]:
     """Return tasks with the ids of their phases."""
     phases: dict[str, str] = {}
-    found = ItemReader(view).find(_within(view, wanted), after=(after,), size=_CHUNK)
-    for task in (one.item for one in found):
+    pages = ItemReader(view).pages(_within(view, wanted), after=(after,), size=_CHUNK)
+    for task in chain.from_iterable(pages):
         if task.parent not in phases:
             phases[task.parent] = phase_of(view, task).id
         yield task, phases[task.parent]
