@@ -91,7 +91,7 @@ class Sessions:
             found = view.find(Session, own)
         if found is None or found.purpose != "work":
             raise InvalidInput(
-                "no session is open here", hint="Open one first, or name the session."
+                "no session is open here", hint=f"Open one first, or {Act.NAME_SESSION}."
             )
         return own
 
@@ -152,7 +152,7 @@ class Sessions:
             if found.status != "paused":
                 raise Conflict(
                     f"the session {session} is {found.status}, not paused",
-                    hint="Only a paused session is resumed, and once; continue it in another one.",
+                    hint=f"Only a paused session is resumed, and once; {Act.TAKE_OVER}.",
                     state=found.status,
                     agent=found.agent,
                 )
@@ -246,7 +246,7 @@ class Sessions:
             if before is None or before.status != "paused":
                 raise Conflict(
                     f"session {mine} is {before.status if before else 'not begun'}, not paused",
-                    hint="Only a paused session is resumed; others are continued.",
+                    hint=f"Only a paused session is resumed; {Act.TAKE_OVER}.",
                 )
             return self.resume(mine)
 
@@ -305,7 +305,7 @@ class Sessions:
         _refuse_ended(found)
         if found.status == "paused":
             raise Conflict(
-                f"the session {session} is paused", hint="Resume it first.", state="paused"
+                f"the session {session} is paused", hint=f"{Act.RESUME}.", state="paused"
             )
         self._refuse_strange(found)
         return found
@@ -314,7 +314,7 @@ class Sessions:
         if not may_write(session, self._context.caller.actor):
             raise Forbidden(
                 f"the session {session.id} is that of {session.agent}",
-                hint="Open a session of your own, or continue that one.",
+                hint=f"Open a session of your own, or {Act.TAKE_OVER}.",
                 agent=session.agent,
             )
 
@@ -356,7 +356,7 @@ def _refuse_ended(session: Session) -> None:
     if session.has_ended:
         raise SessionEnded(
             f"the session {session.id} is {session.status}",
-            hint="What has ended stays as it is; continue it in another session.",
+            hint=f"What has ended stays as it is; {Act.CONTINUE}.",
             state=session.status,
         )
 
