@@ -1,4 +1,4 @@
-"""Writes what the product itself can tell: pages of docs/, and the lists that the relay answers.
+"""Writes what the product itself can tell: pages of docs/, and what clients see of each tool.
 
 Run it without words to write them; with `--check` it writes nothing, names each page that is not
 fresh, and leaves with exit code 1 if there is one.
@@ -7,42 +7,25 @@ fresh, and leaves with exit code 1 if there is one.
 from __future__ import annotations
 
 import ast
-import asyncio
 import inspect
-import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import orjson
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from counterpoint.core.model import lifecycles
 from counterpoint.core.model.lifecycles import LIFECYCLES, Lifecycle
 from counterpoint.dialects import registry as catalogue
 from counterpoint.protocol.listing import render_listing
-from counterpoint.protocol.server import create_server
-from counterpoint.protocol.surface import Surface
 from counterpoint.protocol.tools import Tool
-from counterpoint.protocol.wire.inbox import Inbox
-from counterpoint.protocol.wire.outbox import Outbox
 
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT
 """The folder that the pages are written below."""
-LISTINGS = "src/counterpoint/listings"
-CLIENT = {"name": "pages", "version": "1"}
-LISTS = (
-    "server/discover",
-    "tools/list",
-    "resources/list",
-    "resources/templates/list",
-    "prompts/list",
-    "ping",
-)
-"""Methods that a surface always answers alike, beside `initialize`."""
 _GENERATED = "<!-- Written by `make pages` from {source}; edit that instead. -->"
 _LIFECYCLES = (
     "Every state has a category. The core asks for the category only, so that another dialect can"
@@ -180,68 +163,44 @@ def _table(heading: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def listing_of(surface_name: str) -> str:
-    """Answer what a relay knows of a surface: what its server answers, for each version."""
-    surface = catalogue.surface(surface_name)
-    answers: dict[str, dict[str, Any]] = {}
-    eras: dict[str, str] = {}
-    for version in (*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS):
-        told = asyncio.run(_asked(surface, version))
-        told.get("initialize", {}).pop("protocolVersion", None)
-        alike = (era for era, known in answers.items() if known == told)
-        eras[version] = next(alike, version)
-        answers.setdefault(eras[version], told)
-    reads = [tool.name for tool in surface.tools if tool.reads]
-    types = catalogue.types(surface_name)
-    listing = {
-        "surface": surface_name,
-        "eras": eras,
-        "reads": reads,
-        **({"types": types} if types else {}),
-        "answers": answers,
-    }
-    return orjson.dumps(listing, option=orjson.OPT_INDENT_2).decode() + "\n"
+def snapshot(surface_name: str) -> str:
+    """Answer what clients see of a surface, a line for each tool: a change of any byte changes one."""
+    lines = [_seen(tool) for tool in catalogue.surface(surface_name).tools]
+    return f"# Written by `make pages`: name, hints, bytes, hash, parameters\n{''.join(lines)}"
 
 
-async def _asked(surface: Surface[Any], version: str) -> dict[str, Any]:
-    """Answer the results of every list of a real server, to a client of one version."""
-    ours, theirs = socket.socketpair()
-    for end in (ours, theirs):
-        end.setblocking(False)
-    server = create_server(surface, lambda caller: caller)
-    outbox = Outbox(theirs.fileno())
-    serving = asyncio.create_task(
-        server.run(Inbox(theirs.fileno(), outbox), outbox, server.create_initialization_options())
+def _seen(tool: Tool[Any]) -> str:
+    listed: dict[str, Any] = tool.listed()
+    schema: dict[str, Any] = listed["inputSchema"]
+    required = set(schema.get("required", ()))
+    parameters = ", ".join(
+        f"{name}{'' if name in required else '?'}: {_short(part)}"
+        for name, part in schema["properties"].items()
     )
-    answers, requests = await asyncio.open_connection(sock=ours, limit=1_000_000)
-    told: dict[str, Any] = {}
-    for method, params in _requests(version):
-        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        requests.write(orjson.dumps(message) + b"\n")
-        result = orjson.loads(await answers.readline()).get("result")
-        if result is not None:
-            told[method] = result
-    requests.close()
-    await serving
-    theirs.close()
-    return told
+    whole = orjson.dumps(listed)
+    hints = "".join(
+        letter if said else "-"
+        for letter, said in zip("rdio", tool.annotations.values(), strict=True)
+    )
+    return f"{tool.name} {hints} {len(whole)} {sha256(whole).hexdigest()[:12]} ({parameters})\n"
 
 
-def _requests(version: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    if version in HANDSHAKE_PROTOCOL_VERSIONS:
-        opening = {"protocolVersion": version, "capabilities": {}, "clientInfo": CLIENT}
-        yield "initialize", opening
-        yield from ((method, {}) for method in LISTS)
-        return
-    prefix = "io.modelcontextprotocol/"
-    meta = {f"{prefix}protocolVersion": version, f"{prefix}clientCapabilities": {}}
-    yield from ((method, {"_meta": meta}) for method in LISTS)
+def _short(part: Mapping[str, Any]) -> str:
+    if "enum" in part:
+        return "|".join(str(value) for value in part["enum"])
+    if "items" in part:
+        return f"[{_short(part['items'])}]"
+    named = part.get("type", "any")
+    return named if isinstance(named, str) else "|".join(named)
 
 
 PAGES: dict[str, Callable[[], str]] = {
     "docs/lifecycles.md": lifecycles_page,
     **{f"docs/tools/{name}.md": lambda name=name: tools_page(name) for name in catalogue.names()},
-    **{f"{LISTINGS}/{name}.json": lambda name=name: listing_of(name) for name in catalogue.names()},
+    **{
+        f"tests/dialects/{name}.tools.txt": lambda name=name: snapshot(name)
+        for name in catalogue.names()
+    },
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -12,6 +13,9 @@ from typing import Any
 from zlib import crc32
 
 import pytest
+
+os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
+"""Tests change where home is; what surfaces list is worked out once for all of them."""
 
 ERAS = ("2026-07-28", "legacy")
 

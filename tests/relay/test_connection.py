@@ -9,16 +9,19 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import counterpoint
+from counterpoint.cli.clients.listings import listing_of
 from counterpoint.relay import connection, server
 from counterpoint.relay.connection import Relay
 from counterpoint.relay.lists import Lists
 from counterpoint.relay.place import Refused, find_prefix
+
+native_listing = cache(lambda: listing_of("native"))
 
 HELLO = {
     "protocolVersion": "2025-06-18",
@@ -111,7 +114,6 @@ class Scene:
 
     def play(self, course: Callable[[Peer], None]) -> int:
         """Run a relay while a client follows its course; answer the relay's exit code."""
-        listing = Path(counterpoint.__file__).with_name("listings") / "native.json"
         source, to_relay = os.pipe()
         from_relay, sink = os.pipe()
         client = Peer(os.fdopen(from_relay, "rb"), os.fdopen(to_relay, "wb"))
@@ -125,7 +127,7 @@ class Scene:
             finally:
                 client.leave()
 
-        lists = Lists(json.loads(listing.read_text("utf-8")))
+        lists = Lists(native_listing())
         relay = Relay(lists, str(self.database), b'{"hi":1}\n', source=source, sink=sink)
         following = threading.Thread(target=follow)
         following.start()

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import counterpoint
+from counterpoint.cli.clients.listings import listing_of
 from counterpoint.dialects import registry as catalogue
 from counterpoint.dialects.symphony import scope
 from counterpoint.kernel.errors import InvalidInput
@@ -32,9 +33,8 @@ HELLO = {
 
 @pytest.fixture(scope="module")
 def native() -> Lists:
-    """Give the listing of the native surface as it ships."""
-    listing = Path(counterpoint.__file__).with_name("listings") / "native.json"
-    return Lists(json.loads(listing.read_text("utf-8")))
+    """Give the listing of the native surface as a server answers it."""
+    return Lists(listing_of("native"))
 
 
 @pytest.mark.parametrize("asked", ["2024-11-05", "2025-06-18", "2025-11-25"])
@@ -132,8 +132,7 @@ def test_what_is_no_answer_answers_nothing():
 @pytest.fixture
 def typed() -> Lists:
     """Give the listing of the surface whose tools are divided among types."""
-    listing = Path(counterpoint.__file__).with_name("listings") / "symphony.json"
-    return Lists(json.loads(listing.read_text("utf-8")))
+    return Lists(listing_of("symphony"))
 
 
 def shown(typed: Lists) -> list[str]:
@@ -172,11 +171,13 @@ contents = st.one_of(
 )
 
 
+LISTED = json.dumps(listing_of("symphony"))
+
+
 @given(st.sampled_from(["", "poet", *scope.AGENT_TYPES]), contents)
 def test_the_relay_opens_what_the_server_opens_and_nothing_else(type_, content):
     """Whatever the file says: where one refuses, so does the other, and nothing is listed."""
-    listing = Path(counterpoint.__file__).with_name("listings") / "symphony.json"
-    typed = Lists(json.loads(listing.read_text("utf-8")))
+    typed = Lists(json.loads(LISTED))
     with TemporaryDirectory() as folder:
         path = Path(folder) / "tools.json"
         if content is not None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import pytest
 
 from counterpoint.relay import start
 from counterpoint.relay.lists import Lists
+
+CACHE = os.environ["XDG_CACHE_HOME"]
 
 
 @pytest.mark.parametrize(
@@ -31,7 +34,7 @@ from counterpoint.relay.lists import Lists
 )
 def test_any_other_call_is_the_command_lines(words, environ):
     """It has the help and the words for what is wrong."""
-    assert start.main(words, environ) is None
+    assert start.main(words, {"XDG_CACHE_HOME": CACHE, **environ}) is None
 
 
 def test_flags_go_before_variables(tmp_path, monkeypatch):
@@ -47,7 +50,12 @@ def test_flags_go_before_variables(tmp_path, monkeypatch):
             return 7
 
     monkeypatch.setattr(start, "Relay", Silent)
-    environ = {"COUNTERPOINT_AGENT": "bob", "COUNTERPOINT_ITEM": "x-1", "HOME": "/home"}
+    environ = {
+        "COUNTERPOINT_AGENT": "bob",
+        "COUNTERPOINT_ITEM": "x-1",
+        "HOME": "/home",
+        "XDG_CACHE_HOME": CACHE,
+    }
     assert start.main(["--agent=ada", "--db", "y.db"], environ) == 7
     said = greetings[0]
     session = said["flags"].pop("session")
@@ -56,7 +64,7 @@ def test_flags_go_before_variables(tmp_path, monkeypatch):
     assert (said["folder"], said["environ"]) == (str(tmp_path), environ)
     assert session[:4] == "ses_"
     assert len(session) == 30
-    start.main(["--session", session], {})
+    start.main(["--session", session], {"XDG_CACHE_HOME": CACHE})
     assert greetings[1]["flags"] == {"session": session}
 
 
@@ -83,11 +91,14 @@ def test_the_flags_of_another_dialect_set_the_same_settings(tmp_path, monkeypatc
         "--run-id",
         "r",
     ]
+    cached = {"XDG_CACHE_HOME": CACHE}
     more = ["--worktree-path", "w", "--project-slug", "s", "--symphony-dir", "d"]
-    assert start.main([*words, *more, "--project-id", "p", "--tool-scope-file", "t.json"], {}) == 0
+    assert (
+        start.main([*words, *more, "--project-id", "p", "--tool-scope-file", "t.json"], cached) == 0
+    )
     names = ("ISSUE_ID", "AGENT_TYPE", "RUN_ID", "PROJECT_ID", "WORKTREE_PATH")
     environ = {f"COUNTERPOINT_{name}": name.lower() for name in names}
-    assert start.main([], environ | {"COUNTERPOINT_ITEM": "mine"}) == 0
+    assert start.main([], environ | cached | {"COUNTERPOINT_ITEM": "mine"}) == 0
     first, second = (one["flags"] for one in greetings)
     assert len({first.pop("session"), second.pop("session")}) == 2
     assert first == {

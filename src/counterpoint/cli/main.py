@@ -48,6 +48,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "init": "setup",
     "mcp": "connect",
     "serve": "serve",
+    "listings": "clients.listings",
     "up": "up",
     "down": "serve",
     "token": "tokens",

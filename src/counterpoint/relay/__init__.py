@@ -1,7 +1,7 @@
 """What an agent's configuration starts: stdio to the one server of the database.
 
 It is the standard library and these files only, for a client waits for its start. The lists, which
-never vary, are answered at once from `listings/<surface>.json`; everything else is passed on, line
+never vary, are answered at once from the user's cache (see `listings`); everything else is passed on, line
 by line, to the server that `protocol/meeting.py` tells how to find. A server that is missing is
 started by whoever holds `<prefix>.starting`; the others wait for that lock and then find it.
 

@@ -8,6 +8,7 @@ import socket
 
 from counterpoint import __version__
 from counterpoint.relay.connection import Relay
+from counterpoint.relay.listings import load
 from counterpoint.relay.lists import Lists
 from counterpoint.relay.place import find_database
 from counterpoint.relay.server import PROTOCOL
@@ -42,11 +43,10 @@ def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
     if flags is None:
         return None
     surface = flags.get("surface", "native")
-    place = os.path.join(os.path.dirname(os.path.dirname(__file__)), "listings", f"{surface}.json")
-    if not surface.isidentifier() or not os.path.isfile(place):
+    listing = load(surface, environ)
+    if listing is None:
         return None
-    with open(place, encoding="utf-8") as file:
-        lists = Lists(json.load(file))
+    lists = Lists(listing)
     if not lists.narrow(flags.get("profile", ""), flags.get("tool_scope", "")):
         return None
     if flags.get("db"):

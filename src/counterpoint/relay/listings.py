@@ -1,0 +1,79 @@
+"""Where the lists of the surfaces are kept for the relay: the user's cache.
+
+What a surface lists follows from the source of the product, so it is worked out once for each state of
+that source, by a command of its own, and then only read; a name that no surface has is kept as null. The name of the folder says which state:
+the version, and a checksum over the names, sizes and times of the files that the lists come from,
+and the versions of the protocol's packages. Whatever goes wrong here only costs the relay: the command
+line takes the call then and asks its own server.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import zlib
+
+from counterpoint import __version__
+from counterpoint.relay.lists import is_object
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any, Final
+
+SOURCES: Final = ("dialects", "protocol", os.path.join("core", "model"))
+"""The folders that the lists come from."""
+PACKAGES: Final = ("mcp-", "mcp_types-")
+
+
+def load(surface: str, environ: Mapping[str, str]) -> dict[str, Any] | None:
+    """Return what a surface lists, worked out now if it never was; None if it cannot be known."""
+    place = folder(environ)
+    if not place or not surface.isidentifier():
+        return None
+    path = os.path.join(place, f"{surface}.json")
+    if not os.path.exists(path):
+        _write(path, environ)
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+    except (OSError, ValueError):
+        return None
+    return found if is_object(found) else None
+
+
+def folder(environ: Mapping[str, str]) -> str:
+    """Return the folder of the lists of this very source; empty where a user has no cache."""
+    home = environ.get("HOME")
+    cache = environ.get("XDG_CACHE_HOME") or (os.path.join(home, ".cache") if home else "")
+    if not os.path.isabs(cache):
+        return ""
+    return os.path.join(cache, "counterpoint", f"listings-{__version__}-{_checksum():08x}")
+
+
+def _checksum() -> int:
+    top = os.path.dirname(os.path.dirname(__file__))
+    seen = sorted(line for name in SOURCES for line in _files(os.path.join(top, name)))
+    for place in sys.path:
+        if place.endswith("site-packages") and os.path.isdir(place):
+            seen += sorted(name for name in os.listdir(place) if name.startswith(PACKAGES))
+    return zlib.crc32("\n".join(seen).encode())
+
+
+def _files(place: str) -> Iterator[str]:
+    with os.scandir(place) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                yield from _files(entry.path) if entry.name != "__pycache__" else ()
+            elif entry.name.endswith(".py"):
+                found = entry.stat()
+                yield f"{entry.path} {found.st_size} {found.st_mtime_ns}"
+
+
+def _write(path: str, environ: Mapping[str, str]) -> None:
+    """Have a list written, by a process that may import what it needs, and wait for it."""
+    nothing = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
+    words = [sys.executable, "-P", "-m", "counterpoint", "listings", path]
+    pid = os.posix_spawn(sys.executable, words, dict(environ), file_actions=nothing)
+    os.waitpid(pid, 0)

@@ -1,0 +1,99 @@
+"""Lists in the user's cache: written once for each state of the source, then only read."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from counterpoint.cli.clients.listings import listing_of
+from counterpoint.cli.main import run
+from counterpoint.relay import listings
+
+
+@pytest.fixture
+def spawned(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Give what the relay has run, here in place of in another process."""
+    calls: list[list[str]] = []
+
+    def spawn(_program: str, words: list[str], *_: object, **__: object) -> int:
+        calls.append(words[4:])
+        assert run(words[4:]) == 0
+        return 0
+
+    monkeypatch.setattr(os, "posix_spawn", spawn)
+    monkeypatch.setattr(os, "waitpid", lambda *_: (0, 0))
+    return calls
+
+
+def test_a_list_is_worked_out_once_and_then_read(tmp_path, spawned):
+    """It is what a real server answers."""
+    environ = {"XDG_CACHE_HOME": str(tmp_path)}
+    first = listings.load("workflow", environ)
+    assert first == json.loads(json.dumps(listing_of("workflow")))
+    assert listings.load("workflow", environ) == first
+    assert len(spawned) == 1
+    assert spawned[0][0] == "listings"
+    (folder,) = (tmp_path / "counterpoint").iterdir()
+    assert [path.name for path in folder.iterdir()] == ["workflow.json"]
+
+
+def test_a_name_that_no_surface_has_is_asked_for_once(tmp_path, spawned):
+    """Dialects of others are the command line's; the relay looks for no entry points."""
+    environ = {"HOME": str(tmp_path)}
+    assert listings.load("checklist", environ) is None
+    assert listings.load("checklist", environ) is None
+    assert len(spawned) == 1
+
+
+@pytest.mark.parametrize("environ", [{}, {"HOME": ""}, {"XDG_CACHE_HOME": "below/here"}])
+def test_without_a_cache_the_command_line_takes_the_call(environ, spawned):
+    """Nothing is written where nobody said."""
+    assert listings.load("native", environ) is None
+    assert listings.load("../native", {"HOME": "/nowhere"}) is None
+    assert spawned == []
+
+
+def test_a_damaged_list_is_no_list(tmp_path, spawned):
+    """The server is asked instead."""
+    environ = {"XDG_CACHE_HOME": str(tmp_path)}
+    folder = Path(listings.folder(environ))
+    folder.mkdir(parents=True)
+    for text in ("{", "[]"):
+        (folder / "native.json").write_text(text)
+        assert listings.load("native", environ) is None
+    assert spawned == []
+
+
+def test_another_source_has_lists_of_its_own(tmp_path, monkeypatch):
+    """The name of the folder follows from the files that lists come from."""
+    environ = {"XDG_CACHE_HOME": str(tmp_path)}
+    before = listings.folder(environ)
+    assert listings.folder(environ) == before
+    monkeypatch.setattr(listings, "SOURCES", ("protocol",))
+    assert listings.folder(environ) != before
+
+
+def test_lists_of_sources_long_gone_are_taken_away(tmp_path):
+    """Those of a program that may still run stay."""
+    cache = tmp_path / "counterpoint"
+    for name, age in (("listings-1-old", 10**7), ("listings-1-fresh", 10)):
+        (cache / name).mkdir(parents=True)
+        then = (cache / name).stat().st_mtime - age
+        os.utime(cache / name, (then, then))
+    assert run(["listings", str(cache / "listings-2" / "none.json")]) == 0
+    assert sorted(path.name for path in cache.iterdir()) == ["listings-1-fresh", "listings-2"]
+    assert (cache / "listings-2" / "none.json").read_text() == "null"
+
+
+def test_the_command_that_writes_them_is_there(tmp_path):
+    """As the relay runs it: in a process of its own, with nothing said."""
+    path = tmp_path / "listings-x" / "workflow.json"
+    words = [sys.executable, "-P", "-m", "counterpoint", "listings", str(path)]
+    ran = subprocess.run(words, capture_output=True, check=True)
+    assert (ran.stdout, ran.stderr) == (b"", b"")
+    assert json.loads(path.read_bytes())["surface"] == "workflow"
