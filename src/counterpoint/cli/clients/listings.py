@@ -1,4 +1,4 @@
-"""Writes what each surface lists, as a real server answers it, for the relay to read."""
+"""Writes what a surface lists, as a real server answers it, for the relay.
 
 from __future__ import annotations
 
