@@ -1,4 +1,4 @@
-"""Writes what a surface lists, as a real server answers it, for the relay.
+"""Writes what a surface lists, as a real server answers it, for the relay."""
 
 from __future__ import annotations
 
