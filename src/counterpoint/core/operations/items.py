@@ -10,8 +10,6 @@ from typing import Any
 from counterpoint.core.model.filters import Edit, ItemFilter
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import (
-    BODY_LIMIT,
-    PRIORITIES,
     Area,
     Criterion,
     Gate,
@@ -49,7 +47,7 @@ from counterpoint.core.operations.recording.moves import (
 )
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.release_waiters import let_go, open_issues
-from counterpoint.core.rules.drafting import list_faults, title_faults
+from counterpoint.core.rules.drafting import field_faults
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
@@ -232,21 +230,16 @@ def _relabel(change: Change, item: Item, edit: Edit) -> None:
 
 
 def _refuse_beyond_limits(edit: Edit) -> None:
-    faults: list[str] = []
-    if edit.title is not None:
-        faults += title_faults(edit.title)
-    if edit.body is not None and len(edit.body) > BODY_LIMIT:
-        faults.append(f"the description is longer than {BODY_LIMIT} characters")
-    listed = {
-        "labels": edit.add_labels,
-        "areas": edit.areas or (),
-        "acceptance sentences": edit.acceptance or (),
-        "commands": tuple(" ".join(argv) for argv in edit.checks or ()),
-        "names": (edit.assignee or "", edit.profile or ""),
-    }
-    faults += list_faults(listed)
-    if edit.priority is not None and edit.priority not in PRIORITIES:
-        faults.append(f"priority {edit.priority} is not from 0 to {PRIORITIES[-1]}")
+    faults = field_faults(
+        title=edit.title,
+        body=edit.body,
+        priority=edit.priority,
+        labels=edit.add_labels,
+        areas=edit.areas or (),
+        acceptance=edit.acceptance or (),
+        checks=edit.checks or (),
+        names=(edit.assignee or "", edit.profile or ""),
+    )
     if edit.position is not None and edit.position < 0:
         faults.append(f"position {edit.position} is below 0")
     if faults:

@@ -76,21 +76,45 @@ def _limit_faults(flat: Sequence[tuple[Draft, int | None, int]]) -> Iterable[tup
     if len(flat) > ITEM_LIMIT:
         yield flat[0][0], f"the plan has {len(flat)} items; {ITEM_LIMIT} is the most"
     for part, _, _ in flat:
-        for problem in title_faults(part.title):
+        found = field_faults(
+            title=part.title,
+            body=part.body,
+            priority=part.priority,
+            labels=part.labels,
+            areas=part.areas,
+            acceptance=part.acceptance,
+            checks=part.checks,
+            names=(part.name, part.assignee, part.profile),
+        )
+        for problem in found:
             yield part, problem
-        if len(part.body) > BODY_LIMIT:
-            yield part, f"the description is longer than {BODY_LIMIT} characters"
-        listed = {
-            "labels": part.labels,
-            "areas": part.areas,
-            "acceptance sentences": part.acceptance,
-            "commands": tuple(" ".join(argv) for argv in part.checks),
-            "names": (part.name, part.assignee, part.profile),
-        }
-        for problem in list_faults(listed):
-            yield part, problem
-        if part.priority not in PRIORITIES:
-            yield part, f"priority {part.priority} is not from 0 to {PRIORITIES[-1]}"
+
+
+def field_faults(
+    *,
+    title: str | None = None,
+    body: str | None = None,
+    priority: int | None = None,
+    labels: Sequence[str] = (),
+    areas: Sequence[str] = (),
+    acceptance: Sequence[str] = (),
+    checks: Sequence[Sequence[str]] = (),
+    names: Sequence[str] = (),
+) -> list[str]:
+    """Return what is wrong with the fields of an item to be made or changed; None: not given."""
+    faults = title_faults(title) if title is not None else []
+    if body is not None and len(body) > BODY_LIMIT:
+        faults.append(f"the description is longer than {BODY_LIMIT} characters")
+    if priority is not None and priority not in PRIORITIES:
+        faults.append(f"priority {priority} is not from 0 to {PRIORITIES[-1]}")
+    listed = {
+        "labels": labels,
+        "areas": areas,
+        "acceptance sentences": acceptance,
+        "commands": tuple(" ".join(argv) for argv in checks),
+        "names": names,
+    }
+    return faults + list_faults(listed)
 
 
 def title_faults(title: str) -> list[str]:
