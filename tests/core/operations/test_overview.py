@@ -146,6 +146,8 @@ def test_progress_counts_what_is_directly_below(studio, ada, tree):
         assert (one.progress.states, one.progress.blocked) == ({"done": 1, "open": 2}, {"open": 1})
         plan = reader.one(ada.items.get(tree["P"].id), "progress", below="task")
         assert (plan.progress.total, by_category(one.progress)) == (0, {"done": 1, "open": 2})
+        whole = reader.one(ada.items.get(tree["P"].id), "blockers", "progress")
+        assert (whole.progress.total, whole.progress.blocked) == (2, {})
         both = reader.progress((tree["P"].id, tree["One"].id), blocked=True)
         assert (both.total, sum(both.blocked.values())) == (5, 1)
 

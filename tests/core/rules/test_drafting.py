@@ -198,3 +198,11 @@ def test_a_part_is_done_if_all_below_it_is_and_no_gate_asks_more():
     )  # fmt: skip
     states = [part.draft.done for part in plan_of(draft, nothing)]
     assert states[:8] == [False, True, False, False, False, False, False, False]
+
+
+@pytest.mark.parametrize("name", ["name", "assignee", "profile"])
+def test_names_are_short(name):
+    """Whoever is to do an item is named as shortly as the item."""
+    assert problems(plan(task(**{name: "x" * 1_001}))) == [
+        "one of its names is longer than 1000 characters"
+    ]
