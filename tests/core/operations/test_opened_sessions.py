@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from counterpoint.core.model.drafts import Draft
@@ -214,6 +216,16 @@ def test_redacted_words_are_marked_in_a_history(ada, person, work):
 def audit(core, session="", **more):
     """Open an audit session and answer it."""
     return core.sessions.open(SessionOpening(purpose="audit", id=session, **more))
+
+
+def test_an_opening_is_told_in_the_log(studio, ada, plan):
+    """Of the caller's own with the work that it is about; of another under its id."""
+    begun = ada.sessions.open(replace(opening(plan), facts={"role": "opus"}))
+    entry = studio.last()
+    assert (entry.subject, entry.facts) == (plan, {"session": begun.id, "role": "opus"})
+    audit(ada, "mine", item=plan)
+    assert (studio.last().subject, studio.last().facts) == ("mine", {"session": "mine"})
+    assert studio.last().actor.session == "mine"
 
 
 def test_an_id_is_taken_once(studio, ada):

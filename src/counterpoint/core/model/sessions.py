@@ -123,6 +123,7 @@ class SessionOpening:
 
     id: the id that it shall have; empty for one of its own. is_own: whether the caller's connection
     becomes it, unless that was opened for something before. details: what it is given to begin with.
+    facts: what the log tells of it.
     """
 
     purpose: Purpose
@@ -130,6 +131,7 @@ class SessionOpening:
     is_own: bool = False
     item: str = ""
     details: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    facts: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -103,7 +103,8 @@ class Sessions:
         with joined(self._context):
             name = opening.id or self._free(opening)
             context = self._context.in_session(name, item=opening.item)
-            with recording(context, "session.opened", opening.item or name) as change:
+            subject = opening.item if opening.is_own else name
+            with recording(context, "session.opened", subject) as change:
                 if opening.id and change.find(Session, name) is not None:
                     raise Conflict(
                         f"there is a session {name} already",
@@ -120,7 +121,7 @@ class Sessions:
                     details=Prose(canonical.dump_any(dict(opening.details))),
                 )
                 change.put(opened)
-                change.add_facts(session=name, purpose=opening.purpose)
+                change.add_facts(session=name, **opening.facts)
                 return change.get(Session, name)
 
     def log(self, session: str, note: Note) -> Record:

@@ -36,7 +36,13 @@ class PlanSessions:
     ) -> Session:
         """Return a session that has begun: the caller's own if nobody opened it yet. NotFound."""
         given: dict[str, Json] = {_AGENT_TYPE: agent_type, _CONTEXT: dict(context or {})}
-        opening = SessionOpening(purpose="work", is_own=True, item=item, details=given)
+        opening = SessionOpening(
+            purpose="work",
+            is_own=True,
+            item=item,
+            details=given,
+            facts={_AGENT_TYPE: agent_type},
+        )
         return Sessions(self._context).open(opening)
 
     def follow(self, session: str, agent_type: str = "") -> HandedOver:
