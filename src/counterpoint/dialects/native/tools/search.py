@@ -7,10 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, WithJsonSchema
 
 from counterpoint.core.model.answers import Found
-from counterpoint.core.model.delivery.knowledge import Passage
-from counterpoint.core.model.journal import Outcome, Record, Submission, Verdict
-from counterpoint.core.model.sessions import Handoff
-from counterpoint.core.model.texts.briefs import Brief
+from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.native.words import Cursor, Id, Limit, Name, present_line, present_record
@@ -88,17 +85,11 @@ def _present(found: Found) -> dict[str, Json]:
 
 
 def _other(found: Found) -> dict[str, Json]:
-    row = found.row
-    if isinstance(row, Verdict):
-        words, at, name = row.reason, row.created_at, row.id
-    elif isinstance(row, Outcome):
-        words, at, name = row.summary, row.ended_at, row.item
-    elif isinstance(row, Brief):
-        words, at, name = f"{row.title}: {row.description}", row.created_at, row.id
-    elif isinstance(row, Passage):
-        words, at, name = row.text, "", row.path
-    elif isinstance(row, Handoff | Submission):
-        words, at, name = row.summary, row.created_at, row.id
-    else:
-        words, at, name = "", "", ""
-    return sparse(id=name, kind=found.kind, item=found.item, text=clip(words, _EXCERPT), at=at)
+    """Return a hit by the columns that are searched in it, so that every noun there is has a face."""
+    row, searched = found.row, type(found.row).searched
+    words = [getattr(row, name) for name in (*searched.title, searched.body)] if searched else []
+    at = getattr(row, "created_at", "") or getattr(row, "ended_at", "")
+    # What has no number of its own is named by what it is about: an outcome by its item.
+    name = getattr(row, "id", "") if row.letter else found.item
+    text = ": ".join(word for word in words if word and isinstance(word, str))
+    return sparse(id=name, kind=found.kind, item=found.item, text=clip(text, _EXCERPT), at=at)
