@@ -15,7 +15,7 @@ import pytest
 
 from counterpoint.app import App, open_app
 from counterpoint.cli import doctor, serve
-from counterpoint.cli.serve import ConnectionApps, attending, end_server
+from counterpoint.cli.serve import ConnectionApps, end_server, serve_sockets
 from counterpoint.core.model.actors import Actor
 from counterpoint.dialects import registry as catalogue
 from counterpoint.kernel.errors import (
@@ -28,7 +28,7 @@ from counterpoint.kernel.errors import (
 )
 from counterpoint.protocol import rendezvous as meeting_module
 from counterpoint.protocol.callers import Caller
-from counterpoint.protocol.rendezvous import find_meeting
+from counterpoint.protocol.rendezvous import find_rendezvous
 from counterpoint.protocol.sockets import Greeting
 from counterpoint.protocol.workers import Workers
 
@@ -47,7 +47,7 @@ async def soon(event: asyncio.Event) -> None:
 
 async def sit(folder: Path) -> asyncio.StreamWriter:
     """Connect to the server of a folder as a relay does."""
-    path = find_meeting(folder / ".counterpoint" / "ledger.db").socket
+    path = find_rendezvous(folder / ".counterpoint" / "ledger.db").socket
     reader, writer = await asyncio.open_unix_connection(str(path))
     said = {"counterpoint": 1, "version": "0", "flags": {}, "environ": {}, "folder": str(folder)}
     writer.write(json.dumps(said).encode() + b"\n")
@@ -106,12 +106,12 @@ def test_a_server_leaves_when_nobody_came_and_when_nobody_is_left(app, ledger, m
     monkeypatch.setattr(serve, "FIRST", 0.05)
 
     async def nobody() -> None:
-        async with attending(app, workers=Workers(1), idle=0) as sockets:
+        async with serve_sockets(app, workers=Workers(1), idle=0) as sockets:
             await soon(sockets.over)
 
     async def somebody() -> None:
         monkeypatch.setattr(serve, "FIRST", PATIENCE)
-        async with attending(app, workers=Workers(1), idle=0) as sockets:
+        async with serve_sockets(app, workers=Workers(1), idle=0) as sockets:
             one = await sit(ledger)
             assert not sockets.over.is_set()
             one.close()
@@ -119,7 +119,7 @@ def test_a_server_leaves_when_nobody_came_and_when_nobody_is_left(app, ledger, m
 
     asyncio.run(nobody())
     asyncio.run(somebody())
-    assert find_meeting(app.database).known() is None
+    assert find_rendezvous(app.database).known() is None
 
 
 def test_there_are_never_two_servers(app, ledger, monkeypatch):
@@ -127,9 +127,9 @@ def test_there_are_never_two_servers(app, ledger, monkeypatch):
     monkeypatch.setattr(meeting_module, "PATIENCE", 0.05)
 
     async def both() -> None:
-        async with attending(app, workers=Workers(1)):
+        async with serve_sockets(app, workers=Workers(1)):
             with pytest.raises(StoreBusy):
-                async with attending(open_app(ledger, {}), workers=Workers(1)):
+                async with serve_sockets(open_app(ledger, {}), workers=Workers(1)):
                     pass
             (await sit(ledger)).close()
 
@@ -139,10 +139,10 @@ def test_there_are_never_two_servers(app, ledger, monkeypatch):
 def test_a_server_whose_folder_is_gone_leaves_and_touches_no_other(app, ledger, monkeypatch):
     """What lies at its place then is somebody else's."""
     monkeypatch.setattr(serve, "GLANCE", 0.02)
-    meeting = find_meeting(app.database)
+    meeting = find_rendezvous(app.database)
 
     async def lose() -> None:
-        async with attending(app, workers=Workers(1)) as sockets:
+        async with serve_sockets(app, workers=Workers(1)) as sockets:
             (ledger / ".counterpoint").rename(ledger / "elsewhere")
             (ledger / ".counterpoint").mkdir()
             meeting.file("json").write_text("another one's")
@@ -154,13 +154,13 @@ def test_a_server_whose_folder_is_gone_leaves_and_touches_no_other(app, ledger, 
 
 def test_what_a_dead_server_left_is_replaced(app, ledger):
     """A socket nobody listens to does not stop the next one."""
-    meeting = find_meeting(app.database)
+    meeting = find_rendezvous(app.database)
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(meeting.socket))
     meeting.file("json").write_text("{}")
 
     async def live() -> None:
-        async with attending(app, workers=Workers(1)):
+        async with serve_sockets(app, workers=Workers(1)):
             (await sit(ledger)).close()
 
     asyncio.run(live())
@@ -186,7 +186,7 @@ def test_the_command_serves_until_it_is_told_to_leave(start, call, ledger, monke
 
 def test_down_tells_what_it_ended(call, ledger):
     """The command line of the server, in this process, ended by the command for it."""
-    meeting = find_meeting(ledger / ".counterpoint" / "ledger.db")
+    meeting = find_rendezvous(ledger / ".counterpoint" / "ledger.db")
     ready, listens = os.pipe()
     ended: list[object] = []
 
@@ -207,7 +207,7 @@ def test_a_server_of_another_version_is_pointed_out(call, ledger, monkeypatch):
     monkeypatch.setattr(doctor, "__version__", "99.0")
 
     async def look() -> None:
-        async with attending(open_app(ledger, {}), workers=Workers(1)):
+        async with serve_sockets(open_app(ledger, {}), workers=Workers(1)):
             found, _ = await asyncio.to_thread(examined, open_app(ledger, {}))
             assert (found.verdict, "counterpoint down" in found.advice) == ("warn", True)
 
@@ -226,7 +226,7 @@ def test_the_breaker_of_the_server_that_runs_is_seen_by_the_doctor(app, ledger):
         raise StoreFull
 
     async def look() -> None:
-        async with attending(app, workers=Workers(1)):
+        async with serve_sockets(app, workers=Workers(1)):
             sound = (await asyncio.to_thread(examined, open_app(ledger, {})))[1]
             assert (sound.name, sound.verdict) == ("breaker", "ok")
             for _ in range(5):
@@ -266,7 +266,7 @@ def test_only_a_guarded_surface_is_refused_by_the_breaker(app, ledger, monkeypat
 @pytest.mark.e2e
 def test_a_server_whose_starter_is_gone_serves_all_the_same(start, ledger):
     """Nobody reads the byte; the lock it was given is free when it listens."""
-    meeting = find_meeting(ledger / ".counterpoint" / "ledger.db")
+    meeting = find_rendezvous(ledger / ".counterpoint" / "ledger.db")
     ready, listens = os.pipe()
     os.close(ready)
     turn = os.open(meeting.file("starting"), os.O_RDWR | os.O_CREAT)
@@ -284,7 +284,7 @@ def test_a_server_whose_starter_is_gone_serves_all_the_same(start, ledger):
 def test_a_server_that_does_not_leave_is_named(ledger, monkeypatch):
     """The process is told, for the command ends none by force."""
     monkeypatch.setattr(meeting_module, "PATIENCE", 0.2)
-    meeting = find_meeting(ledger / ".counterpoint" / "ledger.db")
+    meeting = find_rendezvous(ledger / ".counterpoint" / "ledger.db")
     listener = meeting.listen()
     listener.setblocking(True)
 

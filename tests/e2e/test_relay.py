@@ -21,7 +21,7 @@ from mcp.client import Client as SdkClient
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from counterpoint.core.model.journal import Record
-from counterpoint.protocol.rendezvous import Rendezvous, find_meeting
+from counterpoint.protocol.rendezvous import Rendezvous, find_rendezvous
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 
@@ -42,7 +42,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 @pytest.fixture
 def meeting(folder: Path) -> Rendezvous:
     """Give the meeting point of the folder's database."""
-    return find_meeting(folder / ".counterpoint" / "ledger.db")
+    return find_rendezvous(folder / ".counterpoint" / "ledger.db")
 
 
 @pytest.fixture

@@ -98,7 +98,7 @@ class Live:
     secrets: list[str] = field(default_factory=list)
     anyone: Grant | None = None
     troubles: Callable[[], list[str]] = list
-    till: Months = field(default_factory=Months)
+    quotas: Months = field(default_factory=Months)
     heard: threading.Event = field(default_factory=threading.Event)
     gate: threading.Event = field(default_factory=threading.Event)
     ended: threading.Event = field(default_factory=threading.Event)
@@ -115,7 +115,7 @@ class Live:
         """Answer what keeps the server from being ready."""
         return self.troubles()
 
-    def tell(self, line: Any) -> None:
+    def log(self, line: Any) -> None:
         """Hear one line of the log."""
         with self._present:
             self.lines.append(line)
@@ -186,11 +186,11 @@ def running(small, issuer=None, tell=None, **pages):
     async def about(grant, _scope):
         return Response(f"about {grant.name}")
 
-    door = HttpApp(house=ServerConfig(
+    door = HttpApp(config=ServerConfig(
         surfaces=("small", "other"), build=lambda name: small.build(tell=tell if name == "small" else None), call_for=call_for,
         find=live.find, anyone=lambda: live.anyone, troubles=live.ready,
-        gauges=lambda: {"counterpoint_ledger_entries": ("Entries.", 7)}, tell=live.tell,
-        hosts=Hosts(names=LOOPBACK), till=live.till, issuer=issuer, pages={"/about": about, **{f"/{name}": page for name, page in pages.items()}},
+        gauges=lambda: {"counterpoint_ledger_entries": ("Entries.", 7)}, log=live.log,
+        hosts=Hosts(names=LOOPBACK), quotas=live.quotas, issuer=issuer, pages={"/about": about, **{f"/{name}": page for name, page in pages.items()}},
     ))  # fmt: skip
     ready = threading.Event()
 

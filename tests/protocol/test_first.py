@@ -16,7 +16,7 @@ from socket_house import GREETING, House
 from two_ways import ENVELOPE, ERAS, MODERN, Connection, Line, everyday, hello
 
 from counterpoint.protocol import sockets as sockets_module
-from counterpoint.protocol.rendezvous import find_meeting
+from counterpoint.protocol.rendezvous import find_rendezvous
 from counterpoint.protocol.wire import direct as direct_module
 from counterpoint.protocol.wire import first
 from counterpoint.relay import connection as relay_module
@@ -34,7 +34,7 @@ CLIENTS = [
 @pytest.fixture
 def house(tmp_path: Path, small: ModuleType) -> House:
     """Give a house that is still closed."""
-    return House(find_meeting(tmp_path / "x.db"), small)
+    return House(find_rendezvous(tmp_path / "x.db"), small)
 
 
 @pytest.fixture

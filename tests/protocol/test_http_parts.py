@@ -168,9 +168,9 @@ def test_waiting_as_long_as_told_is_enough():
 def test_metrics_are_written_as_openmetrics():
     """Counters, a histogram that rises, gauges, and the end."""
     metrics = Metrics()
-    metrics.tell(method="tools/call", tool="brief", outcome="ok", seconds=0.002)
-    metrics.tell(method="tools/call", tool="brief", outcome="ok", seconds=0.0025)
-    metrics.tell(method="GET", tool="", outcome='a"b\\c\n', seconds=99)
+    metrics.count(method="tools/call", tool="brief", outcome="ok", seconds=0.002)
+    metrics.count(method="tools/call", tool="brief", outcome="ok", seconds=0.0025)
+    metrics.count(method="GET", tool="", outcome='a"b\\c\n', seconds=99)
     measured = {
         "counterpoint_ledger_entries": ("Entries.", 7),
         "counterpoint_circuit_refusals_total": ("Refusals.", 3),

@@ -113,7 +113,7 @@ def test_a_tool_that_is_called_too_often_is_refused_in_the_words_of_its_surface(
     assert (got.status, got.headers["retry-after"]) == (200, "30")
     assert got.json["result"]["isError"]
     assert got.json["result"]["structuredContent"]["error"]["code"] == "rate_limited"
-    assert live.till.used == {"tok_curbed": 2}
+    assert live.quotas.used == {"tok_curbed": 2}
     assert "retry-after" not in live.call("large", by="curbed", size=1).headers
 
 
@@ -133,8 +133,8 @@ def test_a_server_that_ends_gives_back_what_it_had_drawn(small):
     """Two were drawn, one was spent."""
     with running(small) as live:
         live.call("large", by="curbed", size=1)
-        assert live.till.used == {"tok_curbed": 2}
-        months = live.till
+        assert live.quotas.used == {"tok_curbed": 2}
+        months = live.quotas
     assert months.used == {"tok_curbed": 1}
 
 
@@ -144,6 +144,6 @@ def test_a_store_that_fails_is_told_as_everywhere_at_the_door(live, monkeypatch)
     def fail(_subject, _most):
         raise StoreBusy
 
-    monkeypatch.setattr(live.till, "draw", fail)
+    monkeypatch.setattr(live.quotas, "draw", fail)
     got = live.call("echo", by="curbed", text="x")
     assert (got.status, got.json["error"]) == (503, "store_busy")

@@ -17,14 +17,14 @@ from socket_house import GREETING, PATIENCE, House
 from counterpoint.kernel.errors import InvalidInput, StoreBusy, Unavailable
 from counterpoint.protocol import rendezvous as meeting_module
 from counterpoint.protocol import sockets as sockets_module
-from counterpoint.protocol.rendezvous import find_meeting
+from counterpoint.protocol.rendezvous import find_rendezvous
 from counterpoint.protocol.sockets import Greeting, Sockets
 
 
 @pytest.fixture
 def house(tmp_path, small) -> House:
     """Give a house that is still closed."""
-    return House(find_meeting(tmp_path / "x.db"), small)
+    return House(find_rendezvous(tmp_path / "x.db"), small)
 
 
 def living(house: House, course: Callable[[Sockets[Any]], Awaitable[None]]) -> None:
@@ -203,7 +203,7 @@ def test_who_does_not_read_is_let_go(house, monkeypatch):
 def test_one_turn_is_held_by_one(tmp_path, monkeypatch):
     """Another waits a moment for it, and is then told who has it."""
     monkeypatch.setattr(meeting_module, "PATIENCE", 0.05)
-    meeting = find_meeting(tmp_path / "x.db")
+    meeting = find_rendezvous(tmp_path / "x.db")
     with (
         meeting.turn("lock"),
         pytest.raises(StoreBusy, match="another server"),
@@ -216,7 +216,7 @@ def test_one_turn_is_held_by_one(tmp_path, monkeypatch):
 
 def test_a_turn_that_is_given_back_in_time_is_had(tmp_path):
     """Whoever waits goes on when the other one leaves."""
-    meeting = find_meeting(tmp_path / "x.db")
+    meeting = find_rendezvous(tmp_path / "x.db")
     had = threading.Event()
 
     def wait() -> None:
@@ -236,7 +236,7 @@ def test_a_long_path_has_its_socket_elsewhere(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     deep = tmp_path / ("d" * 120)
     deep.mkdir()
-    meeting = find_meeting(deep / "x.db")
+    meeting = find_rendezvous(deep / "x.db")
     if len(str(tmp_path)) < 50:
         assert meeting.socket.parent == tmp_path / "counterpoint"
     assert len(os.fsencode(meeting.socket)) <= meeting_module.LONGEST_PATH
@@ -250,7 +250,7 @@ def test_a_long_path_has_its_socket_elsewhere(tmp_path, monkeypatch):
 @pytest.mark.parametrize("text", ["", "nonsense", "[]", "{}", '{"socket": "/x"}'])
 def test_a_file_that_says_nothing_names_no_server(tmp_path, text):
     """Neither does one that is not there."""
-    meeting = find_meeting(tmp_path / "x.db")
+    meeting = find_rendezvous(tmp_path / "x.db")
     assert meeting.known() is None
     meeting.file("json").write_text(text)
     assert meeting.ask("status") is None
@@ -259,7 +259,7 @@ def test_a_file_that_says_nothing_names_no_server(tmp_path, text):
 def test_a_server_that_does_not_answer_is_told_apart_from_none(tmp_path, monkeypatch):
     """It listens and says nothing: one does not wait for ever."""
     monkeypatch.setattr(meeting_module, "PATIENCE", 0.05)
-    meeting = find_meeting(tmp_path / "x.db")
+    meeting = find_rendezvous(tmp_path / "x.db")
     listener = meeting.listen()
     with pytest.raises(Unavailable, match="does not answer"):
         meeting.ask("status")
@@ -269,7 +269,7 @@ def test_a_server_that_does_not_answer_is_told_apart_from_none(tmp_path, monkeyp
 
 def test_the_files_are_for_their_owner_only(tmp_path):
     """The socket and what names it have mode 0600."""
-    meeting = find_meeting(tmp_path / "x.db")
+    meeting = find_rendezvous(tmp_path / "x.db")
     listener = meeting.listen()
     for path in (meeting.socket, meeting.file("json")):
         assert path.stat().st_mode & 0o777 == 0o600
@@ -283,12 +283,12 @@ def test_the_folder_of_its_own_must_be_the_users(tmp_path, monkeypatch):
     """A database whose folder cannot be written meets there, or is refused."""
     monkeypatch.setattr(meeting_module.os, "access", lambda path, mode: False)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    assert find_meeting(tmp_path / "deep" / "x.db").prefix.parent == tmp_path / "counterpoint"
+    assert find_rendezvous(tmp_path / "deep" / "x.db").prefix.parent == tmp_path / "counterpoint"
     (tmp_path / "counterpoint").rmdir()
     (tmp_path / "counterpoint").symlink_to("/")
     with pytest.raises(Unavailable, match="somebody else"):
-        find_meeting(tmp_path / "x.db")
+        find_rendezvous(tmp_path / "x.db")
     monkeypatch.delenv("XDG_RUNTIME_DIR")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    found = find_meeting(tmp_path / "x.db").prefix.parent
+    found = find_rendezvous(tmp_path / "x.db").prefix.parent
     assert found == tmp_path / f"counterpoint-{os.getuid()}"

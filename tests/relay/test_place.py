@@ -11,7 +11,7 @@ import pytest
 
 from counterpoint.app import open_app
 from counterpoint.kernel.errors import Unavailable
-from counterpoint.protocol.rendezvous import find_meeting
+from counterpoint.protocol.rendezvous import find_rendezvous
 from counterpoint.relay.place import Refused, find_database, find_prefix
 
 
@@ -87,7 +87,7 @@ def test_relay_and_product_find_one_database(tmp_path, monkeypatch, situation):
     monkeypatch.chdir(place)
     found = find_database(str(Path.cwd()), "")
     assert found == str(open_app(Path.cwd(), {}).database)
-    assert find_prefix(found) == str(find_meeting(Path(found)).prefix)
+    assert find_prefix(found) == str(find_rendezvous(Path(found)).prefix)
 
 
 @pytest.mark.parametrize("db", ["here.db", "../there.db", "~/mine.db", "/far/away.db"])
@@ -111,7 +111,7 @@ def test_a_folder_that_cannot_be_written_has_its_meeting_point_elsewhere(
         monkeypatch.setenv("XDG_RUNTIME_DIR", str(own))
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     found = find_prefix("/far/away.db")
-    assert found == str(find_meeting(Path("/far/away.db")).prefix)
+    assert found == str(find_rendezvous(Path("/far/away.db")).prefix)
     assert found.startswith(str(own))
     assert Path(found).parent.stat().st_mode & 0o777 == 0o700
 
@@ -124,4 +124,4 @@ def test_somebody_elses_folder_is_no_meeting_point(tmp_path, monkeypatch):
     with pytest.raises(Refused, match="somebody else"):
         find_prefix("/far/away.db")
     with pytest.raises(Unavailable, match="somebody else"):
-        find_meeting(Path("/far/away.db"))
+        find_rendezvous(Path("/far/away.db"))

@@ -25,7 +25,7 @@ from counterpoint.core.ledger.checkpoint import verify as open_checkpoint
 from counterpoint.evidence.directories import FileAnchors
 from counterpoint.kernel.clock import moment
 from counterpoint.kernel.errors import CounterpointError
-from counterpoint.protocol.rendezvous import find_meeting
+from counterpoint.protocol.rendezvous import find_rendezvous
 
 _MIB: Final = 1 << 20
 _LOG_LIMIT: Final = 64 * _MIB
@@ -227,7 +227,7 @@ def _configuration(app: App, client: Client) -> Finding | None:
 def _running(app: App) -> Iterator[Finding]:
     """Look at the one server of the database, which need not run, and at its breaker."""
     try:
-        status = find_meeting(app.database).ask("status")
+        status = find_rendezvous(app.database).ask("status")
     except CounterpointError as refusal:
         advice = refusal.hint
         yield Finding(name="running", verdict="fail", found=refusal.message, advice=advice)

@@ -25,7 +25,7 @@ from counterpoint.dialects import registry as catalogue
 from counterpoint.dialects.call import Call
 from counterpoint.evidence.places import FOLDER, open_folder
 from counterpoint.kernel.errors import InvalidInput, StoreBusy, Unavailable
-from counterpoint.protocol.rendezvous import Rendezvous, find_meeting
+from counterpoint.protocol.rendezvous import Rendezvous, find_rendezvous
 from counterpoint.protocol.sockets import ConnectionContext, Greeting, Sockets
 from counterpoint.protocol.workers import Workers
 
@@ -39,7 +39,7 @@ GLANCE: Final = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionApps:
-    """Where relays get their seats: one app of the database, and one more for each connection."""
+    """Where relays get what serves them: one app of the database, and one more for each connection."""
 
     host: App
 
@@ -66,7 +66,7 @@ def _freeze(_surface: str) -> None:
 
 
 @asynccontextmanager
-async def attending(
+async def serve_sockets(
     app: App, *, workers: Workers, idle: float | None = None, by_starter: bool = False
 ) -> AsyncGenerator[Sockets[Call]]:
     """Be the server of a database during the block; StoreBusy if another one is.
@@ -79,13 +79,13 @@ async def attending(
         # What cannot be written is told by each call that would.
         with suppress(OSError):
             open_folder(app.folder)
-    meeting = find_meeting(app.database)
+    rendezvous = find_rendezvous(app.database)
     with ExitStack() as held:
         with ExitStack() as starting:
             if not by_starter:
-                starting.enter_context(meeting.turn("starting"))
-            held.enter_context(meeting.turn("lock"))
-            listener = meeting.listen(app.clock)
+                starting.enter_context(rendezvous.turn("starting"))
+            held.enter_context(rendezvous.turn("lock"))
+            listener = rendezvous.listen(app.clock)
         sockets = Sockets(
             listener,
             ConnectionApps(host=app).admit,
@@ -94,8 +94,8 @@ async def attending(
             more=lambda: {"circuit": asdict(app.breaker.circuit())},
         )
         sockets.start()
-        mine = _identity(meeting)
-        watching = [asyncio.create_task(_watch(meeting, mine, sockets))]
+        mine = _identity(rendezvous)
+        watching = [asyncio.create_task(_watch(rendezvous, mine, sockets))]
         if idle is not None:
             watching.append(asyncio.create_task(_leave_when_idle(sockets, idle)))
         try:
@@ -103,8 +103,8 @@ async def attending(
         finally:
             for task in watching:
                 task.cancel()
-            if _identity(meeting) == mine:
-                meeting.clear()
+            if _identity(rendezvous) == mine:
+                rendezvous.clear()
             # Closing the store under a call that runs would wait for it, or break it.
             if await sockets.close():
                 app.close()
@@ -124,17 +124,19 @@ async def _leave_when_idle(sockets: Sockets[Call], idle: float) -> None:
     sockets.over.set()
 
 
-async def _watch(meeting: Rendezvous, mine: tuple[int, int] | None, sockets: Sockets[Call]) -> None:
+async def _watch(
+    rendezvous: Rendezvous, mine: tuple[int, int] | None, sockets: Sockets[Call]
+) -> None:
     """Set `over` when the files of the meeting point are gone, or are somebody else's."""
-    while _identity(meeting) == mine and not sockets.over.is_set():
+    while _identity(rendezvous) == mine and not sockets.over.is_set():
         with suppress(TimeoutError):
             await asyncio.wait_for(sockets.over.wait(), GLANCE)
     sockets.over.set()
 
 
-def _identity(meeting: Rendezvous) -> tuple[int, int] | None:
+def _identity(rendezvous: Rendezvous) -> tuple[int, int] | None:
     try:
-        found = meeting.file("lock").stat()
+        found = rendezvous.file("lock").stat()
     except OSError:
         return None
     return found.st_dev, found.st_ino
@@ -159,7 +161,7 @@ async def _serve(app: App, ready_fd: int | None, turn_fd: int | None) -> None:
     idle = app.settings.idle_minutes * 60
     workers = Workers(WORKERS)
     starter = turn_fd is not None
-    async with attending(app, workers=workers, idle=idle, by_starter=starter) as sockets:
+    async with serve_sockets(app, workers=workers, idle=idle, by_starter=starter) as sockets:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, sockets.over.set)
@@ -194,12 +196,12 @@ def end_server(database: Path) -> dict[str, Any] | None:
 
     Raises Unavailable if it does not go.
     """
-    meeting = find_meeting(database)
-    was = meeting.ask("stop")
+    rendezvous = find_rendezvous(database)
+    was = rendezvous.ask("stop")
     if was is None:
         return None
     try:
-        with meeting.turn("lock"):
+        with rendezvous.turn("lock"):
             pass
     except StoreBusy:
         raise Unavailable(

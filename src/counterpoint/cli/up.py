@@ -28,7 +28,7 @@ from counterpoint.app import App, Identity
 from counterpoint.cli.connect import surface_named
 from counterpoint.cli.context import open_here, places, require
 from counterpoint.cli.history import shape
-from counterpoint.cli.serve import WORKERS, attending, end_server
+from counterpoint.cli.serve import WORKERS, end_server, serve_sockets
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Token, Usage
 from counterpoint.core.rules import access
@@ -46,7 +46,7 @@ from counterpoint.protocol.http.grants import Grant
 from counterpoint.protocol.http.guards import LOOPBACK, Hosts
 from counterpoint.protocol.http.oauth import Issuer, KeySet
 from counterpoint.protocol.http.serving import Listener, listen
-from counterpoint.protocol.rendezvous import find_meeting
+from counterpoint.protocol.rendezvous import find_rendezvous
 from counterpoint.protocol.workers import Workers
 from counterpoint.settings import Settings
 
@@ -63,7 +63,7 @@ _ENDING: Final = (signal.SIGINT, signal.SIGTERM)
 
 @dataclass(kw_only=True)
 class HttpBackend:
-    """What the door asks of the project: who a caller is, and what a tool gets.
+    """What HTTP asks of the project: who a caller is, and what a tool gets.
 
     calls_a_month: what all callers together may call; 0 for no limit.
     """
@@ -220,24 +220,24 @@ def _grant(token: Token) -> Grant:
     )
 
 
-def say(event: str, **facts: Any) -> None:
+def log_line(event: str, **facts: Any) -> None:
     """Write one line of the log; what is empty is left out."""
-    told = {name: value for name, value in facts.items() if value not in ("", None)}
-    line = orjson.dumps({"time": SystemClock().now(), "event": event, **told})
+    given = {name: value for name, value in facts.items() if value not in ("", None)}
+    line = orjson.dumps({"time": SystemClock().now(), "event": event, **given})
     sys.stderr.buffer.write(line + b"\n")
     sys.stderr.buffer.flush()
 
 
-def _say_request(line: AccessLogLine) -> None:
-    say("request", **asdict(line))
+def _log_request(line: AccessLogLine) -> None:
+    log_line("request", **asdict(line))
 
 
-class _Told(logging.Handler):
+class _JsonLog(logging.Handler):
     """Writes what the program logs as lines of the same log, without secrets."""
 
     def emit(self, record: logging.LogRecord) -> None:
         text = mask(self.format(record))
-        say("log", level=record.levelname.lower(), logger=record.name, text=text)
+        log_line("log", level=record.levelname.lower(), logger=record.name, text=text)
 
 
 @click.command("up")
@@ -276,10 +276,10 @@ def up_command(
     issuer = _issuer(oauth_issuer, oauth_audience, jwks)
     app = open_here(db=db, project=project)
     require(app)
-    office = HttpBackend(
+    backend = HttpBackend(
         app=app, issuer=issuer, connections=lambda: 0, calls_a_month=calls_a_month or 0
     )
-    office.open()
+    backend.open()
     with ExitStack() as held:
         held.callback(app.close)
         _refuse_open_doors(app, host, issuer)
@@ -287,15 +287,15 @@ def up_command(
             issuer.keys.load()
         offered = tuple(name for name in catalogue.names() if _is_offered(name, app.settings))
         sockets = listen(host, port)
-        logging.basicConfig(level=logging.WARNING, handlers=[_Told()], force=True)
+        logging.basicConfig(level=logging.WARNING, handlers=[_JsonLog()], force=True)
         gc.freeze()
         known = Hosts(names=_names(host, names))
-        asyncio.run(_run(office, known, sockets, offered, replace=replace))
+        asyncio.run(_run(backend, known, sockets, offered, replace=replace))
         gc.freeze()
         # The second signal of an impatient person must not spoil a clean end.
         for number in _ENDING:
             signal.signal(number, signal.SIG_IGN)
-        say("ended")
+        log_line("ended")
 
 
 def _issuer(issuer: str | None, audience: str | None, jwks: str | None) -> Issuer | None:
@@ -354,7 +354,7 @@ def _names(host: str, more: tuple[str, ...]) -> tuple[str, ...]:
 
 
 async def _run(
-    office: HttpBackend,
+    backend: HttpBackend,
     hosts: Hosts,
     listening: list[socket.socket],
     offered: tuple[str, ...],
@@ -362,40 +362,43 @@ async def _run(
     replace: bool,
 ) -> None:
     """Serve both doors until a signal, or `counterpoint down`, says to end."""
-    app, workers = office.app, Workers(WORKERS)
-    door = HttpApp(
-        house=ServerConfig(
+    app, workers = backend.app, Workers(WORKERS)
+    http = HttpApp(
+        config=ServerConfig(
             surfaces=offered,
             build=lambda name: catalogue.surface(name, app.settings),
-            call_for=office.call_for,
-            find=office.find,
-            anyone=office.anyone,
-            troubles=office.troubles,
-            gauges=office.gauges,
-            tell=_say_request,
+            call_for=backend.call_for,
+            find=backend.find,
+            anyone=backend.anyone,
+            troubles=backend.troubles,
+            gauges=backend.gauges,
+            log=_log_request,
             hosts=hosts,
-            issuer=office.issuer,
-            till=office,
-            pages={"/events": Events(office.present, office.last).page},
+            issuer=backend.issuer,
+            quotas=backend,
+            pages={"/events": Events(backend.present, backend.last).page},
         ),
         workers=workers,
     )
-    listener = Listener(door, listening)
-    office.connections = lambda: listener.connections
+    listener = Listener(http, listening)
+    backend.connections = lambda: listener.connections
     with ExitStack() as starting:
         if replace:
             # While this is held no relay starts another server in the place of the one that ends.
-            starting.enter_context(find_meeting(app.database).turn("starting"))
+            starting.enter_context(find_rendezvous(app.database).turn("starting"))
             end_server(app.database)
-        async with attending(app, workers=workers, by_starter=replace) as sockets, door.opened():
+        async with (
+            serve_sockets(app, workers=workers, by_starter=replace) as sockets,
+            http.opened(),
+        ):
             starting.close()
             for number in _ENDING:
                 asyncio.get_running_loop().add_signal_handler(number, sockets.over.set)
-            say("listening", addresses=[_address(one) for one in listening])
+            log_line("listening", addresses=[_address(one) for one in listening])
             await listener.serve(sockets.over)
             # Of a store that fails, what was drawn and not spent is lost, and no more.
             with suppress(CounterpointError):
-                await door.close()
+                await http.close()
 
 
 def _address(listening: socket.socket) -> str:

@@ -142,7 +142,7 @@ class Rendezvous:
         return cast("Mapping[str, Any]", known)
 
 
-def find_meeting(database: Path) -> Rendezvous:
+def find_rendezvous(database: Path) -> Rendezvous:
     """Return the meeting point of a database, which need not exist."""
     there = database.parent
     while not there.exists() and there != there.parent:

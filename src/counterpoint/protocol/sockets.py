@@ -157,16 +157,16 @@ class Sockets(Generic[C]):
             task.add_done_callback(self._greeted.discard)
 
     async def _welcome(self, to: socket.socket) -> None:
-        """Hear a first line and act on it."""
+        """Read a first line and act on it."""
         with to:
             try:
                 with contained("a connection"):
-                    await self._parse(to)
+                    await self._receive(to)
             except CounterpointError as refusal:
-                told = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint}
-                await _tell(to, {"ok": False, "version": __version__, "error": told})
+                error = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint}
+                await _send(to, {"ok": False, "version": __version__, "error": error})
 
-    async def _parse(self, to: socket.socket) -> None:
+    async def _receive(self, to: socket.socket) -> None:
         _require_own(to)
         try:
             line, begun = await asyncio.wait_for(_first_line(to), PATIENCE)
@@ -174,14 +174,14 @@ class Sockets(Generic[C]):
             return
         if not line:
             return
-        said = _parsed(line)
-        if "ask" in said:
-            await self._answer(to, said["ask"])
+        first = _parsed(line)
+        if "ask" in first:
+            await self._answer(to, first["ask"])
         else:
             # A dialect may have to be loaded for it, which the others need not wait for.
-            seat = await asyncio.to_thread(self._admit, _greeting(said))
-            await _tell(to, {"ok": True, "version": __version__})
-            await self._serve(to, seat, begun)
+            context = await asyncio.to_thread(self._admit, _greeting(first))
+            await _send(to, {"ok": True, "version": __version__})
+            await self._serve(to, context, begun)
 
     async def _answer(self, to: socket.socket, question: object) -> None:
         """Return a question about the server itself."""
@@ -194,17 +194,17 @@ class Sockets(Generic[C]):
             "started_at": self._started_at,
             **self._more(),
         }
-        await _tell(to, {"ok": True, **status})
+        await _send(to, {"ok": True, **status})
         if question == "stop":
             self.over.set()
             # The end of the connection tells that the server is gone.
             await asyncio.Event().wait()
 
-    async def _serve(self, to: socket.socket, seat: ConnectionContext[C], begun: bytes) -> None:
+    async def _serve(self, to: socket.socket, context: ConnectionContext[C], begun: bytes) -> None:
         outbox = Outbox(to.fileno(), limit=UNREAD)
-        direct = Direct(seat.surface, self._workers, outbox, seat.call_for)
+        direct = Direct(context.surface, self._workers, outbox, context.call_for)
         inbox = Inbox(to.fileno(), outbox, begun, direct)
-        serving = asyncio.create_task(self._run(seat, inbox, outbox, direct))
+        serving = asyncio.create_task(self._run(context, inbox, outbox, direct))
         one = _Open(inbox=inbox, outbox=outbox, serving=serving)
         self._open.add(one)
         self.changed.set()
@@ -219,7 +219,7 @@ class Sockets(Generic[C]):
             outbox.leave()
 
     async def _run(
-        self, seat: ConnectionContext[C], inbox: Inbox, outbox: Outbox, direct: Direct[C]
+        self, context: ConnectionContext[C], inbox: Inbox, outbox: Outbox, direct: Direct[C]
     ) -> None:
         """Serve one connection; what goes wrong in it ends it and no other."""
         with contextlib.suppress(CounterpointError), contained("a connection"):
@@ -227,7 +227,7 @@ class Sockets(Generic[C]):
                 direct.leave_to_sdk()
                 sdk = await asyncio.to_thread(_load_sdk)
                 server = sdk.create_server(
-                    seat.surface, seat.call_for, workers=self._workers, direct=direct
+                    context.surface, context.call_for, workers=self._workers, direct=direct
                 )
                 await server.run(inbox, outbox, server.create_initialization_options())
             await outbox.drain(UNWIND)
@@ -256,44 +256,44 @@ def _require_own(to: socket.socket) -> None:
 async def _first_line(to: socket.socket) -> tuple[bytes, bytes]:
     """Return the first line and what came after it; an empty line if there is none."""
     loop = asyncio.get_running_loop()
-    heard = bytearray()
-    while b"\n" not in heard:
-        if len(heard) > GREETING:
+    received = bytearray()
+    while b"\n" not in received:
+        if len(received) > GREETING:
             raise InvalidInput(f"a first line has at most {GREETING} bytes")
         chunk = await loop.sock_recv(to, 65536)
         if not chunk:
             return b"", b""
-        heard += chunk
-    line, _, begun = bytes(heard).partition(b"\n")
+        received += chunk
+    line, _, begun = bytes(received).partition(b"\n")
     return line, begun
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
     """Return the object of a first line; InvalidInput for any other conversation than ours."""
     try:
-        said: Any = orjson.loads(line)
+        first: Any = orjson.loads(line)
     except orjson.JSONDecodeError:
-        said = None
-    number = cast("dict[str, Any]", said).get("counterpoint") if isinstance(said, dict) else None
+        first = None
+    number = cast("dict[str, Any]", first).get("counterpoint") if isinstance(first, dict) else None
     if number != PROTOCOL:
         raise InvalidInput(
             f"this server speaks version {PROTOCOL} of the conversation with its relays,"
             f" not {number if isinstance(number, int) else 'whatever that was'}",
             hint="Run `counterpoint down` and connect again: the newest version starts then.",
         )
-    return cast("dict[str, Any]", said)
+    return cast("dict[str, Any]", first)
 
 
-def _greeting(said: Mapping[str, Any]) -> Greeting:
+def _greeting(first: Mapping[str, Any]) -> Greeting:
     """Return the greeting of a first line; InvalidInput if it is none."""
-    flags, environ, folder = said.get("flags"), said.get("environ"), said.get("folder")
+    flags, environ, folder = first.get("flags"), first.get("environ"), first.get("folder")
     if not (_is_text(flags) and _is_text(environ) and isinstance(folder, str)):
         raise InvalidInput("a relay tells flags, variables and its folder first")
     return Greeting(
         flags=cast("dict[str, str]", flags),
         environ=cast("dict[str, str]", environ),
         folder=folder,
-        version=str(said.get("version", "")),
+        version=str(first.get("version", "")),
     )
 
 
@@ -303,7 +303,7 @@ def _is_text(names: object) -> bool:
     return all(isinstance(value, str) for value in cast("dict[str, object]", names).values())
 
 
-async def _tell(to: socket.socket, answer: Mapping[str, Json]) -> None:
+async def _send(to: socket.socket, answer: Mapping[str, Json]) -> None:
     with contextlib.suppress(ConnectionError):
         line = orjson.dumps(answer) + b"\n"
         await asyncio.get_running_loop().sock_sendall(to, line)

@@ -50,9 +50,9 @@ async def _serve(
 ) -> bool:
     """Serve over two descriptors; answer whether a signal ended it."""
     loop = asyncio.get_running_loop()
-    told = asyncio.Event()
+    stopping = asyncio.Event()
     for number in _SIGNALS:
-        loop.add_signal_handler(number, told.set)
+        loop.add_signal_handler(number, stopping.set)
     outbox, workers = Outbox(sink), Workers()
     direct = Direct(surface, workers, outbox)
     inbox = Inbox(source, outbox, direct=direct)
@@ -60,7 +60,7 @@ async def _serve(
     serving = asyncio.ensure_future(
         server.run(inbox, outbox, server.create_initialization_options())
     )
-    waiting = asyncio.ensure_future(told.wait())
+    waiting = asyncio.ensure_future(stopping.wait())
     await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
     if serving.done():
@@ -69,7 +69,7 @@ async def _serve(
         serving.cancel()
         await asyncio.wait({serving}, timeout=UNWIND)
     await outbox.drain(UNWIND)
-    return told.is_set()
+    return stopping.is_set()
 
 
 @contextmanager

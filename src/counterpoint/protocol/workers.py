@@ -33,28 +33,28 @@ class Workers:
         self._count = 0
         self._idle = threading.Semaphore(0)
         self._jobs: SimpleQueue[Job[object]] = SimpleQueue()
-        self._post: _Post | None = None
+        self._post: _LoopQueue | None = None
 
     async def run(self, work: Callable[[], T]) -> T:
         """Return what the work answers; it may raise CounterpointError and no other.
 
         If the waiting task is cancelled, work that has begun runs on and its answer is dropped.
         """
-        told: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        job = self.submit(work, partial(_settle, told))
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        job = self.submit(work, partial(_settle, answer))
         try:
-            return await told
+            return await answer
         finally:
             job.drop()
 
     def submit(
-        self, work: Callable[[], T], tell: Callable[[T | CounterpointError], None]
+        self, work: Callable[[], T], deliver: Callable[[T | CounterpointError], None]
     ) -> Job[T]:
-        """Have the work done, and call `tell` in this event loop with what it answered or raised."""
-        loop, post = asyncio.get_running_loop(), self._post
-        if post is None or post.loop is not loop:
-            post = self._post = _Post(loop)
-        job = Job(work=work, tell=tell, post=post, context=contextvars.copy_context())
+        """Have the work done, and call `deliver` in this event loop with what it answered or raised."""
+        loop, queue = asyncio.get_running_loop(), self._post
+        if queue is None or queue.loop is not loop:
+            queue = self._post = _LoopQueue(loop)
+        job = Job(work=work, deliver=deliver, queue=queue, context=contextvars.copy_context())
         self._jobs.put(cast("Job[object]", job))
         if not self._idle.acquire(blocking=False) and self._count < self._size:
             self._count += 1
@@ -74,18 +74,18 @@ class Workers:
             self._start()
 
 
-class _Post:
-    """What workers have to tell an event loop: many answers wake it once."""
+class _LoopQueue:
+    """What workers have for an event loop: many answers wake it once."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self._lock = threading.Lock()
         self._waiting: list[Callable[[], None]] = []
 
-    def put(self, tell: Callable[[], None]) -> None:
+    def put(self, deliver: Callable[[], None]) -> None:
         """Have something called in the loop, from any thread; a loop that is closed calls nothing."""
         with self._lock:
-            self._waiting.append(tell)
+            self._waiting.append(deliver)
             is_first = len(self._waiting) == 1
         if is_first:
             with suppress(RuntimeError):
@@ -94,17 +94,17 @@ class _Post:
     def _deliver(self) -> None:
         with self._lock:
             waiting, self._waiting = self._waiting, []
-        for tell in waiting:
-            self.loop.call_soon(tell)
+        for deliver in waiting:
+            self.loop.call_soon(deliver)
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Job(Generic[T]):
-    """A piece of work and whom to tell."""
+    """A piece of work and who gets the answer."""
 
     work: Callable[[], T]
-    tell: Callable[[T | CounterpointError], None]
-    post: _Post
+    deliver: Callable[[T | CounterpointError], None]
+    queue: _LoopQueue
     context: contextvars.Context
     is_wanted: bool = True
 
@@ -122,18 +122,18 @@ class Job(Generic[T]):
         except CounterpointError as refusal:
             result = refusal
         finally:
-            self.post.put(partial(self._tell, result))
+            self.queue.put(partial(self._deliver_answer, result))
 
-    def _tell(self, result: T | CounterpointError) -> None:
+    def _deliver_answer(self, result: T | CounterpointError) -> None:
         if self.is_wanted:
-            self.tell(result)
+            self.deliver(result)
 
 
-def _settle(told: asyncio.Future[T], result: T | CounterpointError) -> None:
+def _settle(answer: asyncio.Future[T], result: T | CounterpointError) -> None:
     """Give a result to the one who waits for it, if anybody still does."""
-    if told.done():
+    if answer.done():
         return
     if isinstance(result, CounterpointError):
-        told.set_exception(result)
+        answer.set_exception(result)
     else:
-        told.set_result(result)
+        answer.set_result(result)

@@ -42,7 +42,7 @@ class Relay:
     def __init__(
         self, lists: Lists, database: str, greeting: bytes, *, source: int = 0, sink: int = 1
     ) -> None:
-        """Begin with nothing heard; the client writes to the source and reads the sink."""
+        """Begin with nothing read; the client writes to the source and reads the sink."""
         self._source, self._sink = source, sink
         self._lists = lists
         self._database = database
@@ -54,8 +54,8 @@ class Relay:
         self._deadline = 0.0
         self._attempt = 0
         self._arrived: list[tuple[int, socket.socket | Refused]] = []
-        self._wake, self._bell = os.pipe()
-        self._parse, self._present = Lines(), Lines()
+        self._wake_reader, self._wake_writer = os.pipe()
+        self._from_client, self._from_server = Lines(), Lines()
         self._to_server, self._to_client = bytearray(), bytearray()
         self._waiting: list[tuple[bytes, object, Json | None]] = []
         self._under_way: dict[object, Json] = {}
@@ -65,10 +65,10 @@ class Relay:
 
     def run(self) -> int:
         """Relay until the client leaves or a signal says to; answer the exit code."""
-        os.set_blocking(self._bell, False)
+        os.set_blocking(self._wake_writer, False)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _hear_signal)
-        signal.set_wakeup_fd(self._bell, warn_on_full_buffer=False)
+        signal.set_wakeup_fd(self._wake_writer, warn_on_full_buffer=False)
         if os.path.exists(self._database):
             self._connect()
         try:
@@ -93,17 +93,17 @@ class Relay:
                         Refused("no server within 20 seconds", "Run `counterpoint doctor`.")
                     )
                 limits = [limit - now for limit in (self._deadline, leave) if limit]
-                self._turn(max(0.0, min(limits)) if limits else None)
+                self._poll_once(max(0.0, min(limits)) if limits else None)
             self._flush()
 
     def _is_done(self) -> bool:
         awaited = any(one["method"] != _ENDLESS for one in self._under_way.values())
         return not (self._waiting or awaited or self._to_client)
 
-    def _turn(self, limit: float | None) -> None:
+    def _poll_once(self, limit: float | None) -> None:
         """Wait for what can be done, and do it."""
         poll = select.poll()
-        poll.register(self._wake, select.POLLIN)
+        poll.register(self._wake_reader, select.POLLIN)
         # Whoever does not take what there is for him is not listened to.
         if not self._is_over and len(self._to_server) < _HIGH_WATER:
             poll.register(self._source, select.POLLIN)
@@ -115,15 +115,15 @@ class Relay:
             wanted = select.POLLIN if len(self._to_client) < _HIGH_WATER else 0
             poll.register(server, wanted | (select.POLLOUT if self._to_server else 0))
         found = dict(poll.poll(None if limit is None else limit * 1000 + 1))
-        if self._wake in found:
-            self._awake()
+        if self._wake_reader in found:
+            self._read_wakeups()
         # What the client says now must not go to a server whose end is there to be read.
         if server in found and self._server is not None:
             self._exchange(self._server, found[server])
         if self._sink in found:
             self._write()
         if self._source in found:
-            self._hear()
+            self._read_client()
 
     def _flush(self) -> None:
         """Give the client what is still for it, for a moment."""
@@ -135,10 +135,10 @@ class Relay:
     def _write(self) -> None:
         del self._to_client[: os.write(self._sink, self._to_client[:_PIECE])]
 
-    def _awake(self) -> None:
+    def _read_wakeups(self) -> None:
         """Take what threads and signals have left."""
-        rung = os.read(self._wake, _CHUNK)
-        self._was_told = any(byte in rung for byte in (signal.SIGINT, signal.SIGTERM))
+        signalled = os.read(self._wake_reader, _CHUNK)
+        self._was_told = any(byte in signalled for byte in (signal.SIGINT, signal.SIGTERM))
         while self._arrived:
             attempt, found = self._arrived.pop(0)
             if attempt != self._attempt or not self._deadline:
@@ -151,7 +151,7 @@ class Relay:
 
     # ── the client's side ──
 
-    def _hear(self) -> None:
+    def _read_client(self) -> None:
         try:
             chunk = os.read(self._source, _CHUNK)
         except OSError:
@@ -159,7 +159,7 @@ class Relay:
         if not chunk:
             self._is_over = True
             chunk = b"\n"
-        for line in self._parse.take(chunk):
+        for line in self._from_client.take(chunk):
             if line is None:
                 words = f"Parse error: not a line of JSON of at most {LINE_LIMIT} bytes"
                 self._refuse(None, _PARSE_ERROR, words)
@@ -188,7 +188,7 @@ class Relay:
             if result is None:
                 self._pass(line, name, {"method": method, "params": params})
             else:
-                self._tell({"jsonrpc": "2.0", "id": name, "result": result})
+                self._send_client({"jsonrpc": "2.0", "id": name, "result": result})
 
     def _known(self, method: str, params: Json) -> Json | None:
         """Return the result that needs no server, or None."""
@@ -245,20 +245,20 @@ class Relay:
             return
         self._attempt += 1
         self._deadline = time.monotonic() + PATIENCE + 1
-        _thread.start_new_thread(self._look, (self._attempt,))
+        _thread.start_new_thread(self._find_server, (self._attempt,))
 
-    def _look(self, attempt: int) -> None:
+    def _find_server(self, attempt: int) -> None:
         try:
             found: socket.socket | Refused = open_server(self._database, self._greeting)
         except Refused as refused:
             found = refused
         self._arrived.append((attempt, found))
         with suppress(OSError):
-            os.write(self._bell, b"\0")
+            os.write(self._wake_writer, b"\0")
 
     def _begin(self, server: socket.socket) -> None:
         """Speak with a server that was found: tell it who is there, and what waits."""
-        self._server, self._deadline, self._present = server, 0.0, Lines()
+        self._server, self._deadline, self._from_server = server, 0.0, Lines()
         if self._hello is not None:
             self._greet()
         waiting, self._waiting = self._waiting, []
@@ -308,7 +308,7 @@ class Relay:
                 return False
             if not chunk:
                 return False
-            for line in self._present.take(chunk):
+            for line in self._from_server.take(chunk):
                 if line is not None:
                     self._answer(line)
         return True
@@ -329,8 +329,8 @@ class Relay:
         lost, self._under_way = self._under_way, {}
         for name, request in lost.items():
             safe, hint = self._retry(request)
-            told = {"code": "server_gone", "safe_to_retry": safe, "hint": hint}
-            self._refuse(name, _GONE, "The server ended before it answered", told)
+            data = {"code": "server_gone", "safe_to_retry": safe, "hint": hint}
+            self._refuse(name, _GONE, "The server ended before it answered", data)
 
     def _retry(self, request: Json) -> tuple[bool, str]:
         """Return whether a request may be repeated as it is, and what to do."""
@@ -349,16 +349,16 @@ class Relay:
         """Return everything that waits for a server that none is there."""
         self._deadline = 0.0
         waiting, self._waiting = self._waiting, []
-        told = {"code": "no_server", "safe_to_retry": True, "hint": refused.hint}
+        data = {"code": "no_server", "safe_to_retry": True, "hint": refused.hint}
         for _, name, request in waiting:
             if request is not None:
-                self._refuse(name, _GONE, f"Nothing was done: {refused.message}", told)
+                self._refuse(name, _GONE, f"Nothing was done: {refused.message}", data)
 
     def _refuse(self, name: object, code: int, words: str, more: Json | None = None) -> None:
         error = {"code": code, "message": words} | ({"data": more} if more else {})
-        self._tell({"jsonrpc": "2.0", "id": name, "error": error})
+        self._send_client({"jsonrpc": "2.0", "id": name, "error": error})
 
-    def _tell(self, message: Json) -> None:
+    def _send_client(self, message: Json) -> None:
         text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
         self._to_client += text.encode("utf-8", "replace") + b"\n"
 

@@ -1,6 +1,6 @@
 """Where a database and its meeting point are, found without the package.
 
-The rules are those of evidence/places.py, app.py and protocol/meeting.py; a test holds both sides
+The rules are those of evidence/places.py, app.py and protocol/rendezvous.py; a test holds both sides
 together.
 """
 
@@ -59,7 +59,7 @@ def _repository(folder: str) -> str:
 
 
 def find_prefix(database: str) -> str:
-    """Return what the files of the meeting point begin with, as protocol/meeting.py says."""
+    """Return what the files of the meeting point begin with, as protocol/rendezvous.py says."""
     there = os.path.dirname(database)
     while not os.path.exists(there) and there != os.path.dirname(there):
         there = os.path.dirname(there)

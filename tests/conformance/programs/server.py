@@ -52,7 +52,7 @@ class Events(EventStore):
         return stream
 
 
-def house() -> ServerConfig[object]:
+def config() -> ServerConfig[object]:
     """Answer a house with the one surface, open to everyone on this machine."""
     everyone = Grant(id="everyone", name="everyone", session="")
     return ServerConfig(
@@ -63,16 +63,16 @@ def house() -> ServerConfig[object]:
         anyone=lambda: everyone,
         troubles=list[str],
         gauges=dict[str, tuple[str, float]],
-        tell=lambda _line: None,
+        log=lambda _line: None,
         hosts=Hosts(names=LOOPBACK),
     )
 
 
 async def serve_door(told: asyncio.Event) -> None:
     """Serve with the product's own transport until told to end."""
-    door = HttpApp(house=house())
+    door = HttpApp(config=config())
     async with door.opened():
-        Beside(door._rooms[NAME].plain.app).put()
+        Beside(door._served[NAME].plain.app).put()
         sockets = listen("127.0.0.1", 0)
         say_port(sockets[0])
         await Listener(door, sockets).serve(told)

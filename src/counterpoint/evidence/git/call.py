@@ -62,7 +62,7 @@ class GitCall:
     def ask(
         self,
         *arguments: str,
-        told: bytes = b"",
+        stdin: bytes = b"",
         extra: Mapping[str, str] | None = None,
         remarks: list[str] | None = None,
     ) -> bytes:
@@ -74,7 +74,7 @@ class GitCall:
         process = _start(argv, self.folder, for_git(self.environ) | dict(extra or {}))
         with process:
             try:
-                output, errors = process.communicate(told, timeout=self.limit_seconds)
+                output, errors = process.communicate(stdin, timeout=self.limit_seconds)
             except BaseException as fault:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)

@@ -138,12 +138,12 @@ def _index(
         lines += [f"100644 {blob}\t{prefix}{path}\0" for path in entries.looked_at]
         if lines:
             told = "".join(lines).encode("utf-8", "surrogateescape")
-            git.ask("update-index", "-z", "--index-info", told=told, extra=extra)
+            git.ask("update-index", "-z", "--index-info", stdin=told, extra=extra)
         if entries.passed_over:
             told = "".join(f"{path}\0" for path in entries.passed_over).encode(
                 "utf-8", "surrogateescape"
             )
-            git.ask("update-index", "--assume-unchanged", "-z", "--stdin", told=told, extra=extra)
+            git.ask("update-index", "--assume-unchanged", "-z", "--stdin", stdin=told, extra=extra)
         yield extra
 
 

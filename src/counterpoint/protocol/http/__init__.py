@@ -1,1 +1,1 @@
-"""The door for callers over the network: MCP by Streamable HTTP, and its guards."""
+"""The server for callers over the network: MCP by Streamable HTTP, and its guards."""

@@ -1,4 +1,4 @@
-"""What is told of a request: a line of the log, in no words of the caller's."""
+"""What is logged of a request: a line of the log, in no words of the caller's."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from counterpoint.protocol.workers import Workers
 
 
 class Admission:
-    """The checks of a caller, in the order in which the door makes them."""
+    """The checks of a caller, in the order in which they are made."""
 
     def __init__(
         self,

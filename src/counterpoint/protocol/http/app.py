@@ -4,7 +4,7 @@
     GET  /healthz                                   the process lives
     GET  /readyz                                    the store answers, the disk has room; else 503
     GET  /metrics                                   OpenMetrics text; needs a token where MCP does
-    GET  a page of the house's own                  needs a token where MCP does
+    GET  a page of the server's own                   needs a token where MCP does
     GET  /events/<surface>                          what a surface tells, as server-sent events, or
                                                     as a WebSocket; needs a token where MCP does
     GET  /.well-known/oauth-protected-resource…     RFC 9728, only with an issuer
@@ -71,13 +71,13 @@ _METHODS = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class ServerConfig(Generic[C]):
-    """What stands behind the door; everything but `tell` is called in worker threads.
+    """What the application serves; everything but `log` is called in worker threads.
 
     surfaces: the names there are. build: answers a surface. call_for: makes what a tool gets, for a
     grant and a caller. find: answers the grant of a token from an address, or None. anyone: answers
     the grant of a caller without a token, or None where one is needed. troubles: what keeps the server
-    from being ready. gauges: what else is measured. tell: hears one line a request. pages: more paths
-    to read from, each for callers who may read. till: where the calls of months are kept.
+    from being ready. gauges: what else is measured. log: takes one line a request. pages: more paths
+    to read from, each for callers who may read. quotas: where the calls of months are kept.
     """
 
     surfaces: tuple[str, ...]
@@ -87,17 +87,17 @@ class ServerConfig(Generic[C]):
     anyone: Callable[[], Grant | None]
     troubles: Callable[[], list[str]]
     gauges: Callable[[], Gauges]
-    tell: Callable[[AccessLogLine], None]
+    log: Callable[[AccessLogLine], None]
     hosts: Hosts
     issuer: Issuer | None = None
     pages: Mapping[str, OwnPage] = field(default_factory=dict[str, OwnPage])
-    till: QuotaStore | None = None
+    quotas: QuotaStore | None = None
     seconds: Callable[[], float] = time.monotonic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Room(Generic[C]):
-    """One surface behind the door: the same server, answering in JSON or as a stream."""
+class _Served(Generic[C]):
+    """One surface that is served: the same server, answering in JSON or as a stream."""
 
     surface: Surface[C]
     plain: StreamableHTTPSessionManager
@@ -108,44 +108,44 @@ class _Room(Generic[C]):
 class HttpApp(Generic[C]):
     """The application that an ASGI server runs."""
 
-    house: ServerConfig[C]
+    config: ServerConfig[C]
     metrics: Metrics = field(default_factory=Metrics)
     workers: Workers = field(default_factory=Workers)
     _entrance: Admission = field(init=False)
     _spending: Spending = field(init=False)
     _audience: Subscribers[C] = field(init=False, default_factory=Subscribers["C"])
-    _rooms: dict[str, _Room[C]] = field(init=False, default_factory=dict[str, "_Room[C]"])
+    _served: dict[str, _Served[C]] = field(init=False, default_factory=dict[str, "_Served[C]"])
     _open: int = field(init=False, default=0)
     _endless: set[asyncio.Task[Any]] = field(init=False, default_factory=set[asyncio.Task[Any]])
 
     def __post_init__(self) -> None:
         """Begin with full buckets."""
-        house = self.house
+        config = self.config
         self._entrance = Admission(
-            house.find,
-            house.anyone,
-            issuer=house.issuer,
+            config.find,
+            config.anyone,
+            issuer=config.issuer,
             workers=self.workers,
-            seconds=house.seconds,
+            seconds=config.seconds,
         )
-        self._spending = Spending(Limits(house.seconds), house.till)
+        self._spending = Spending(Limits(config.seconds), config.quotas)
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[None]:
         """Keep every surface ready while the block runs; what is under way at its end is cancelled."""
         async with AsyncExitStack() as held:
-            for name in self.house.surfaces:
-                room = self._furnish(name)
-                await held.enter_async_context(room.plain.run())
-                await held.enter_async_context(room.stream.run())
-                self._rooms[name] = room
+            for name in self.config.surfaces:
+                served = self._build(name)
+                await held.enter_async_context(served.plain.run())
+                await held.enter_async_context(served.stream.run())
+                self._served[name] = served
             yield
 
-    def _furnish(self, name: str) -> _Room[C]:
-        surface = self.house.build(name)
+    def _build(self, name: str) -> _Served[C]:
+        surface = self.config.build(name)
         server = create_server(surface, self._call, workers=self.workers, pushes=False)
         list_by_grant(server, surface)
-        names = self.house.hosts.names
+        names = self.config.hosts.names
         security = TransportSecuritySettings(
             allowed_hosts=[form for one in names for form in (one, f"{one}:*")],
             allowed_origins=[
@@ -165,20 +165,20 @@ class HttpApp(Generic[C]):
             )
             for as_json in (True, False)
         )
-        return _Room(surface=surface, plain=plain, stream=stream)
+        return _Served(surface=surface, plain=plain, stream=stream)
 
     def _call(self, caller: Caller) -> C:
         scope: Scope = getattr(caller.request, "scope", {})
         refusal = scope.get(WHY)
         if refusal is not None:
             raise refusal
-        return self.house.call_for(scope[GRANT], caller)
+        return self.config.call_for(scope[GRANT], caller)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Return one request, or talk on one WebSocket to its end."""
         if scope["type"] not in {"http", "websocket"}:
             return
-        began, visit = self.house.seconds(), RequestRecord()
+        began, visit = self.config.seconds(), RequestRecord()
 
         async def watched(message: Message) -> None:
             if message["type"] in _BEGINS:
@@ -199,7 +199,7 @@ class HttpApp(Generic[C]):
             await answer.response(scope, receive, watched)
         finally:
             self._open -= 1
-            self._present(scope, visit, self.house.seconds() - began)
+            self._present(scope, visit, self.config.seconds() - began)
 
     def _present(self, scope: Scope, visit: RequestRecord, seconds: float) -> None:
         outcome = visit.outcome or ("ok" if 0 < visit.status < 400 else "failed")  # noqa: PLR2004 -- the first status of a refusal
@@ -208,13 +208,13 @@ class HttpApp(Generic[C]):
         grant: Grant | None = scope.get(GRANT)
         known = visit.rpc if visit.rpc in _METHODS else "other"
         method: str = scope.get("method", "WEBSOCKET")[:10]
-        self.metrics.tell(
+        self.metrics.count(
             method=known if visit.rpc else method if method in {"GET", "WEBSOCKET"} else "none",
             tool=visit.tool,
             outcome=outcome,
             seconds=seconds,
         )
-        self.house.tell(
+        self.config.log(
             AccessLogLine(
                 method=method,
                 path=scope["path"] if self._is_known(scope["path"]) else "other",
@@ -229,17 +229,17 @@ class HttpApp(Generic[C]):
 
     def _is_known(self, path: str) -> bool:
         return (
-            path in self._pages or self._room(path) is not None or self._telling(path) is not None
+            path in self._pages or self._find(path) is not None or self._telling(path) is not None
         )
 
     @cached_property
     def _pages(self) -> dict[str, Page]:
-        pages = {path: self._own(page) for path, page in self.house.pages.items()}
+        pages = {path: self._own(page) for path, page in self.config.pages.items()}
         pages["/healthz"] = self._healthz
         pages["/readyz"] = self._readyz
         pages["/metrics"] = self._metrics
-        if self.house.issuer is not None:
-            pages[self.house.issuer.metadata_path] = self._metadata
+        if self.config.issuer is not None:
+            pages[self.config.issuer.metadata_path] = self._metadata
             pages["/.well-known/oauth-protected-resource"] = self._metadata
         return pages
 
@@ -247,7 +247,7 @@ class HttpApp(Generic[C]):
         self, scope: Scope, receive: Receive, send: Send, visit: RequestRecord
     ) -> None:
         headers = Headers(scope=scope)
-        self.house.hosts.check(headers)
+        self.config.hosts.check(headers)
         surface = self._telling(scope["path"])
         if surface is not None:
             await self._follow(surface, scope, receive, send)
@@ -259,15 +259,15 @@ class HttpApp(Generic[C]):
             if scope["method"] not in {"GET", "HEAD"}:
                 raise _wrong_method("GET, HEAD")
             response = await page(scope, headers)
-            with self._lasting(scope["path"] in self.house.pages):
+            with self._lasting(scope["path"] in self.config.pages):
                 await response(scope, receive, send)
             return
-        room = self._room(scope["path"])
-        if room is None:
+        served = self._find(scope["path"])
+        if served is None:
             raise self._nowhere(scope["path"])
         if scope["method"] != "POST":
             raise _wrong_method("POST")
-        await self._serve(room, scope, receive, send, visit)
+        await self._serve(served, scope, receive, send, visit)
 
     async def _spend(self, grant: Grant, visit: RequestRecord) -> CounterpointError | None:
         """Take a call of a tool from what the grant has; answer why not, if there is none."""
@@ -297,9 +297,9 @@ class HttpApp(Generic[C]):
             now = find()
             if now is None or not may_look(now) or not now.opens(name):
                 raise Forbidden("this token is not in force any more")
-            return self.house.call_for(now, caller)
+            return self.config.call_for(now, caller)
 
-        tell = self._rooms[name].surface.tell
+        tell = self._served[name].surface.tell
         if tell is None:
             raise self._nowhere(scope["path"])
         with self._lasting(True):
@@ -308,7 +308,7 @@ class HttpApp(Generic[C]):
             )
 
     async def _serve(
-        self, room: _Room[C], scope: Scope, receive: Receive, send: Send, visit: RequestRecord
+        self, served: _Served[C], scope: Scope, receive: Receive, send: Send, visit: RequestRecord
     ) -> None:
         headers = Headers(scope=scope)
         grant = await self._entrance.enter(scope, headers)
@@ -317,14 +317,14 @@ class HttpApp(Generic[C]):
         body = await guards.read_body(headers, receive)
         message = guards.read_message(body)
         guards.check_envelope(message)
-        visit.rpc, visit.tool = present_of(room.surface, message)
+        visit.rpc, visit.tool = present_of(served.surface, message)
         guards.check_agreement(headers, message, HANDSHAKE_PROTOCOL_VERSIONS)
-        self._entrance.check_scopes(grant, room.surface, message)
+        self._entrance.check_scopes(grant, served.surface, message)
         if grant.tools and message.get("method") == "subscriptions/listen":
             raise refuse(403, "forbidden", "this token is for certain tools only")
         streams = guards.asks_progress(message)
         scope[WHY] = refusal_of(grant, message) or await self._spend(grant, visit)
-        chosen = room.stream if streams else room.plain
+        chosen = served.stream if streams else served.plain
         hearing = ResponseObserver(send, visit, streams=streams)
         with self._lasting(visit.rpc == "subscriptions/listen"):
             await chosen.handle_request(scope, guards.replayed(body, receive), hearing)
@@ -347,23 +347,25 @@ class HttpApp(Generic[C]):
         for task in self._endless:
             task.cancel()
 
-    def _room(self, path: str) -> _Room[C] | None:
-        return self._rooms.get(self._named(path)) if path.startswith("/mcp") else None
+    def _find(self, path: str) -> _Served[C] | None:
+        return self._served.get(self._named(path)) if path.startswith("/mcp") else None
 
     def _named(self, path: str) -> str:
         """Return the name of the surface of a path: the first one without a name."""
-        return self.house.surfaces[0] if path in {"/mcp", "/mcp/"} else path.removeprefix("/mcp/")
+        return self.config.surfaces[0] if path in {"/mcp", "/mcp/"} else path.removeprefix("/mcp/")
 
     def _telling(self, path: str) -> str | None:
         """Return the surface whose events are at a path, if there is one that tells any."""
         name = path.removeprefix("/events/")
-        room = None if name == path else self._rooms.get(name)
-        return None if room is None or room.surface.tell is None else name
+        served = None if name == path else self._served.get(name)
+        return None if served is None or served.surface.tell is None else name
 
     def _nowhere(self, path: str) -> Refused:
         if path.startswith("/events/"):
-            told = [name for name, room in self._rooms.items() if room.surface.tell is not None]
-            known = ", ".join(f"/events/{name}" for name in told)
+            followed = [
+                name for name, served in self._served.items() if served.surface.tell is not None
+            ]
+            known = ", ".join(f"/events/{name}" for name in followed)
             return refuse(
                 404,
                 "unknown_surface",
@@ -371,7 +373,7 @@ class HttpApp(Generic[C]):
                 f"There are: {known}." if known else "Every entry is told at /events.",
             )
         if path.startswith("/mcp"):
-            known = ", ".join(f"/mcp/{name}" for name in self.house.surfaces)
+            known = ", ".join(f"/mcp/{name}" for name in self.config.surfaces)
             return refuse(
                 404, "unknown_surface", "there is no such surface", f"There are: {known}."
             )
@@ -383,7 +385,7 @@ class HttpApp(Generic[C]):
 
     async def _readyz(self, scope: Scope, headers: Headers) -> Response:
         del scope, headers
-        troubles = await self.workers.run(self.house.troubles)
+        troubles = await self.workers.run(self.config.troubles)
         return _json({"ready": not troubles, "troubles": troubles}, 503 if troubles else 200)
 
     def _own(self, page: OwnPage) -> Page:
@@ -394,7 +396,7 @@ class HttpApp(Generic[C]):
 
     async def _metrics(self, scope: Scope, headers: Headers) -> Response:
         await self._entrance.reader(scope, headers)
-        gauges = dict(await self.workers.run(self.house.gauges))
+        gauges = dict(await self.workers.run(self.config.gauges))
         gauges["counterpoint_open_requests"] = ("Requests that are being answered.", self._open)
         gauges["counterpoint_event_readers"] = (
             "Readers of the events of surfaces.",
@@ -404,7 +406,7 @@ class HttpApp(Generic[C]):
 
     async def _metadata(self, scope: Scope, headers: Headers) -> Response:
         del scope, headers
-        issuer = self.house.issuer
+        issuer = self.config.issuer
         return _json(issuer.metadata() if issuer else {})
 
 

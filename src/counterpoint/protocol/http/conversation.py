@@ -42,7 +42,7 @@ LARGEST_MESSAGE: Final = 256 * 1024
 STALL: Final = 30.0
 """Seconds that a client may take nothing."""
 QUIET: Final = 15.0
-"""Seconds without an event after which the place is told, if it has moved on."""
+"""Seconds without an event after which the place is sent, if it has moved on."""
 
 _NOT_IN_FORCE: Final = 1008
 _BROKEN: Final = 1011
@@ -166,12 +166,12 @@ def _read(text: str | None) -> ClientMessage:
     if text is None:
         raise InvalidInput("the message is not text", hint=_HINT)
     try:
-        told = orjson.loads(text)
+        given = orjson.loads(text)
     except orjson.JSONDecodeError:
         raise InvalidInput("the message is not JSON", hint=_HINT) from None
-    if not isinstance(told, dict) or not told:
+    if not isinstance(given, dict) or not given:
         raise InvalidInput("the message is not a JSON object with a key", hint=_HINT)
-    asked = cast("dict[str, Any]", told)
+    asked = cast("dict[str, Any]", given)
     faults = [_unknown(name) for name in asked if name not in _KEYS]
     faults += [
         f"`{name}` is not a list of ids"

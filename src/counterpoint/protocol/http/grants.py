@@ -1,6 +1,6 @@
 """What a caller over HTTP may do, and how much in a minute.
 
-A grant is made anew for each request. Scopes are held at the door: a call that needs one that is
+A grant is made anew for each request. Scopes are checked before the call: a call that needs one that is
 missing is answered 403 before the surface hears of it. The list of tools is held inside: a
 tool outside of it is not listed, and a call of it is refused in the dialect's own words.
 """

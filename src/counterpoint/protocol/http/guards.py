@@ -34,7 +34,7 @@ _ONCE = ("authorization", "mcp-protocol-version", "mcp-method", "mcp-name", "cou
 
 
 class Refused(Exception):
-    """A request that is answered at the door; not one of the product's own errors."""
+    """A request that is refused at the entrance; not one of the product's own errors."""
 
     def __init__(self, response: Response, outcome: str) -> None:
         """Keep the answer, and one word for the log."""
@@ -222,8 +222,8 @@ def check_agreement(headers: Headers, message: Mapping[str, Any], older: Iterabl
         return
     number, params = message.get("id"), params_of(message)
     meta = params.get("_meta")
-    told = cast("dict[str, Any]", meta).get(_VERSION) if isinstance(meta, dict) else None
-    if told is not None and told != version:
+    given = cast("dict[str, Any]", meta).get(_VERSION) if isinstance(meta, dict) else None
+    if given is not None and given != version:
         raise mistaken(
             HEADER_MISMATCH, "Mcp-Protocol-Version and the body name different versions", number
         )

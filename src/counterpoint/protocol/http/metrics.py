@@ -22,7 +22,7 @@ _SECONDS = "counterpoint_request_duration_seconds"
 
 
 class Metrics:
-    """What a server counts about itself; may be told and rendered from several threads."""
+    """What a server counts about itself; may be counted and rendered from several threads."""
 
     def __init__(self) -> None:
         """Begin at zero."""
@@ -31,7 +31,7 @@ class Metrics:
         self._buckets = [0] * (len(BOUNDS) + 1)
         self._sum = 0.0
 
-    def tell(self, *, method: str, tool: str, outcome: str, seconds: float) -> None:
+    def count(self, *, method: str, tool: str, outcome: str, seconds: float) -> None:
         """Count one request."""
         labels = (method, tool, outcome)
         with self._lock:

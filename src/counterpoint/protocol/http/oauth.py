@@ -201,9 +201,9 @@ class Issuer:
 
 def _scopes(claims: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what a token allows: `scope` is one text (RFC 9068), some issuers give a list `scp`."""
-    told: object = claims.get("scope", claims.get("scp", ""))
-    listed = cast("list[object]", told) if isinstance(told, list) else []
-    words = told.split() if isinstance(told, str) else [str(word) for word in listed]
+    given: object = claims.get("scope", claims.get("scp", ""))
+    listed = cast("list[object]", given) if isinstance(given, list) else []
+    words = given.split() if isinstance(given, str) else [str(word) for word in listed]
     named = {word.removeprefix(PREFIX) for word in words if word.startswith(PREFIX)}
     if WRITE in named:
         return (READ, WRITE)

@@ -68,16 +68,16 @@ class QuotaStore(Protocol):
 class Spending:
     """The calls that one server may still let through; asked by several threads."""
 
-    def __init__(self, limits: Limits, till: QuotaStore | None) -> None:
+    def __init__(self, limits: Limits, store: QuotaStore | None) -> None:
         """Begin with nothing drawn. limits: where the minutes of tools are counted."""
         self._limits = limits
-        self._till = till
+        self._store = store
         self._lock = threading.Lock()
         self._left: dict[str, tuple[str, int]] = {}
 
     def is_counted(self, grant: Grant) -> bool:
         """Whether calls of a grant are counted by months, so that the store may be asked."""
-        return self._till is not None and bool(grant.calls_a_month or self._till.calls_a_month)
+        return self._store is not None and bool(grant.calls_a_month or self._store.calls_a_month)
 
     def hurry(self, grant: Grant, tool: str) -> RateLimited | None:
         """Take a call of a tool from this minute; answer the refusal if there is none."""
@@ -91,12 +91,12 @@ class Spending:
 
     def spend(self, grant: Grant) -> CounterpointError | None:
         """Take a call from the months; answer the refusal if there is none. Runs in a worker."""
-        till = self._till
-        if till is None:
+        store = self._store
+        if store is None:
             return None
-        refusal = self._spend(till, grant.id, grant.calls_a_month)
+        refusal = self._spend(store, grant.id, grant.calls_a_month)
         if refusal is None:
-            refusal = self._spend(till, PROJECT, till.calls_a_month)
+            refusal = self._spend(store, PROJECT, store.calls_a_month)
             if refusal is not None and grant.calls_a_month:
                 self._put(grant.id, "", 1)
         return refusal
@@ -106,13 +106,13 @@ class Spending:
         with self._lock:
             left, self._left = self._left, {}
         for subject, (month, calls) in left.items():
-            if self._till is not None and calls:
-                self._till.give_back(subject, month, calls)
+            if self._store is not None and calls:
+                self._store.give_back(subject, month, calls)
 
-    def _spend(self, till: QuotaStore, subject: str, most: int) -> QuotaExceeded | None:
+    def _spend(self, store: QuotaStore, subject: str, most: int) -> QuotaExceeded | None:
         if not most or self._take(subject):
             return None
-        drawn = till.draw(subject, most)
+        drawn = store.draw(subject, most)
         if drawn.granted:
             self._put(subject, drawn.month, drawn.granted - 1)
             return None

@@ -1,6 +1,6 @@
 """Listening for HTTP: sockets, connections, and an end that loses no answer.
 
-When it is told to end, the server (1) takes no new connection and closes the idle ones, (2) cuts
+When it is to end, the server (1) takes no new connection and closes the idle ones, (2) cuts
 off streams that have no end, (3) gives what is being answered a short time to be answered, (4)
 cancels the rest, which has not been answered and so does not count as done, (5) lets written
 answers leave. It installs no signal.
@@ -141,7 +141,7 @@ class _Socket(WebSocketsSansIOProtocol):
 class Listener:
     """An HTTP server of this process, over sockets that listen already."""
 
-    def __init__(self, door: HttpApp[Any], sockets: Sequence[socket.socket]) -> None:
+    def __init__(self, app: HttpApp[Any], sockets: Sequence[socket.socket]) -> None:
         """Serve nothing yet."""
         # The same one each time: what is cut off late is no fault either, and a filter is added once.
         logging.getLogger("uvicorn.error").addFilter(_was_not_cut_off)
@@ -149,10 +149,10 @@ class Listener:
         self._sockets = list(sockets)
         wire = type("_Wire", (_Wire,), {"gone": self._gone})
         talk = type("_Socket", (_Socket,), {"gone": self._gone})
-        self._door = door
+        self._app = app
         self._server = uvicorn.Server(
             uvicorn.Config(
-                door,
+                app,
                 http=wire,
                 ws=talk,
                 ws_max_size=LARGEST_MESSAGE,
@@ -176,18 +176,18 @@ class Listener:
         """How many connections are open."""
         return len(self._server.server_state.connections)
 
-    async def serve(self, told: asyncio.Event) -> None:
-        """Serve until told to end, then end."""
+    async def serve(self, stopping: asyncio.Event) -> None:
+        """Serve until it is to end, then end."""
         config = self._server.config
         config.load()
         self._server.lifespan = config.lifespan_class(config)
         await self._server.startup(sockets=self._sockets)
         try:
-            while not told.is_set():
+            while not stopping.is_set():
                 # A tick of the server renews the time that stands on its answers.
                 await self._server.on_tick(0)
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(told.wait(), 1.0)
+                    await asyncio.wait_for(stopping.wait(), 1.0)
         finally:
             with _unsaid():
                 await self._end()
@@ -198,7 +198,7 @@ class Listener:
             server.close()
         for connection in list(state.connections):
             connection.shutdown()
-        self._door.cut()
+        self._app.cut()
         if state.tasks:
             _, late = await asyncio.wait(set(state.tasks), timeout=GRACE)
             for task in late:

@@ -70,7 +70,7 @@ class Inbox(Side):
         self._direct = direct
         self._ready = asyncio.Event()
         outbox.on_gone = self._ready.set
-        self._parse: deque[object] = deque()
+        self._received: deque[object] = deque()
         self._held: list[object] = []
         self._parts: list[bytes] = []
         self._size = 0
@@ -91,25 +91,25 @@ class Inbox(Side):
     async def wants_sdk(self) -> bool:
         """Wait until something has come that is the SDK's; answer no at the end of the input."""
         try:
-            while not (self._parse or self._is_over):
+            while not (self._received or self._is_over):
                 await self._more()
-            if not self._parse:
+            if not self._received:
                 await self._let_answers_go()
         finally:
-            if not self._parse:
+            if not self._received:
                 await self.aclose()
-        return bool(self._parse)
+        return bool(self._received)
 
     async def receive(self) -> SessionMessage:
         """Return the next message; EndOfStream when there is none."""
         from anyio import EndOfStream
         from mcp.shared.message import SessionMessage
 
-        self._parse.extendleft(reversed(self._held))
+        self._received.extendleft(reversed(self._held))
         self._held.clear()
         while True:
-            while self._parse:
-                message = await self._message(self._parse.popleft())
+            while self._received:
+                message = await self._message(self._received.popleft())
                 if message is not None:
                     return SessionMessage(message)
             if self._is_over:
@@ -135,7 +135,7 @@ class Inbox(Side):
         self._ready.clear()
         # What can always be read, such as a file, cannot be waited for.
         while self._read():
-            if self._parse or self._is_over:
+            if self._received or self._is_over:
                 return
             await asyncio.sleep(0)
         self._loop.add_reader(self._fd, self._read)
@@ -154,7 +154,7 @@ class Inbox(Side):
             return False
         except OSError:
             self._take(b"")
-        if self._parse or self._is_over:
+        if self._received or self._is_over:
             self._ready.set()
         return True
 
@@ -166,7 +166,7 @@ class Inbox(Side):
         first, *others = chunk.split(b"\n")
         self._grow(first)
         for other in others:
-            self._hear(b"".join(self._parts))
+            self._receive_line(b"".join(self._parts))
             self._parts, self._size = [], 0
             self._grow(other)
 
@@ -178,7 +178,7 @@ class Inbox(Side):
             # One byte that is no JSON stands for the whole line.
             self._parts = [_TOO_LONG]
 
-    def _hear(self, line: bytes) -> None:
+    def _receive_line(self, line: bytes) -> None:
         """Return a line directly, or keep what it says."""
         if not line.strip():
             return
@@ -189,12 +189,12 @@ class Inbox(Side):
             is_long = line == _TOO_LONG
             value = _Fault(limit if is_long else "Parse error: not JSON", _name_in(line))
         # What came before it and waits has its turn first.
-        if self._parse:
-            self._parse.append(value)
+        if self._received:
+            self._received.append(value)
         elif self._direct is not None and self._direct.greet(value):
             self._held.append(value)
         elif not self._is_direct(value):
-            self._parse.append(value)
+            self._received.append(value)
 
     def _is_direct(self, value: object) -> bool:
         return self._direct is not None and self._direct.take(value)
