@@ -134,7 +134,7 @@ class Scene:
         code = relay.run()
         os.close(sink)
         following.join(PATIENCE)
-        for descriptor in (source, relay._wake, relay._bell):
+        for descriptor in (source, relay._wake_reader, relay._wake_writer):
             os.close(descriptor)
         if self.faults:
             raise self.faults[0]
