@@ -46,7 +46,7 @@ def echo(call: Call, text: Annotated[str, Field(description="What to say again")
     return {"text": text, "client": call.caller.client, "protocol": call.caller.protocol}
 
 
-@tool(reads=False, keyed="shown", aliases={"id": "item"}, hidden=["trace"])
+@tool(reads=False, aliases={"id": "item"}, hidden=["trace"])
 def start(
     call: Call,
     item: Annotated[str, Field(description="Which item", max_length=20)],

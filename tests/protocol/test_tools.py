@@ -77,11 +77,11 @@ def test_arguments_stand_in_the_order_of_the_signature(small: ModuleType) -> Non
     assert list(properties(small.start)) == expected
 
 
-def test_a_hidden_key_is_not_in_the_schema(small: ModuleType) -> None:
-    """A tool that writes takes a key even where its schema may not say so."""
-    assert list(properties(small.delete)) == ["item"]
-    assert small.delete.parameters.keyed == "hidden"
-    assert small.echo.parameters.keyed == "no"
+def test_a_tool_that_writes_takes_a_key(small: ModuleType) -> None:
+    """Its schema says so; one that only reads has none."""
+    assert list(properties(small.delete)) == ["item", "idempotency_key"]
+    assert small.delete.parameters.takes_key
+    assert not small.echo.parameters.takes_key
 
 
 def test_a_property_may_be_called_title_or_schema() -> None:

@@ -4,9 +4,9 @@ A function's first parameter is the call; every other one is an argument, descri
 annotation (`Annotated[type, Field(...)]`). Nothing is worked out before it is asked for, and each
 answer is kept: a server that only routes never builds a schema.
 
-The schema shown is lean: see `counterpoint.protocol.schema`. Three sorts of argument are accepted
-without being shown: other spellings (`aliases`), parameters named in `hidden`, and an idempotency
-key where `keyed` is "hidden". The key never reaches the function.
+The schema shown is lean: see `counterpoint.protocol.schema`. Two sorts of argument are accepted without
+being shown: other spellings (`aliases`) and parameters named in `hidden`. A tool that writes takes an
+idempotency key as well, which never reaches the function.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import inspect
 import typing
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
-from typing import Annotated, Any, Literal, Protocol, cast
+from typing import Annotated, Any, Protocol, cast
 
 import typing_extensions
 from pydantic import ConfigDict, Field, TypeAdapter, WithJsonSchema
@@ -23,9 +23,6 @@ from pydantic_core import SchemaValidator
 
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.schema import lean
-
-Keyed = Literal["shown", "hidden", "no"]
-"""Whether a tool takes an idempotency key, and whether its schema says so."""
 
 KEY = "idempotency_key"
 KEY_LENGTH = 128
@@ -59,13 +56,13 @@ class Parameters:
         *,
         aliases: Mapping[str, str] | None = None,
         hidden: Collection[str] = (),
-        keyed: Keyed = "no",
+        takes_key: bool = False,
     ) -> None:
         """Read the signature; TypeError if the function cannot be a tool."""
         self.function = function
         self.aliases: dict[str, str] = dict(aliases or {})
         self.hidden = frozenset(hidden)
-        self.keyed: Keyed = keyed
+        self.takes_key = takes_key
         self._signature = dict(list(inspect.signature(function).parameters.items())[1:])
         self._check_declaration()
 
@@ -122,7 +119,7 @@ class Parameters:
     @cached_property
     def _fields(self) -> dict[str, Any]:
         fields = {name: hint for name, hint in self._hints.items() if name != self.progress}
-        if self.keyed != "no":
+        if self.takes_key:
             fields[KEY] = _Key
         return fields
 
@@ -150,7 +147,7 @@ class Parameters:
         return TypeAdapter(typed)
 
     def _is_shown(self, name: str) -> bool:
-        return self.keyed == "shown" if name == KEY else name not in self.hidden
+        return name not in self.hidden
 
     def _check_declaration(self) -> None:
         name = getattr(self.function, "__name__", "?")
@@ -160,7 +157,7 @@ class Parameters:
             if part.annotation is inspect.Parameter.empty:
                 raise TypeError(f"{name}: {part.name} has no annotation")
         if KEY in self._signature:
-            raise TypeError(f"{name}: say keyed=... in place of a parameter {KEY}")
+            raise TypeError(f"{name}: a tool that writes takes {KEY} by itself")
         for missing in {*self.aliases.values(), *self.hidden} - self._signature.keys():
             raise TypeError(f"{name}: there is no parameter {missing}")
         for taken in self.aliases.keys() & self._signature.keys():

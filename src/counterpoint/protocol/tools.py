@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Concatenate, Generic, TypeVar
 
 from counterpoint.kernel.canonical import Json
-from counterpoint.protocol.parameters import Keyed, Parameters, Progress
+from counterpoint.protocol.parameters import Parameters, Progress
 
-__all__ = ["Json", "Keyed", "Progress", "Tool", "first_paragraph", "tool"]
+__all__ = ["Json", "Progress", "Tool", "first_paragraph", "tool"]
 
 C = TypeVar("C")
 
@@ -71,16 +71,14 @@ def tool(
     open_world: bool = False,
     aliases: Mapping[str, str] | None = None,
     hidden: Collection[str] = (),
-    keyed: Keyed | None = None,
     output: Mapping[str, Json] | None = None,
     meta: Mapping[str, Json] | None = None,
 ) -> Callable[[Callable[Concatenate[C, ...], Json]], Tool[C]]:
     """Make a tool of a synchronous function; TypeError if it cannot be one.
 
     `aliases` maps other spellings to parameters; they and the parameters named in `hidden` are
-    accepted but not shown. `keyed` is "hidden" for a tool that writes unless said otherwise.
+    accepted but not shown. A tool that writes takes an idempotency key, one that only reads does not.
     """
-    chosen: Keyed = keyed or ("no" if reads else "hidden")
 
     def wrap(function: Callable[Concatenate[C, ...], Json]) -> Tool[C]:
         if inspect.iscoroutinefunction(function):
@@ -89,7 +87,7 @@ def tool(
             name=function.__name__.rstrip("_"),
             description=first_paragraph(function),
             function=function,
-            parameters=Parameters(function, aliases=aliases, hidden=hidden, keyed=chosen),
+            parameters=Parameters(function, aliases=aliases, hidden=hidden, takes_key=not reads),
             reads=reads,
             destructive=destructive,
             idempotent=idempotent,

@@ -145,7 +145,7 @@ def test_an_extra_tool_is_described_and_annotated_like_any_other(tool: Any) -> N
     schema = listed["inputSchema"]
     assert schema["additionalProperties"] is False
     assert all(part.get("description") for part in schema["properties"].values())
-    assert (tool.parameters.keyed == "no") == tool.reads
+    assert tool.parameters.takes_key is not tool.reads
 
 
 def test_a_session_whose_words_were_taken_away_is_still_listed(ada: Any, workshop: Any) -> None:

@@ -19,6 +19,7 @@ from counterpoint.core.model.answers import ItemView, Progress
 from counterpoint.core.model.drafts import Draft, place_name
 from counterpoint.core.model.sessions import Activity, SessionView
 from counterpoint.core.rules.progress import counted
+from counterpoint.dialects import arguments
 from counterpoint.dialects.agentic.nouns.plans import NOTES, PlanStanding, Standing
 from counterpoint.dialects.agentic.rules.drafting import PHASE_LIMIT, order_in, titled
 from counterpoint.dialects.agentic.rules.progress import (
@@ -32,15 +33,14 @@ from counterpoint.dialects.agentic.rules.progress import (
 )
 from counterpoint.dialects.agentic.verbs.plans import Planning
 from counterpoint.dialects.agentic.verbs.sessions import agent_type_of, is_stale
+from counterpoint.dialects.arguments import TEXT, TEXTS
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import clip, sparse
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
 from counterpoint.kernel.errors import InvalidInput
 
-_TEXT: Final = WithJsonSchema({"type": "string"})
 _OBJECT: Final = WithJsonSchema({"type": "object"})
-_TEXTS: Final = WithJsonSchema({"type": "array", "items": {"type": "string"}})
 _PLACE: Final = WithJsonSchema({"type": ["integer", "string"]})
 
 DATA_LIMIT: Final = 16_000
@@ -49,9 +49,9 @@ _NAMED: Final = 100
 _WORDS: Final = 600
 """The most bytes of one text in a list."""
 
-Slug = Annotated[str, Field(min_length=1, max_length=200), _TEXT]
+Slug = Annotated[str, Field(min_length=1, max_length=200), TEXT]
 GivenSlug = Annotated[
-    str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$"), _TEXT
+    str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$"), TEXT
 ]
 Order = Annotated[
     Annotated[int, Field(ge=1, le=100_000)] | Annotated[str, Field(min_length=1, max_length=300)],
@@ -61,24 +61,24 @@ Task = Annotated[
     Annotated[int, Field(ge=0, le=100_000)] | Annotated[str, Field(min_length=1, max_length=300)],
     _PLACE,
 ]
-SessionId = Annotated[str, Field(max_length=80), _TEXT]
-AgentType = Annotated[str, Field(min_length=1, max_length=64, pattern=r"\S"), _TEXT]
-Title = Annotated[str, Field(min_length=1, max_length=255), _TEXT]
-Said = Annotated[str, Field(min_length=1, max_length=20_000), _TEXT]
-Text = Annotated[str, Field(max_length=20_000), _TEXT]
-Line = Annotated[str, Field(max_length=2_000), _TEXT]
-Lines = Annotated[list[Line], Field(max_length=100), _TEXTS]
-Word = Annotated[str, Field(max_length=200), _TEXT]
+SessionId = Annotated[str, Field(max_length=80), TEXT]
+AgentType = Annotated[str, Field(min_length=1, max_length=64, pattern=r"\S"), TEXT]
+Title = Annotated[str, Field(min_length=1, max_length=255), TEXT]
+Said = arguments.Said
+Text = arguments.Text
+Line = arguments.Line
+Lines = Annotated[list[Line], Field(max_length=100), TEXTS]
+Word = Annotated[str, Field(max_length=200), TEXT]
 Criteria = Annotated[
     list[Annotated[int, Field(ge=0, le=100)] | Line],
     Field(max_length=50),
     WithJsonSchema({"type": "array", "items": {"type": ["integer", "string"]}}),
 ]
-Key = Annotated[str, Field(min_length=1, max_length=200), _TEXT]
+Key = Annotated[str, Field(min_length=1, max_length=200), TEXT]
 Object = Annotated[dict[str, Any], _OBJECT]
-Limit = Annotated[int, Field(ge=1, le=100), WithJsonSchema({"type": "integer"})]
-Count = Annotated[int, Field(ge=0, le=2**53 - 1), WithJsonSchema({"type": "integer"})]
-Cursor = Annotated[str, Field(max_length=2_000, description="`next_cursor` of a page"), _TEXT]
+Limit = arguments.Limit
+Count = arguments.Count
+Cursor = Annotated[arguments.Cursor, Field(description="`next_cursor` of a page")]
 
 PlanStatus = Literal["draft", "active", "paused", "completed", "archived"]
 PlanStatusShown = Annotated[
@@ -108,10 +108,10 @@ class TaskObject(TypedDict):
 class PhaseObject(TypedDict, total=False):
     """A phase of a plan to be made."""
 
-    name: Annotated[str, Field(max_length=2_000, description="Name"), _TEXT]
+    name: Annotated[str, Field(max_length=2_000, description="Name"), TEXT]
     description: Annotated[Text, Field(description="What it is for")]
     tasks: Annotated[
-        list[Said | TaskObject], Field(max_length=1_000, description="Task names"), _TEXTS
+        list[Said | TaskObject], Field(max_length=1_000, description="Task names"), TEXTS
     ]
     dependencies: Annotated[
         list[Order],

@@ -23,6 +23,8 @@ from counterpoint.core.model.proofs import Seal, Thinking
 from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.texts.skills import Skill, SkippedFile
+from counterpoint.dialects import arguments
+from counterpoint.dialects.arguments import TEXT
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import PAGE, clip, size_of
 from counterpoint.kernel.canonical import Json
@@ -31,7 +33,6 @@ from counterpoint.kernel.errors import CounterpointError, IllegalMove
 UUID: Final = "uuid"
 """The scope of the names that tasks are known by here."""
 
-_TEXT = WithJsonSchema({"type": "string"})
 _NULLABLE = WithJsonSchema({"type": ["string", "null"]})
 
 Status = Literal["INIT", "GATHER", "ANALYZE", "PLAN", "APPLY", "VERIFY", "DONE", "CANCELLED"]
@@ -43,16 +44,14 @@ _STATE: Final = re.compile(
     rf"(?<![\w-])'?({'|'.join(map(str.lower, STATUSES))})'?(?![\w-])"
 )
 
-Id = Annotated[str, Field(min_length=1, max_length=200), _TEXT]
-Title = Annotated[str, Field(min_length=1, max_length=256), _TEXT]
+Id = Annotated[str, Field(min_length=1, max_length=200), TEXT]
+Title = Annotated[str, Field(min_length=1, max_length=256), TEXT]
 Body = Annotated[str | None, Field(max_length=8_000), _NULLABLE]
 Word = Annotated[str | None, Field(max_length=200), _NULLABLE]
-Reason = Annotated[str, Field(max_length=2_000), _TEXT]
-Content = Annotated[str, Field(min_length=1, max_length=20_000), _TEXT]
+Reason = arguments.Line
+Content = arguments.Said
 Limit = Annotated[int, Field(ge=1, le=200, description="How many, at most 200")]
-Cursor = Annotated[
-    str, Field(max_length=2_000, description="`next_cursor` of the page before"), _TEXT
-]
+Cursor = Annotated[arguments.Cursor, Field(description="`next_cursor` of the page before")]
 LIMIT: Final = 50
 WHOLE: Final = PAGE - 300
 """What a task may take that is answered alone."""

@@ -17,6 +17,8 @@ from counterpoint.core.model.journal import Receipt, Record
 from counterpoint.core.model.sessions import Claim, Handoff
 from counterpoint.core.model.work import Criterion, Gate, Item
 from counterpoint.core.rules.progress import by_category
+from counterpoint.dialects import arguments
+from counterpoint.dialects.arguments import HIGHEST, INTEGER, TEXT, TEXTS
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import (
     Part,
@@ -28,38 +30,34 @@ from counterpoint.dialects.paging import (
 )
 from counterpoint.kernel.canonical import Json, dump_any
 
-_TEXT = WithJsonSchema({"type": "string"})
-_TEXTS = WithJsonSchema({"type": "array", "items": {"type": "string"}})
-_INTEGER = WithJsonSchema({"type": "integer"})
 _INTEGERS = WithJsonSchema({"type": "array", "items": {"type": "integer"}})
-_HIGHEST = 2**53 - 1
 
-Id = Annotated[str, Field(max_length=80), _TEXT]
-Word = Annotated[str, Field(max_length=100), _TEXT]
-Title = Annotated[str, Field(max_length=300), _TEXT]
-Name = Annotated[str, Field(min_length=1, max_length=300), _TEXT]
-Line = Annotated[str, Field(max_length=500), _TEXT]
-Summary = Annotated[str, Field(max_length=5_000), _TEXT]
-Report = Annotated[str, Field(min_length=1, max_length=5_000), _TEXT]
-Body = Annotated[str, Field(max_length=20_000), _TEXT]
-Text = Annotated[str, Field(min_length=1, max_length=20_000), _TEXT]
-Cursor = Annotated[str, Field(max_length=500, description="Next page"), _TEXT]
-Limit = Annotated[int, Field(ge=1, le=100, description="Most entries"), _INTEGER]
-Lines = Annotated[tuple[Line, ...], Field(max_length=50), _TEXTS]
-Words = Annotated[tuple[Word, ...], Field(max_length=50), _TEXTS]
-Ids = Annotated[tuple[Id, ...], Field(max_length=50), _TEXTS]
+Id = Annotated[str, Field(max_length=80), TEXT]
+Word = Annotated[str, Field(max_length=100), TEXT]
+Title = Annotated[str, Field(max_length=300), TEXT]
+Name = Annotated[str, Field(min_length=1, max_length=300), TEXT]
+Line = Annotated[str, Field(max_length=500), TEXT]
+Summary = Annotated[str, Field(max_length=5_000), TEXT]
+Report = Annotated[str, Field(min_length=1, max_length=5_000), TEXT]
+Body = arguments.Text
+Text = arguments.Said
+Cursor = Annotated[str, Field(max_length=500, description="Next page"), TEXT]
+Limit = Annotated[arguments.Limit, Field(description="Most entries")]
+Lines = Annotated[tuple[Line, ...], Field(max_length=50), TEXTS]
+Words = Annotated[tuple[Word, ...], Field(max_length=50), TEXTS]
+Ids = Annotated[tuple[Id, ...], Field(max_length=50), TEXTS]
 Argv = Annotated[
-    tuple[Annotated[str, Field(max_length=4_000)], ...], Field(min_length=1, max_length=200), _TEXTS
+    tuple[Annotated[str, Field(max_length=4_000)], ...], Field(min_length=1, max_length=200), TEXTS
 ]
 Argvs = Annotated[
     tuple[Argv, ...],
     Field(max_length=50),
     WithJsonSchema({"type": "array", "items": {"type": "array", "items": {"type": "string"}}}),
 ]
-Token = Annotated[int, Field(ge=1, le=_HIGHEST, description="From `start`"), _INTEGER]
+Token = Annotated[int, Field(ge=1, le=HIGHEST, description="From `start`"), INTEGER]
 AnyToken = Annotated[Token | None, Field(description="From `start`")]
-Count = Annotated[int, Field(ge=0, le=_HIGHEST), _INTEGER]
-Priority = Annotated[int, Field(ge=0, le=4), _INTEGER]
+Count = arguments.Count
+Priority = Annotated[int, Field(ge=0, le=4), INTEGER]
 Counts = Annotated[tuple[Count, ...], Field(max_length=200), _INTEGERS]
 
 TITLE = 120

@@ -15,34 +15,33 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, WithJsonSchema
+from pydantic import Field
 
 from counterpoint.core.model.work import Item
 from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.dialects import arguments
+from counterpoint.dialects.arguments import TEXT, TEXTS
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
 
-_TEXT = WithJsonSchema({"type": "string"})
-_TEXTS = WithJsonSchema({"type": "array", "items": {"type": "string"}})
-
-Id = Annotated[str, Field(min_length=1, max_length=80), _TEXT]
-Title = Annotated[str, Field(min_length=1, max_length=500), _TEXT]
-Body = Annotated[str, Field(max_length=100_000), _TEXT]
-Comment = Annotated[str, Field(min_length=1, max_length=65_536, pattern=r"\S"), _TEXT]
-Said = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S"), _TEXT]
-Text = Annotated[str, Field(max_length=20_000), _TEXT]
-Line = Annotated[str, Field(min_length=1, max_length=500), _TEXT]
-Lines = Annotated[tuple[Line, ...], Field(max_length=100), _TEXTS]
+Id = arguments.Id
+Title = Annotated[str, Field(min_length=1, max_length=500), TEXT]
+Body = Annotated[str, Field(max_length=100_000), TEXT]
+Comment = Annotated[str, Field(min_length=1, max_length=65_536, pattern=r"\S"), TEXT]
+Said = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S"), TEXT]
+Text = arguments.Text
+Line = Annotated[str, Field(min_length=1, max_length=500), TEXT]
+Lines = Annotated[tuple[Line, ...], Field(max_length=100), TEXTS]
 Labels = Annotated[
-    tuple[Annotated[str, Field(min_length=1, max_length=100)], ...], Field(max_length=50), _TEXTS
+    tuple[Annotated[str, Field(min_length=1, max_length=100)], ...], Field(max_length=50), TEXTS
 ]
-Ids = Annotated[tuple[Id, ...], Field(max_length=100), _TEXTS]
+Ids = Annotated[tuple[Id, ...], Field(max_length=100), TEXTS]
 Priority = Annotated[int, Field(ge=1, le=4)]
-Count = Annotated[int, Field(ge=0, le=2**53 - 1), WithJsonSchema({"type": "integer"})]
+Count = arguments.Count
 Limit = Annotated[int, Field(ge=1, le=100)]
-Cursor = Annotated[str, Field(max_length=2_000), _TEXT]
+Cursor = arguments.Cursor
 
 Status = Literal["backlog", "todo", "in_progress", "blocked", "review", "done", "cancelled"]
 Reported = Literal["review", "todo", "blocked"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal, NotRequired, cast
 
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from counterpoint.core.model.answers import ItemView, Progress
@@ -21,6 +21,8 @@ from counterpoint.core.model.journal import Outcomes, Record
 from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.work import Item
 from counterpoint.core.rules.progress import counted
+from counterpoint.dialects import arguments
+from counterpoint.dialects.arguments import HIGHEST, TEXTS
 from counterpoint.dialects.paging import clip, size_of
 from counterpoint.dialects.workflow.verbs.queries import phase_number, runs_parallel
 from counterpoint.kernel.canonical import Json, dump_any, load, object_of
@@ -35,22 +37,17 @@ def _one_line(text: str) -> str:
     return text
 
 
-_TEXT = WithJsonSchema({"type": "string"})
-_TEXTS = WithJsonSchema({"type": "array", "items": {"type": "string"}})
-
-Id = Annotated[str, Field(min_length=1, max_length=80), _TEXT]
+Id = arguments.Id
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_line)]
-Said = Annotated[str, Field(min_length=1, max_length=20_000), _TEXT]
-Text = Annotated[str, Field(max_length=20_000), _TEXT]
-Line = Annotated[str, Field(max_length=2_000), _TEXT]
-Lines = Annotated[tuple[Line, ...], Field(max_length=100), _TEXTS]
+Said = arguments.Said
+Text = arguments.Text
+Line = arguments.Line
+Lines = Annotated[tuple[Line, ...], Field(max_length=100), TEXTS]
 Areas = Annotated[
-    tuple[Annotated[str, Field(min_length=1, max_length=500)], ...], Field(max_length=50), _TEXTS
+    tuple[Annotated[str, Field(min_length=1, max_length=500)], ...], Field(max_length=50), TEXTS
 ]
-Tokens = Annotated[int, Field(ge=0, le=2**53 - 1)]
-Cursor = Annotated[
-    str, Field(max_length=2_000, description="`next_cursor` of the page before"), _TEXT
-]
+Tokens = Annotated[int, Field(ge=0, le=HIGHEST)]
+Cursor = Annotated[arguments.Cursor, Field(description="`next_cursor` of the page before")]
 
 Profile = Literal["simple", "standard", "complex"]
 Ended = Literal["completed", "failed", "partial"]

@@ -30,7 +30,6 @@ _A_RECEIPT = 700
     destructive=True,
     idempotent=False,
     open_world=True,
-    keyed="shown",
 )
 def verify(
     call: Call,

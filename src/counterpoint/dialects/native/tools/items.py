@@ -106,7 +106,7 @@ def _room(limit: int) -> int:
     return SHORT_PAGE if limit <= _DEFAULT else PAGE
 
 
-@tool(reads=False, idempotent=False, keyed="shown")
+@tool(reads=False, idempotent=False)
 def edit(
     call: Call,
     id: Annotated[Id, Field(description="Item")],  # noqa: A002 -- the name that agents expect

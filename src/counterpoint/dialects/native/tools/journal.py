@@ -23,7 +23,7 @@ from counterpoint.kernel.errors import InvalidInput
 from counterpoint.protocol.tools import tool
 
 
-@tool(reads=False, idempotent=False, keyed="shown")
+@tool(reads=False, idempotent=False)
 def note(
     call: Call,
     kind: Annotated[NoteKind, Field(description="Kind")],

@@ -36,7 +36,7 @@ class Absent(Enum):
     VALUE = None
 
 
-@tool(reads=False, destructive=True, keyed="shown", hidden=("cursor",))
+@tool(reads=False, destructive=True, hidden=("cursor",))
 def remember(
     call: Call,
     action: Annotated[Literal["set", "get", "forget", "list"], Field(description="Action")],

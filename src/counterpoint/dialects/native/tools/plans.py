@@ -96,7 +96,7 @@ def _tree(call: Call, tree: Node) -> Node:
 _TREE = Parameters(_tree)
 
 
-@tool(reads=False, idempotent=False, keyed="shown")
+@tool(reads=False, idempotent=False)
 def plan(
     call: Call,
     markdown: Annotated[

@@ -24,7 +24,7 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
 
 
-@tool(reads=False, idempotent=False, keyed="shown")
+@tool(reads=False, idempotent=False)
 def submit(
     call: Call,
     id: Annotated[Id, Field(description="Item")],  # noqa: A002 -- the name that agents expect
@@ -42,7 +42,7 @@ def submit(
     }
 
 
-@tool(reads=False, idempotent=False, keyed="shown")
+@tool(reads=False, idempotent=False)
 def review(
     call: Call,
     id: Annotated[Id, Field(description="Item")],  # noqa: A002 -- the name that agents expect

@@ -21,7 +21,7 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
 
 
-@tool(reads=False, idempotent=False, keyed="shown")
+@tool(reads=False, idempotent=False)
 def handoff(
     call: Call,
     action: Annotated[Action, Field(description="Action")],

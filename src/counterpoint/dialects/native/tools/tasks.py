@@ -35,7 +35,7 @@ Minutes = Annotated[
 _SHOWN = 5
 
 
-@tool(reads=False, idempotent=False, keyed="shown", hidden=("kinds",))
+@tool(reads=False, idempotent=False, hidden=("kinds",))
 def next_(
     call: Call,
     limit: Annotated[Limit, Field(le=20)] = 5,
@@ -93,7 +93,7 @@ def _held_back(call: Call, item: str) -> dict[str, Json]:
     return {"id": item, "title": clip(found.title, 80), "why": [clip(r, 200) for r in reasons[:4]]}
 
 
-@tool(reads=False, idempotent=False, keyed="shown")
+@tool(reads=False, idempotent=False)
 def start(
     call: Call,
     id: Annotated[Id, Field(description="Item")],  # noqa: A002 -- the name that agents expect
@@ -104,7 +104,7 @@ def start(
     return present_start(call, started)
 
 
-@tool(reads=False, keyed="shown")
+@tool(reads=False)
 def finish(
     call: Call,
     id: Annotated[Id, Field(description="Item")],  # noqa: A002 -- the name that agents expect

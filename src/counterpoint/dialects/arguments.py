@@ -1,0 +1,26 @@
+"""The types of arguments that several dialects take: lengths are checked, few are shown.
+
+A limit that is rarely met is cheaper in a refusal than in every listing, so that a schema says `string`
+where a length is checked too. A dialect gives these its own names in `words.py`, and adds what only
+its own tools take.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from pydantic import Field, WithJsonSchema
+
+TEXT: Final = WithJsonSchema({"type": "string"})
+TEXTS: Final = WithJsonSchema({"type": "array", "items": {"type": "string"}})
+INTEGER: Final = WithJsonSchema({"type": "integer"})
+HIGHEST: Final = 2**53 - 1
+"""The highest whole number that every JSON reader keeps."""
+
+Id = Annotated[str, Field(min_length=1, max_length=80), TEXT]
+Said = Annotated[str, Field(min_length=1, max_length=20_000), TEXT]
+Text = Annotated[str, Field(max_length=20_000), TEXT]
+Line = Annotated[str, Field(max_length=2_000), TEXT]
+Count = Annotated[int, Field(ge=0, le=HIGHEST), INTEGER]
+Limit = Annotated[int, Field(ge=1, le=100), INTEGER]
+Cursor = Annotated[str, Field(max_length=2_000), TEXT]
