@@ -1,4 +1,4 @@
-"""The types of arguments that several dialects take: lengths are checked, few are shown.
+"""The types of arguments that several dialects take.
 
 A limit that is rarely met is cheaper in a refusal than in every listing, so that a schema says `string`
 where a length is checked too. A dialect gives these its own names in `words.py`, and adds what only
