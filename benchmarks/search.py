@@ -10,7 +10,7 @@ import apsw
 from _measure import Row, Series, alternate, asked, caller, graph, median, opened, publish, row
 
 from counterpoint.app import App
-from counterpoint.storage.search import expression
+from counterpoint.storage.sqlite.search import expression
 
 _WORDS = 20_000
 _LONG = 73

@@ -21,7 +21,7 @@ from counterpoint.dialects.symphony.nouns.issues import IssueDraft
 from counterpoint.dialects.symphony.nouns.learnings import LearningDraft
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.learnings import note_of
-from counterpoint.storage.search import expression
+from counterpoint.storage.sqlite.search import expression
 
 _FINDINGS = 1_000
 _AN_ENTRY = 1_000

@@ -15,8 +15,8 @@ from _floors import open_bare, stepping
 from _measure import Row, asked, caller, folder, opened, publish
 
 from counterpoint.core.model.filters import Note
-from counterpoint.storage.batch import MOST_MEMBERS
-from counterpoint.storage.sqlite import SqliteStore
+from counterpoint.storage.sqlite.batch import MOST_MEMBERS
+from counterpoint.storage.sqlite.store import SqliteStore
 
 _WRITERS = (1, 8, 16, 64)
 _PER_ROUND = 1600

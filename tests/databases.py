@@ -14,7 +14,7 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from counterpoint.storage.postgres.store import PostgresStore
+from fakes.servers import connected
 
 with warnings.catch_warnings():
     # It warns where no folder for sockets is set; ours stand in the folder of the server.
@@ -39,7 +39,7 @@ class Databases:
         self._spare: list[str] = []
         self._admin = psycopg.connect(self.server.get_uri(), autocommit=True)
         self._run("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8'", TEMPLATE)
-        PostgresStore(self.server.get_uri(TEMPLATE)).close()
+        connected(self.server.get_uri(TEMPLATE)).close()
 
     def empty(self) -> str:
         """Answer the address of a database without tables."""

@@ -106,6 +106,19 @@ def test_skills_and_contracts_are_those_of_the_folder(tmp_path: Path) -> None:
         app.close()
 
 
+def test_a_database_in_memory_writes_no_file_of_that_name(tmp_path: Path) -> None:
+    """It is there from its first use until it is closed, and beside it lie only keys and the like."""
+    (tmp_path / "harbour").mkdir()
+    app = open_app(tmp_path / "harbour", {}, db=":memory:")
+    assert not app.exists
+    app.core(app.agent()).memory.put("project", "k", "v")
+    assert app.exists
+    assert app.person().memory.get("project", "k").version == 1
+    app.close()
+    assert [path.name for path in tmp_path.rglob("*memory*")] == []
+    assert list(tmp_path.rglob("*.db")) == []
+
+
 @pytest.fixture
 def seconds() -> list[float]:
     """Give the time of the breaker, to be moved by hand."""

@@ -6,17 +6,20 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
+from typing import Final
 
 from counterpoint.core.coordinator import Core
+from counterpoint.core.model import catalogue
 from counterpoint.core.model.actors import Actor, ActorKind
 from counterpoint.core.operations.recording.context import Caller, Ports
 from counterpoint.core.ports.store import Store
 from counterpoint.core.rules import identifiers
 from counterpoint.core.rules.precedence import Table, read_table
+from counterpoint.dialects import nouns
 from counterpoint.evidence.directories import FileAnchors, TemplateDirectory
 from counterpoint.evidence.dotenv import secret_values
 from counterpoint.evidence.git.opened import OpenTrees
@@ -32,10 +35,13 @@ from counterpoint.kernel.ids import RandomMint
 from counterpoint.settings import Settings, load_settings
 from counterpoint.storage.breaker import Breaker, GuardedStore
 from counterpoint.storage.postgres.address import is_address, masked
-from counterpoint.storage.sqlite import MEMORY, open_sqlite
+from counterpoint.storage.sqlite.store import MEMORY, fresh_file, open_sqlite
 
 DATABASE = "ledger.db"
+NOUNS: Final = (*catalogue.NOUNS, *nouns.NOUNS)
+"""What the product has tables for: the nouns of the core and those of its own dialects."""
 _NAME_LENGTH = 16
+_PASSING = "memory"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,10 +94,12 @@ class App:
 
     @property
     def database(self) -> Path:
-        """Where the database lies, or will; for one on a server the name of its files here."""
+        """Where the database lies, or will; for one on a server or in memory the name of its files."""
         if self.is_remote:
             name = sha256(self.place.encode()).hexdigest()[:_NAME_LENGTH]
             return self.places.folder / f"postgresql-{name}"
+        if self.settings.db == MEMORY:
+            return self.places.folder / _PASSING
         if self.settings.db:
             return Path(self.settings.db).expanduser().resolve()
         return self.places.folder / DATABASE
@@ -149,17 +157,17 @@ class App:
     @cached_property
     def store(self) -> Store:
         """The database, made on first use."""
-        if self.is_remote or not self.settings.db:
+        if self.is_remote or self.settings.db in {"", MEMORY}:
             open_folder(self.places.folder)
         if self.is_remote:
-            return postgres().open_postgres(self.settings.db)
-        return open_sqlite(self.database)
+            fresh = partial(fresh_file, nouns=NOUNS)
+            return postgres().open_postgres(self.settings.db, NOUNS, fresh_file=fresh)
+        return open_sqlite(MEMORY if self.settings.db == MEMORY else self.database, NOUNS)
 
     @cached_property
     def host(self) -> ProcessHost:
         """This process, as others that use the same database see it."""
-        folder = self.places.folder if self.settings.db == MEMORY else self.folder
-        return ProcessHost(folder / "running", self.clock, RandomMint())
+        return ProcessHost(self.folder / "running", self.clock, RandomMint())
 
     @cached_property
     def ports(self) -> Ports:
@@ -176,7 +184,7 @@ class App:
             anchors=FileAnchors(folder=self.checkpoints),
             skills=SkillDirectory(self.places.tree, self.clock, folders),
             contracts=ContractDirectory(home=self.places.home),
-            scratch=lambda: open_sqlite(MEMORY),
+            scratch=lambda: open_sqlite(MEMORY, NOUNS),
             clock=self.clock,
             mint=RandomMint(),
             project=self.project,
@@ -209,6 +217,8 @@ class App:
     @property
     def exists(self) -> bool:
         """Whether there is a database already; looking makes none."""
+        if self.settings.db == MEMORY:
+            return "store" in self.__dict__
         if self.is_remote:
             return "store" in self.__dict__ or postgres().is_made(self.settings.db)
         return self.database.exists()

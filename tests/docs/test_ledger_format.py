@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from counterpoint.app import NOUNS
 from counterpoint.core.ledger import bundle, entry, sealed
 from counterpoint.core.ledger.derived import rules
-from counterpoint.core.model.catalogue import NOUNS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "ledger-format.md").read_text("utf-8")
 

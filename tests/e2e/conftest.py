@@ -17,7 +17,7 @@ import pytest
 from counterpoint.app import App, open_app
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.links import recount
-from counterpoint.storage.queue import WriterQueue
+from counterpoint.storage.sqlite.queue import WriterQueue
 
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "programs"

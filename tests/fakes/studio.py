@@ -13,9 +13,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from builders import HandClock
+from counterpoint.app import NOUNS
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.actors import Actor, ActorKind
-from counterpoint.core.model.catalogue import NOUNS
 from counterpoint.core.model.texts.contracts import Contract
 from counterpoint.core.model.texts.skills import SkillReport
 from counterpoint.core.model.texts.templates import TemplateSource
@@ -24,7 +24,7 @@ from counterpoint.core.operations.recording.context import Caller, Context, Port
 from counterpoint.core.operations.recording.links import recount
 from counterpoint.core.ports.store import Reading, Store
 from counterpoint.kernel.errors import CounterpointError, NotFound
-from counterpoint.storage.sqlite import open_sqlite
+from counterpoint.storage.sqlite.store import open_sqlite
 from fakes.evidence import ScriptedTree
 
 PROJECT = "demo"
@@ -142,7 +142,7 @@ class Studio:
         self.cabinet = Cabinet()
         self.database = database
         self.mint = CountingMint()
-        self.store: Store = open_sqlite(database)
+        self.store: Store = open_sqlite(database, NOUNS)
         self.ports = Ports(
             **(
                 {
@@ -153,7 +153,7 @@ class Studio:
                     "anchors": self.drawer,
                     "skills": self.cabinet,
                     "contracts": self.cabinet,
-                    "scratch": lambda: open_sqlite(":memory:"),
+                    "scratch": lambda: open_sqlite(":memory:", NOUNS),
                     "clock": self.clock,
                     "mint": self.mint,
                     "project": PROJECT,

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from counterpoint.app import open_app
+from counterpoint.app import NOUNS, open_app
 from counterpoint.core.model.filters import Note, Report
 from counterpoint.core.model.rows import Noun, columns, image_of
 from counterpoint.core.model.work import Item
 from counterpoint.core.ports.store import Append, Store, Writing
 from counterpoint.kernel.clock import Timestamp
-from counterpoint.storage.sqlite import SqliteStore
+from counterpoint.storage.sqlite.store import SqliteStore
 
 NOW = Timestamp("2026-11-20T10:00:00.000Z")
 NOBODY = 65534
@@ -33,7 +33,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
         yield request.getfixturevalue("lent_store")
         return
     place = ":memory:" if request.param == "memory" else tmp_path / "deep" / "store.db"
-    opened = SqliteStore(place)
+    opened = SqliteStore(place, nouns=NOUNS)
     yield opened
     opened.close()
 
@@ -57,9 +57,9 @@ def bare_address(databases: Any) -> Iterator[str]:
 @pytest.fixture
 def postgres_store(address: str) -> Iterator[Any]:
     """Give a database on a PostgreSQL server, with some patience."""
-    from counterpoint.storage.postgres.store import PostgresStore
+    from fakes.servers import connected
 
-    opened = PostgresStore(address, patience=5)
+    opened = connected(address, patience=5)
     yield opened
     opened.close()
 
@@ -67,7 +67,7 @@ def postgres_store(address: str) -> Iterator[Any]:
 @pytest.fixture
 def file_store(tmp_path: Path) -> Iterator[SqliteStore]:
     """Give a database in a file, with little patience."""
-    opened = SqliteStore(tmp_path / "store.db", patience=0.2)
+    opened = SqliteStore(tmp_path / "store.db", nouns=NOUNS, patience=0.2)
     yield opened
     opened.close()
 
@@ -75,10 +75,10 @@ def file_store(tmp_path: Path) -> Iterator[SqliteStore]:
 @pytest.fixture
 def lent_store(databases: Any) -> Iterator[Any]:
     """Give an empty database on a PostgreSQL server for a test that leaves its tables as they are."""
-    from counterpoint.storage.postgres.store import PostgresStore
+    from fakes.servers import connected
 
     address = databases.lent()
-    opened = PostgresStore(address, patience=5)
+    opened = connected(address, patience=5)
     yield opened
     opened.close()
     databases.take_back(address)

@@ -18,16 +18,16 @@ import pytest
 
 from counterpoint.core.model.work import Item
 from counterpoint.kernel.errors import CounterpointError, StoreBusy, StoreFull, Unavailable
-from counterpoint.storage import batch
-from counterpoint.storage.sqlite import SqliteStore
+from counterpoint.storage.sqlite import batch
+from counterpoint.storage.sqlite.store import SqliteStore
 
 PATIENCE = 20.0
 
 ANSWERED = """
 import hashlib, os, sys, threading
 from counterpoint.core.ports.store import Append
-from counterpoint.storage import batch
-from counterpoint.storage.sqlite import SqliteStore
+from counterpoint.storage.sqlite import batch
+from counterpoint.storage.sqlite.store import SqliteStore
 store = SqliteStore(sys.argv[1])
 def run():
     while True:

@@ -33,7 +33,7 @@ from counterpoint.kernel.errors import (
     Unexpected,
 )
 from counterpoint.storage.breaker import MOST_FAULTS, REST, WINDOW, Breaker, GuardedStore
-from counterpoint.storage.sqlite import SqliteStore
+from counterpoint.storage.sqlite.store import SqliteStore
 from fakes.failing import DriverError, FailingStore
 
 FAULTS = (

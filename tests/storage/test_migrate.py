@@ -9,12 +9,17 @@ import threading
 import apsw
 import pytest
 
-from counterpoint.kernel.errors import StoreBusy, StoreCorrupt, StoreNewer
-from counterpoint.storage import migrate
-from counterpoint.storage.migrate import Migration
-from counterpoint.storage.sqlite import MEMORY, SqliteStore
+from counterpoint.app import NOUNS
+from counterpoint.core.model.catalogue import NOUNS as CORE
+from counterpoint.dialects.colibri.nouns.actions import Action
+from counterpoint.kernel.errors import StoreBusy, StoreCorrupt, StoreNewer, StoreOlder
+from counterpoint.storage import schema
+from counterpoint.storage.schema import Migration
+from counterpoint.storage.sqlite import forward
+from counterpoint.storage.sqlite.schema import OWN, TYPES
+from counterpoint.storage.sqlite.store import MEMORY, SqliteStore
 
-FIRST = migrate.packaged()
+FIRST = schema.migrations(CORE, TYPES, OWN)
 LAST = FIRST[-1].number
 
 
@@ -38,9 +43,34 @@ def _next(sql):
     return (*FIRST, Migration(LAST + 1, "9001_next.sql", sql))
 
 
-def test_the_packaged_migrations_are_numbered_without_gap():
-    """The first is 1, the next is one more."""
-    assert [migration.number for migration in FIRST] == list(range(1, LAST + 1))
+def test_the_first_shape_is_one_migration_and_each_noun_of_a_dialect_another():
+    """All of them under the number that the first release begins with."""
+    known = schema.migrations(NOUNS, TYPES, OWN)
+    assert [(one.number, one.name) for one in known] == [
+        (schema.FIRST, "first"),
+        (schema.FIRST, "actions"),
+    ]
+
+
+def test_a_noun_that_is_new_gets_its_table(place):
+    """One program knows it and another does not; both use the file, and no backup is needed."""
+    store = SqliteStore(place, nouns=NOUNS)
+    with store.writing("p") as writing:
+        assert not writing.exists(Action)
+        assert list(writing.tables) == [noun.table for noun in NOUNS]
+    store.close()
+    store = SqliteStore(place)
+    with store.reading("p") as reading:
+        assert "actions" not in reading.tables
+    store.close()
+    assert list(place.parent.glob("*.backup")) == []
+
+
+def test_a_database_from_before_the_first_release_is_refused(place):
+    """Nobody can bring it forward; the refusal says which version it has and where one begins."""
+    _sql(place, "PRAGMA user_version = 9")
+    with pytest.raises(StoreOlder, match=rf"store\.db has version 9.*version {schema.FIRST}"):
+        SqliteStore(place)
 
 
 def test_a_fresh_database_is_made_while_others_look_at_it(tmp_path):
@@ -76,7 +106,7 @@ def test_a_database_that_another_makes_meanwhile_is_not_taken_for_a_foreign_one(
 
     looking = apsw.Connection(str(file))
     looking.exec_trace = interpose
-    assert migrate.is_current(looking, str(file), FIRST) is False
+    assert forward.missing(looking, str(file), FIRST) == FIRST
     assert met
     looking.close()
     SqliteStore(file).close()
@@ -85,7 +115,7 @@ def test_a_database_that_another_makes_meanwhile_is_not_taken_for_a_foreign_one(
 def test_a_fresh_database_says_what_it_is(place):
     """Its version and mark are in the header; no backup of nothing is made."""
     assert _sql(place, "PRAGMA user_version") == [(LAST,)]
-    assert _sql(place, "PRAGMA application_id") == [(migrate.APPLICATION,)]
+    assert _sql(place, "PRAGMA application_id") == [(forward.APPLICATION,)]
     assert _sql(place, "PRAGMA journal_mode") == [("wal",)]
     assert list(place.parent.glob("*.backup")) == []
 

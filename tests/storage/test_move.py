@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.core.model.catalogue import NOUNS
+from counterpoint.app import NOUNS
 from counterpoint.core.model.work import Item
 from counterpoint.kernel.errors import Conflict, NotFound, StateDiffers
 from counterpoint.storage.move import move_project
-from counterpoint.storage.sqlite import SqliteStore
+from counterpoint.storage.sqlite.store import SqliteStore
 
 
 @pytest.fixture
 def source(tmp_path, written):
     """Give a file with a project that agents worked on."""
-    opened = SqliteStore(tmp_path / "source.db")
+    opened = SqliteStore(tmp_path / "source.db", nouns=NOUNS)
     written(opened)
     yield opened
     opened.close()
@@ -38,7 +38,7 @@ def test_a_moved_project_is_the_same_in_every_store(store, source, tmp_path):
     moved = move_project(source, store, "demo", told.append)
     _assert_same(source, store)
     assert store.faults() == []
-    back = SqliteStore(tmp_path / "back.db")
+    back = SqliteStore(tmp_path / "back.db", nouns=NOUNS)
     assert move_project(store, back, "demo") == moved
     _assert_same(source, back)
     back.close()

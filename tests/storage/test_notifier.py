@@ -9,16 +9,16 @@ import time
 
 import pytest
 
-from counterpoint.storage import notifier as bell
-from counterpoint.storage.notifier import Notifier
-from counterpoint.storage.sqlite import SqliteStore
+from counterpoint.storage.sqlite import notifier as bell
+from counterpoint.storage.sqlite.notifier import Notifier
+from counterpoint.storage.sqlite.store import SqliteStore
 
 PATIENCE = 10.0
 
 APPENDS = """
 import sys
 from counterpoint.core.ports.store import Append
-from counterpoint.storage.sqlite import SqliteStore
+from counterpoint.storage.sqlite.store import SqliteStore
 store = SqliteStore(sys.argv[1])
 for line in sys.stdin:
     with store.writing("p") as writing:

@@ -12,26 +12,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.model.catalogue import NOUNS
+from counterpoint.app import NOUNS
+from counterpoint.core.model.catalogue import NOUNS as CORE
 from counterpoint.core.model.rows import columns
 from counterpoint.core.model.work import Item, Label
+from counterpoint.dialects.colibri.nouns.actions import Action
 from counterpoint.kernel.errors import (
     InvalidInput,
     StoreBusy,
     StoreCorrupt,
     StoreNewer,
+    StoreOlder,
     StoreReadOnly,
     StoreUnreachable,
     Unavailable,
 )
-from counterpoint.storage.migrate import Migration
-from counterpoint.storage.postgres import forward
 from counterpoint.storage.postgres.address import is_address, masked
 from counterpoint.storage.postgres.dialect import fold, unfold
 from counterpoint.storage.postgres.pool import ConnectionPool
+from counterpoint.storage.postgres.schema import OWN, TYPES
 from counterpoint.storage.postgres.semaphore import FairSemaphore
-from counterpoint.storage.postgres.store import PostgresStore, is_made
-from counterpoint.storage.sqlite import SqliteStore
+from counterpoint.storage.postgres.store import is_made
+from counterpoint.storage.schema import FIRST, Migration, migrations
+from counterpoint.storage.sqlite.store import SqliteStore
+from fakes.servers import connected
 
 _CHARACTERS = st.text(st.sampled_from("\x00\x01\x02ab\uffff"), max_size=8)
 
@@ -39,7 +43,7 @@ _CHARACTERS = st.text(st.sampled_from("\x00\x01\x02ab\uffff"), max_size=8)
 @pytest.fixture
 def shell(address):
     """Give a bare connection to a database with two entries, as a stranger would have."""
-    PostgresStore(address).close()
+    connected(address).close()
     with psycopg.connect(address, autocommit=True) as link:
         link.execute("SET search_path TO counterpoint")
         for sequence in (0, 1):
@@ -78,7 +82,7 @@ def test_a_password_is_never_shown():
 def test_an_address_that_cannot_be_read_is_refused_without_quoting_it(address):
     """What is in it may be a piece of the password."""
     with pytest.raises(InvalidInput) as refused:
-        PostgresStore(address)
+        connected(address)
     assert "ses" not in refused.value.message
     assert "ses" not in masked("postgresql://ada:ses/ame@host/db")
 
@@ -131,26 +135,44 @@ def test_several_that_open_an_empty_database_make_it_once(bare_address):
     """One makes the tables, the others find them made."""
     assert not is_made(bare_address)
     with ThreadPoolExecutor(4) as pool:
-        for opened in pool.map(PostgresStore, [bare_address] * 4):
+        for opened in pool.map(connected, [bare_address] * 4):
             opened.close()
     assert is_made(bare_address)
     with psycopg.connect(bare_address) as link:
         (many,) = link.execute("SELECT count(*) FROM counterpoint.migrations").fetchone()
-    assert many == len(forward.packaged())
+    assert many == len(migrations(NOUNS, TYPES, OWN))
 
 
 def test_a_newer_database_is_refused_by_its_version(shell, address):
     """An older program touches nothing."""
     shell.execute("INSERT INTO migrations VALUES (99, 'later', '')")
     with pytest.raises(StoreNewer, match="version 99"):
-        PostgresStore(address)
+        connected(address)
+
+
+def test_a_database_from_before_the_first_release_is_refused(shell, address):
+    """Nobody can bring it forward; the refusal says which version it has and where one begins."""
+    shell.execute("DELETE FROM migrations")
+    shell.execute("INSERT INTO migrations VALUES (9, '0009_actions.sql', '')")
+    with pytest.raises(StoreOlder, match=f"version 9.*version {FIRST}"):
+        connected(address)
+
+
+def test_a_noun_that_is_new_gets_its_table(bare_address):
+    """One program knows it and another does not; both use the database."""
+    connected(bare_address, nouns=CORE).close()
+    opened = connected(bare_address)
+    with opened.writing("p") as writing:
+        assert not writing.exists(Action)
+    opened.close()
+    connected(bare_address, nouns=CORE).close()
 
 
 def test_a_database_made_by_other_files_is_refused(shell, address):
-    """An applied file is never edited."""
-    shell.execute("UPDATE migrations SET sha256 = 'other' WHERE number = 1")
-    with pytest.raises(StoreCorrupt, match="another text of 0001_first"):
-        PostgresStore(address)
+    """An applied migration is never edited."""
+    shell.execute("UPDATE migrations SET sha256 = 'other' WHERE name = 'actions'")
+    with pytest.raises(StoreCorrupt, match="another text of actions"):
+        connected(address)
 
 
 def test_a_schema_of_another_program_is_left_alone(bare_address):
@@ -158,7 +180,7 @@ def test_a_schema_of_another_program_is_left_alone(bare_address):
     with psycopg.connect(bare_address, autocommit=True) as link:
         link.execute("CREATE SCHEMA counterpoint CREATE TABLE theirs (x int)")
         with pytest.raises(StoreCorrupt, match="another program"):
-            PostgresStore(bare_address)
+            connected(bare_address)
         found = link.execute(
             "SELECT table_name FROM information_schema.tables WHERE table_schema = 'counterpoint'"
         )
@@ -167,16 +189,16 @@ def test_a_schema_of_another_program_is_left_alone(bare_address):
 
 def test_a_migration_that_fails_leaves_the_shape_before_it(address, task, save):
     """All that was missing lands together or not at all."""
-    PostgresStore(address).close()
-    known = forward.packaged()
+    connected(address).close()
+    known = migrations(NOUNS, TYPES, OWN)
     number = known[-1].number
     wrong = (
         Migration(number + 1, "good", "CREATE TABLE good (x int)"),
         Migration(number + 2, "bad", "CREATE TABLE bad (x nothing)"),
     )
     with pytest.raises(psycopg.errors.UndefinedObject):
-        PostgresStore(address, known=(*known, *wrong))
-    opened = PostgresStore(address, known=(*known, wrong[0]))
+        connected(address, known=(*known, *wrong))
+    opened = connected(address, known=(*known, wrong[0]))
     with opened.writing("p") as writing:
         save(writing, task(1))
     opened.close()
@@ -185,7 +207,7 @@ def test_a_migration_that_fails_leaves_the_shape_before_it(address, task, save):
 def test_a_server_that_is_not_there_is_told_without_the_password(tmp_path):
     """The message names the address and asks to try again."""
     with pytest.raises(StoreUnreachable) as refused:
-        PostgresStore(f"postgresql://ada:sesame@/db?host={tmp_path}")
+        connected(f"postgresql://ada:sesame@/db?host={tmp_path}")
     assert refused.value.retryable
     assert "sesame" not in refused.value.message
     assert "ada:***@" in refused.value.message
@@ -194,17 +216,17 @@ def test_a_server_that_is_not_there_is_told_without_the_password(tmp_path):
 def test_a_database_that_does_not_exist_is_told_as_such(address):
     """Trying again would not help."""
     with pytest.raises(Unavailable, match="does not exist") as refused:
-        PostgresStore(address.replace("/test_", "/no_test_"))
+        connected(address.replace("/test_", "/no_test_"))
     assert not refused.value.retryable
 
 
 def test_a_database_for_reading_only_is_read(address, task, save):
     """A write is refused with what to do; a reading goes on."""
-    PostgresStore(address).close()
+    connected(address).close()
     with psycopg.connect(address, autocommit=True) as link:
         name = link.info.dbname
         link.execute(f"ALTER DATABASE {name} SET default_transaction_read_only TO on".encode())
-    store = PostgresStore(address)
+    store = connected(address)
     with pytest.raises(StoreReadOnly), store.writing("p") as writing:
         save(writing, task(1))
     with store.reading("p") as reading:
@@ -214,7 +236,7 @@ def test_a_database_for_reading_only_is_read(address, task, save):
 
 def test_a_writer_that_waits_too_long_is_told_so(address, postgres_store):
     """Another project is written meanwhile."""
-    hasty = PostgresStore(address, patience=0.2)
+    hasty = connected(address, patience=0.2)
     with postgres_store.writing("p"):
         with pytest.raises(StoreBusy), hasty.writing("p"):
             pass
@@ -248,6 +270,7 @@ def test_a_reading_stays_at_the_moment_it_began(postgres_store, task, save):
 def test_long_tables_are_read_in_pages_without_gap(postgres_store, task, save, entry, monkeypatch):
     """Rows, texts and entries come whole and in order, however small the pages."""
     monkeypatch.setattr("counterpoint.storage.postgres.ledger.PAGE", 3)
+    monkeypatch.setattr("counterpoint.storage.rows.PAGE", 3)
     with postgres_store.writing("p") as writing:
         save(writing, *(task(n, body=f"text {n}") for n in range(10)))
         for n in range(10):
@@ -375,12 +398,12 @@ def test_a_database_in_another_encoding_is_refused(databases):
     with psycopg.connect(databases.server.get_uri(), autocommit=True) as link:
         link.execute("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
     with pytest.raises(StoreCorrupt, match="UTF-8"):
-        PostgresStore(databases.server.get_uri("latin"))
+        connected(databases.server.get_uri("latin"))
 
 
 def test_those_who_wait_hear_of_entries_of_other_servers(address, postgres_store, entry):
     """Two threads of one store are woken by what another store commits."""
-    other = PostgresStore(address)
+    other = connected(address)
     heard = []
 
     def wait() -> None:
@@ -405,7 +428,7 @@ def test_those_who_wait_hear_of_entries_of_other_servers(address, postgres_store
 
 def test_a_store_that_closes_wakes_those_who_wait(address):
     """They hear that there is nothing."""
-    store = PostgresStore(address)
+    store = connected(address)
     heard = []
     waiting = threading.Thread(target=lambda: heard.append(store.wait("p", 0, 50)))
     began = time.monotonic()

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from counterpoint.kernel.errors import StoreBusy, StoreReadOnly
-from counterpoint.storage.queue import HAS_TICKETS, WriterQueue
+from counterpoint.storage.sqlite.queue import HAS_TICKETS, WriterQueue
 
 tickets_only = pytest.mark.skipif(not HAS_TICKETS, reason="this system has no such locks")
 
 HOLD = """
 import sys
 from pathlib import Path
-from counterpoint.storage.queue import WriterQueue
+from counterpoint.storage.sqlite.queue import WriterQueue
 with WriterQueue(Path(sys.argv[1]), patience=30).turn():
     print("mine", flush=True)
     sys.stdin.read()
@@ -26,7 +26,7 @@ with WriterQueue(Path(sys.argv[1]), patience=30).turn():
 TURNS = """
 import sys
 from pathlib import Path
-from counterpoint.storage.queue import WriterQueue
+from counterpoint.storage.sqlite.queue import WriterQueue
 line, log = WriterQueue(Path(sys.argv[1]), patience=30), Path(sys.argv[1] + ".log")
 print("here", flush=True)
 sys.stdin.readline()

@@ -5,21 +5,21 @@ from __future__ import annotations
 import apsw
 import pytest
 
-from counterpoint.core.model.catalogue import NOUNS
+from counterpoint.app import NOUNS
 from counterpoint.core.model.journal import Receipt, Record, Submission, Verdict
 from counterpoint.core.model.rows import columns
 from counterpoint.core.model.sessions import Claim, Handoff, Session
 from counterpoint.core.model.texts.briefs import Brief
 from counterpoint.core.model.work import Dependency, Item, Label
 from counterpoint.storage import statements
-from counterpoint.storage.sqlite import SqliteStore
+from counterpoint.storage.sqlite.store import SqliteStore
 
 
 @pytest.fixture
 def connection(tmp_path):
     """Give a bare connection to a database with two entries, as a stranger would have."""
     place = tmp_path / "store.db"
-    SqliteStore(place).close()
+    SqliteStore(place, nouns=NOUNS).close()
     opened = apsw.Connection(str(place))
     for sequence in (0, 1):
         opened.execute("INSERT INTO entries VALUES ('p', ?, x'00', x'00', '', '')", (sequence,))

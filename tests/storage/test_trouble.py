@@ -21,13 +21,13 @@ from counterpoint.kernel.errors import (
     StoreReadOnly,
     Unavailable,
 )
-from counterpoint.storage.queue import WriterQueue
-from counterpoint.storage.sqlite import SqliteStore
+from counterpoint.storage.sqlite.queue import WriterQueue
+from counterpoint.storage.sqlite.store import SqliteStore
 
 KILLED = """
 import hashlib, sys
 from counterpoint.core.ports.store import Append
-from counterpoint.storage.sqlite import SqliteStore
+from counterpoint.storage.sqlite.store import SqliteStore
 store = SqliteStore(sys.argv[1])
 while True:
     with store.writing("p") as writing:

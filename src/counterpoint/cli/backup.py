@@ -39,9 +39,10 @@ from counterpoint.kernel.errors import (
     MalformedDocument,
     StoreCorrupt,
     StoreNewer,
+    StoreOlder,
 )
 from counterpoint.settings import Settings
-from counterpoint.storage.replacement import replace_database
+from counterpoint.storage.sqlite.replacement import replace_database
 
 _BACKUPS: Final = "backups"
 _CHECKPOINTS: Final = "checkpoints"
@@ -148,7 +149,7 @@ def _copied(app: App, file: Path) -> Generator[Path]:
 
 
 def _verified(app: App, copy: Path) -> list[VerifiedProject]:
-    """Return the projects of a copy; StoreCorrupt, StoreNewer, LedgerBroken if it is not sound."""
+    """Return the projects of a copy; StoreCorrupt, StoreNewer, StoreOlder, LedgerBroken if it is not sound."""
     there = _beside(app, copy, "")
     try:
         wrong = _opened(there).faults()
@@ -166,7 +167,7 @@ def _opened(there: App) -> Store:
     """Return the store of a copy; its faults are told as those of the backup."""
     try:
         return there.store
-    except (StoreCorrupt, StoreNewer) as fault:
+    except (StoreCorrupt, StoreNewer, StoreOlder) as fault:
         told = fault.message.replace(str(there.database), "the backup")
         hint = _OTHER if isinstance(fault, StoreCorrupt) else fault.hint
         raise type(fault)(told, hint=hint) from fault

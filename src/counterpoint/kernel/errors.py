@@ -13,8 +13,8 @@ CounterpointError               code (from the class name), kind, hint, facts, r
 │                                            └ RateLimited · QuotaExceeded
 ├── LedgerBroken                integrity    ├ ChainBroken · ProofMismatch · StateDiffers
 └── Unavailable                 unavailable  ├ StoreBusy · StoreFull · StoreReadOnly · StoreCorrupt
-                                             ├ StoreNewer · StoreUnreachable · ClockBehind
-                                             ├ ProgramMissing · CircuitOpen
+                                             ├ StoreNewer · StoreOlder · StoreUnreachable
+                                             ├ ClockBehind · ProgramMissing · CircuitOpen
                                              └ Unexpected
 
 Rules: the class docstring is the default message; `hint` is the next move, in acts that each face
@@ -264,6 +264,12 @@ class StoreNewer(Unavailable):
     """The database was written by a newer version of Counterpoint."""
 
     default_hint = "Upgrade Counterpoint, or use another database."
+
+
+class StoreOlder(Unavailable):
+    """The database was written before the first release of Counterpoint."""
+
+    default_hint = "Keep the file aside, and begin a new one with `counterpoint init`."
 
 
 class StoreUnreachable(Unavailable):

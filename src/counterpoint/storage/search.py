@@ -1,24 +1,17 @@
-"""Full-text search over what people and agents wrote, in step with the rows.
+"""What full-text search reads of each noun, and how a searched text becomes words.
 
-Which columns are read, and how a hit is named, is said by each noun (`Searched` in core.model.rows).
-
-Rules: (1) a row that is put whole is indexed; one of which columns are changed is indexed again only
-if one of those above became another. (2) Indexing waits for the end of the transaction (or for its
-first search), so rows and texts may come in any order.
-(3) A searched word is quoted: nothing in it is syntax. (4) Words are joined by OR without the stop
-words; the last one, or each if asked so, also matches as a beginning. (5) A title counts four times as much as a body.
+Rules: (1) a searched word is quoted: nothing in it is syntax. (2) Words are joined by OR without the
+stop words; the last one, or each if asked so, also matches as a beginning. (3) A title counts four
+times as much as a body. Which columns are read, and how a hit is named, is said by each noun.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import Any
+from typing import NamedTuple
 
-import apsw
-
-from counterpoint.core.model.rows import Cell, Noun
-from counterpoint.core.ports.store import Hit
+from counterpoint.core.model.rows import Noun
 from counterpoint.storage.statements import keyed, listed, prose, row_key
 
 _COMMON_WORDS = """
@@ -29,26 +22,21 @@ will with you your
 STOP_WORDS = frozenset(_COMMON_WORDS.split())
 """Words that say too little to be searched for."""
 
-_SHELF_SIZE = 2**40
-_ENTER = f"""
-INSERT INTO documents (id, shelf, source, key, item, kind)
-SELECT 1 + coalesce(
-    (SELECT max(d.id) FROM documents AS d
-     WHERE d.id BETWEEN s.shelf * {_SHELF_SIZE} AND s.shelf * {_SHELF_SIZE} + {_SHELF_SIZE - 1}),
-    s.shelf * {_SHELF_SIZE}
-  ), s.shelf, ?2, ?3, ?4, ?5
-FROM shelves AS s WHERE s.project = ?1
-ON CONFLICT (shelf, source, key) DO NOTHING
-RETURNING id
-"""
-"""Takes the next id of a shelf; answers none if the document has one, or there is no shelf yet."""
-_FOUND = """
-SELECT d.id FROM documents AS d JOIN shelves AS s ON s.shelf = d.shelf
-WHERE s.project = ? AND d.source = ? AND d.key = ?
-"""
 _MOST_WORDS = 32
 _PREFIX_FROM = 3
-_TITLE, _BODY = 4.0, 1.0
+
+
+class Narrowed(NamedTuple):
+    """Which hits are asked for: of some kinds, about an item, a page of them.
+
+    begun: every word also matches as a beginning, not only the last.
+    """
+
+    kinds: tuple[str, ...] = ()
+    item: str = ""
+    begun: bool = False
+    limit: int = 20
+    offset: int = 0
 
 
 @cache
@@ -87,103 +75,25 @@ def document(noun: type[Noun]) -> str:
     )
 
 
-def index(
-    connection: apsw.Connection, project: str, noun: type[Noun], key: tuple[Cell, ...]
-) -> None:
-    """Bring the index in step with one row, there or gone."""
-    place = (project, noun.table, "/".join(str(part) for part in key))
-    row = connection.execute(document(noun), (project, *key)).fetchone()
-    if row is None:
-        number = connection.execute(_FOUND, place).get
-        connection.execute("DELETE FROM search WHERE rowid = ?", (number,))
-        connection.execute("DELETE FROM documents WHERE id = ?", (number,))
-        return
-    title, body, item, kind = row
-    # Most documents are fresh: nothing is looked up for them.
-    number = connection.execute(_ENTER, (*place, item, kind)).get
-    if number is None:
-        number = _known(connection, place, item, kind)
-    connection.execute(
-        "INSERT INTO search (rowid, title, body) VALUES (?, ?, ?)", (number, title, body)
-    )
-
-
-def _known(connection: apsw.Connection, place: tuple[str, str, str], item: str, kind: str) -> int:
-    """Return the id of a document that has one, emptied to be written anew, or of a first one."""
-    number = connection.execute(_FOUND, place).get
-    if number is None:
-        connection.execute("INSERT INTO shelves (project) VALUES (?)", place[:1])
-        return connection.execute(_ENTER, (*place, item, kind)).get
-    connection.execute("DELETE FROM search WHERE rowid = ?", (number,))
-    changed = (item, kind, number)
-    connection.execute("UPDATE documents SET item = ?, kind = ? WHERE id = ?", changed)
-    return number
-
-
-def stems(connection: apsw.Connection, words: Sequence[str]) -> list[str]:
-    """Return the stem of each word as the index has it; a word without one stays as it is."""
-    cut = connection.fts5_tokenizer("porter", ["unicode61"])
-    flags = apsw.FTS5_TOKENIZE_QUERY
-    found = (
-        cut(word.encode(), flags, None, include_offsets=False, include_colocated=False)
-        for word in words
-    )
-    return [" ".join(map(str, parts)) or word for word, parts in zip(words, found, strict=True)]
-
-
-def expression(words: Sequence[str], *, begun: bool = False) -> str:
-    """Return the FTS5 expression for searched words; empty if there are none.
-
-    begun: every word also matches as a beginning, not only the last.
-    """
+def telling(words: Sequence[str], *, begun: bool) -> list[tuple[str, bool]]:
+    """Return the words that say enough to be searched for, each with whether it may be a beginning."""
     parts = [part for word in words for part in word.replace("\0", " ").split()]
-    telling = [part for part in parts if part.lower() not in STOP_WORDS] or parts
-    quoted = ['"' + part.replace('"', '""') + '"' for part in telling[:_MOST_WORDS]]
-    first = 0 if begun else len(quoted) - 1
-    return " OR ".join(
-        f"{word} *" if place >= first and len(telling[place]) >= _PREFIX_FROM else word
-        for place, word in enumerate(quoted)
-    )
+    chosen = ([part for part in parts if part.lower() not in STOP_WORDS] or parts)[:_MOST_WORDS]
+    last = len(chosen) - 1
+    return [(part, begun or place == last) for place, part in enumerate(chosen)]
 
 
-def hits(
-    connection: apsw.Connection,
-    project: str,
-    words: Sequence[str],
-    *,
-    kinds: Sequence[str],
-    item: str,
-    begun: bool,
-    limit: int,
-    offset: int,
-) -> list[Hit]:
-    """Return the documents of a project that have any of the words, best first.
+def is_long(word: str) -> bool:
+    """Return whether a word is long enough to stand for all that begin with it."""
+    return len(word) >= _PREFIX_FROM
 
-    The key of a hit is the row's key without the project, joined by `/`.
-    """
-    wanted = expression(words, begun=begun)
-    shelf = connection.execute("SELECT shelf FROM shelves WHERE project = ?", (project,)).fetchone()
-    if not wanted or shelf is None:
-        return []
-    low = shelf[0] * _SHELF_SIZE
-    values: list[Any] = [wanted, low, low + _SHELF_SIZE - 1]
-    narrowed = ""
-    if kinds:
-        narrowed += f" AND d.kind IN ({', '.join('?' * len(kinds))})"
-        values += kinds
-    if item:
-        narrowed += " AND d.item = ?"
-        values.append(item)
-    joined = " JOIN documents AS d ON d.id = search.rowid" if narrowed else ""
-    found = connection.execute(
-        "SELECT d.source, d.key, d.item, d.kind, h.score FROM"
-        f" (SELECT search.rowid AS id, -bm25(search, {_TITLE}, {_BODY}) AS score"
-        f" FROM search{joined} WHERE search MATCH ? AND search.rowid BETWEEN ? AND ?{narrowed}"
-        " ORDER BY score DESC, search.rowid LIMIT ? OFFSET ?) AS h"
-        " JOIN documents AS d ON d.id = h.id ORDER BY h.score DESC, h.id",
-        (*values, limit, offset),
-    )
-    return [
-        Hit(table=source, key=key, item=about, kind=kind, score=score)
-        for source, key, about, kind, score in found
-    ]
+
+def unindexed(count: Callable[[str], int], nouns: Iterable[type[Noun]]) -> list[str]:
+    """Return a sentence for each noun of which not as many rows are indexed as there are."""
+    faults: list[str] = []
+    for noun in (noun for noun in nouns if noun.searched):
+        rows = count(f"SELECT count(*) FROM {noun.table}")
+        indexed = count(f"SELECT count(*) FROM documents WHERE source = '{noun.table}'")
+        if rows != indexed:
+            faults.append(f"{rows} rows of {noun.table}, but {indexed} of them in the search")
+    return faults

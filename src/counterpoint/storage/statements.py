@@ -1,6 +1,6 @@
 """The SQL text of every noun, built from its columns and from nothing else.
 
-Rules: (1) every statement is bound to one project; its value is always the first parameter.
+Rules: (1) every statement but one is bound to a project, whose value is the first parameter.
 (2) Names of tables and columns come from the nouns; any other name is a fault of the program and
 ends in an AssertionError before a statement is made. (3) Values only ever travel as parameters.
 (4) A prose column is answered as its text: '' stays '', a text that is gone is NULL.
@@ -12,12 +12,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from counterpoint.core.model.rows import Cell, Noun, columns
+from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Filter
 
 Shape = tuple[tuple[str, int], ...]
 """The columns of a filter, each with how many values it has; -1 is one value that must equal."""
 
 
+TEXT = "SELECT body FROM texts WHERE project = ? AND sha256 = ?"
+TEXTS = "SELECT sha256, body FROM texts WHERE project = ? AND sha256 > ? ORDER BY sha256 LIMIT ?"
+FORGET = "DELETE FROM texts WHERE project = ? AND sha256 = ?"
 METER = "SELECT used FROM meters WHERE project = ? AND subject = ? AND measure = ?"
 MEASURES = (
     "SELECT measure FROM meters WHERE project = ? AND subject = ? AND used > 0 ORDER BY measure"
@@ -46,6 +50,11 @@ def check(noun: type[Noun], asked: Iterable[str]) -> None:
     unknown = [name for name in asked if name not in known]
     if unknown:
         raise AssertionError(f"{noun.table} has no column {', '.join(unknown)}")
+
+
+def projects() -> str:
+    """Return the statement that reads every project; the one that is not bound to one."""
+    return f"SELECT {listed(names(Project))} FROM {Project.table} ORDER BY project"
 
 
 @cache
@@ -82,11 +91,25 @@ def drop(noun: type[Noun]) -> str:
 
 
 @cache
-def table(noun: type[Noun]) -> str:
-    """Return the statement that reads the raw rows of a project by key."""
+def table(noun: type[Noun], *, after: bool) -> str:
+    """Return the statement that reads raw rows of a project by key; the limit is its last value.
+
+    after: only those beyond a key, whose values come before the limit.
+    """
+    key = row_key(noun)
+    beyond = f" AND ({listed(key)}) > ({', '.join('?' * len(key))})" if after else ""
     return (
-        f"SELECT {listed(names(noun))} FROM {noun.table} WHERE project = ?"
-        f" ORDER BY {listed(noun.key)}"
+        f"SELECT {listed(names(noun))} FROM {noun.table} WHERE project = ?{beyond}"
+        f" ORDER BY {listed(noun.key)} LIMIT ?"
+    )
+
+
+@cache
+def keep(many: int) -> str:
+    """Return the statement that keeps so many texts under their digests."""
+    return (
+        f"INSERT INTO texts (project, sha256, body) VALUES {', '.join(['(?, ?, ?)'] * many)}"
+        " ON CONFLICT (project, sha256) DO NOTHING"
     )
 
 

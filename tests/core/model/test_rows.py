@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from counterpoint.core.model.catalogue import BY_TABLE, NOUNS, noun_of_id
+from counterpoint.core.model.catalogue import NOUNS, noun_of_id
 from counterpoint.core.model.journal import Record, Verdict
 from counterpoint.core.model.rows import (
     REDACTED,
@@ -48,7 +48,6 @@ def test_every_noun_comes_back_from_its_cells(noun):
             for name, value in image.items()
         ]
         assert noun_of(noun, cells) == one
-        assert BY_TABLE[noun.table] is noun
         assert not noun.letter or noun_of_id(f"demo-{noun.letter}12") is noun
         assert noun.key[0] == "project"
 

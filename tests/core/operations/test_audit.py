@@ -8,11 +8,11 @@ from dataclasses import replace
 import apsw
 import pytest
 
+from counterpoint.app import NOUNS
 from counterpoint.core.ledger.bundle import verify_bundle
 from counterpoint.core.ledger.checkpoint import verify as verify_checkpoint
 from counterpoint.core.ledger.merkle import verify_consistency, verify_inclusion
 from counterpoint.core.model.access import TokenRequest
-from counterpoint.core.model.catalogue import NOUNS
 from counterpoint.core.model.filters import Check, Handover, Judgment, Note, Report
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.rows import columns

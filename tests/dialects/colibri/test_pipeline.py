@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 import pytest
 
-from counterpoint.core.model.accounts.actions import Asked
 from counterpoint.dialects.colibri import pipeline
+from counterpoint.dialects.colibri.nouns.actions import Asked
 from counterpoint.dialects.colibri.verbs.actions import Actions
 from counterpoint.dialects.colibri.verbs.health import Health
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from counterpoint.core.model.catalogue import NOUNS
+from counterpoint.app import NOUNS
 from counterpoint.core.model.work import Item
 from counterpoint.core.ports.store import Head
 from counterpoint.kernel.errors import LedgerBroken

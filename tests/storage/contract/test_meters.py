@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from counterpoint.storage.sqlite import SqliteStore
+from counterpoint.storage.sqlite.store import SqliteStore
 
 
 def test_a_meter_says_what_was_used(store):

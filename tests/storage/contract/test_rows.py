@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.core.model.catalogue import NOUNS
+from counterpoint.app import NOUNS
 from counterpoint.core.model.rows import columns, image_of
 from counterpoint.core.model.work import Criterion, Item, Label, Project
 from counterpoint.kernel.errors import StateDiffers

@@ -1,11 +1,13 @@
-"""Every noun that has a table, in an order in which rows can be written."""
+"""Every noun of the core, in an order in which rows can be written.
+
+A dialect of ours may have nouns of its own (`dialects/nouns.py`); whoever opens a store says which.
+"""
 
 from __future__ import annotations
 
 import re
 
 from counterpoint.core.model.access import Token
-from counterpoint.core.model.accounts.actions import Action
 from counterpoint.core.model.accounts.stages import Transition
 from counterpoint.core.model.delivery.knowledge import Document, Passage
 from counterpoint.core.model.delivery.runs import Run, StreamEvent
@@ -64,15 +66,12 @@ NOUNS: tuple[type[Noun], ...] = (
     Thought,
     Seal,
     Brief,
-    Action,
     Transition,
     Run,
     StreamEvent,
     Document,
     Passage,
 )
-
-BY_TABLE: dict[str, type[Noun]] = {noun.table: noun for noun in NOUNS}
 
 _BY_LETTER = {noun.letter: noun for noun in NOUNS if noun.letter}
 _NUMBERED = re.compile(r".+-([a-z])[0-9]+")

@@ -86,7 +86,7 @@ class Handover:
 class Edit:
     """What is to be different; a field that is None stays as it is.
 
-    gates: name → `met`-less words: an argument list adds or replaces a check, None removes a gate.
+    checks: the commands of the checks it is to have, each as an argument list.
     waive: names of gates to waive, with `reason`.
     attributes: name → value, or None to take it away.
     """

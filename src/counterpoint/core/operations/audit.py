@@ -30,7 +30,6 @@ from counterpoint.core.ledger.merkle import (
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.trail import Trail
 from counterpoint.core.model.answers import Audit, Proof, Rebuilt
-from counterpoint.core.model.catalogue import BY_TABLE, NOUNS
 from counterpoint.core.model.rows import Noun, columns
 from counterpoint.core.operations.recording.change import frontier_of
 from counterpoint.core.operations.recording.context import Context
@@ -200,7 +199,7 @@ class Auditing:
         rows: dict[str, int] = {}
         differences: list[StateDiffers] = []
         with scratch.reading(self._context.project) as replayed:
-            for noun in NOUNS:
+            for noun in view.tables.values():
                 count, found = _compare_table(noun, view, replayed)
                 rows[noun.table] = count
                 differences += found
@@ -214,7 +213,10 @@ class Auditing:
             if not 0 <= sequence < head:
                 raise InvalidInput(f"the ledger of {head} entries has no entry {sequence}")
             entry = Entry.from_bytes(next(view.entries(sequence, sequence + 1)))
-        return replace(entry, rows=tuple(_told(image, entry.origin) for image in entry.rows))
+            rows = tuple(
+                _told(image, view.tables.get(image.table), entry.origin) for image in entry.rows
+            )
+            return replace(entry, rows=rows)
 
     def log(
         self,
@@ -253,7 +255,7 @@ def replay(entries: Iterator[bytes], writing: Writing) -> int:
 
 
 def _apply(image: RowImage, origin: Origin, writing: Writing) -> None:
-    noun = BY_TABLE.get(image.table)
+    noun = writing.tables.get(image.table)
     if noun is None:
         raise ChainBroken(f"an entry writes to a table {image.table!r} that there is not")
     if image.values is None:
@@ -271,9 +273,8 @@ def _apply(image: RowImage, origin: Origin, writing: Writing) -> None:
     writing.change(noun, image.key, expand_change(noun, before, values, origin))
 
 
-def _told(image: RowImage, origin: Origin) -> RowImage:
+def _told(image: RowImage, noun: type[Noun] | None, origin: Origin) -> RowImage:
     """Return a row image with what its entry tells elsewhere; as it is if the table is unknown."""
-    noun = BY_TABLE.get(image.table)
     if noun is None:
         return image
     values = told(noun, image.key, image.values, origin, whole=image.whole)
@@ -318,7 +319,7 @@ def _texts(view: Reading) -> tuple[int, list[CounterpointError]]:
                 ProofMismatch(f"the text {digest[:12]}… was changed", hint="Restore a backup.")
             )
     wanted: set[str] = set()
-    for noun in NOUNS:
+    for noun in view.tables.values():
         wanted |= _digests(noun, view)
     gone = wanted - kept
     told = {digest for _, digests in redactions(view) for digest in digests}

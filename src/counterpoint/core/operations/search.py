@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from counterpoint.core.model.answers import Found
-from counterpoint.core.model.catalogue import BY_TABLE
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.kernel.errors import InvalidInput
 
@@ -34,7 +33,7 @@ class Search:
             raise InvalidInput("the query has no word in it", hint="Give letters or digits.")
         with self._context.reading() as view:
             hits = view.search(words, kinds=kinds, item=item, limit=limit, offset=offset)
-            rows = [view.find(BY_TABLE[hit.table], *hit.key.split("/")) for hit in hits]
+            rows = [view.find(view.tables[hit.table], *hit.key.split("/")) for hit in hits]
             return [
                 Found(kind=hit.kind, score=hit.score, item=hit.item, row=row)
                 for hit, row in zip(hits, rows, strict=True)

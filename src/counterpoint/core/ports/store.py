@@ -74,6 +74,11 @@ class Reading(Protocol):
         """The project every answer is of."""
         ...
 
+    @property
+    def tables(self) -> Mapping[str, type[Noun]]:
+        """Every noun that has a table, by its table, in an order in which rows can be written."""
+        ...
+
     def find(self, noun: type[N], *key: Cell) -> N | None:
         """Return the row with this key (without the project), or None."""
         ...

@@ -23,7 +23,6 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 from weakref import WeakValueDictionary
 
-from counterpoint.core.model.accounts.actions import Action, Asked, Ended, Ending
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.colibri.envelope import (
     code_of,
@@ -32,6 +31,7 @@ from counterpoint.dialects.colibri.envelope import (
     refuse,
     success,
 )
+from counterpoint.dialects.colibri.nouns.actions import Action, Asked, Ended, Ending
 from counterpoint.dialects.colibri.verbs.actions import Actions
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json

@@ -16,7 +16,6 @@ from typing import Annotated, Final, Literal, get_args
 from pydantic import Field, WithJsonSchema
 from typing_extensions import TypedDict
 
-from counterpoint.core.model.accounts.actions import Action
 from counterpoint.core.model.accounts.stages import NextMove, Transition
 from counterpoint.core.model.answers import ItemView
 from counterpoint.core.model.proofs import Seal, Thinking
@@ -26,6 +25,7 @@ from counterpoint.core.model.texts.skills import Skill, SkippedFile
 from counterpoint.dialects import arguments
 from counterpoint.dialects.arguments import TEXT
 from counterpoint.dialects.call import Call
+from counterpoint.dialects.colibri.nouns.actions import Action
 from counterpoint.dialects.paging import PAGE, clip, size_of
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, IllegalMove

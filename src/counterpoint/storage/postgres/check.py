@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from counterpoint.core.model.catalogue import NOUNS
 from counterpoint.storage.postgres.dialect import Link
+from counterpoint.storage.rows import Tables
+from counterpoint.storage.search import unindexed
 
 _UNSOUND = """
 SELECT c.relname FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
@@ -25,7 +26,7 @@ GROUP BY h.project, h.size HAVING h.size <> count(e.sequence)
 """
 
 
-def faults_of(link: Link) -> list[str]:
+def faults_of(link: Link, tables: Tables) -> list[str]:
     """Return one sentence for each fault found, inside one transaction."""
     faults = [f"the index {name} is not valid" for (name,) in link.execute(_UNSOUND)]
     faults += [f"the trigger {name} is switched off" for (name,) in link.execute(_SILENCED)]
@@ -35,12 +36,7 @@ def faults_of(link: Link) -> list[str]:
         f"the head of {project} says {size} entries, but there are {many}"
         for project, size, many in link.execute(_LEDGERS)
     ]
-    for noun in (noun for noun in NOUNS if noun.searched):
-        rows = _count(link, f"SELECT count(*) FROM {noun.table}")
-        indexed = _count(link, f"SELECT count(*) FROM documents WHERE source = '{noun.table}'")
-        if rows != indexed:
-            faults.append(f"{rows} rows of {noun.table}, but {indexed} of them in the search")
-    return faults
+    return faults + unindexed(lambda text: _count(link, text), tables.values())
 
 
 def _count(link: Link, text: str) -> int:

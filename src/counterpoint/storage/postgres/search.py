@@ -1,10 +1,9 @@
 """Full-text search by tsvector over the same nouns and columns as in a file.
 
-Rules: (1) to (3) of the search in a file hold here too. (4) A text is cut into words by us (letters
-and digits in a row, accents taken off); PostgreSQL only takes their English stems, and no word is
-dropped. (5) Words are joined by OR without the stop words; the last one, or each if asked so, also
-matches as a beginning. (6) A hit with more of the words comes first; among those with as many, the title counts four times
-as much as the body. (7) The first 200,000 characters of a text are indexed: PostgreSQL takes 1 MiB.
+Rules: (1) a text is cut into words by us (letters and digits in a row, accents taken off); PostgreSQL
+only takes their English stems, and no word is dropped. (2) A hit with more of the words comes first;
+among those with as many, the title counts four times as much as the body. (3) The first 200,000
+characters of a text are indexed: PostgreSQL takes 1 MiB.
 """
 
 from __future__ import annotations
@@ -17,13 +16,11 @@ from typing import Any
 from counterpoint.core.model.rows import Cell, Noun
 from counterpoint.core.ports.store import Hit
 from counterpoint.storage.postgres.dialect import Link, spoken
-from counterpoint.storage.search import STOP_WORDS, document
+from counterpoint.storage.search import Narrowed, document, is_long, telling
 
 _WORD = re.compile(r"[^\W_]+")
 _INDEXED = 200_000
 _LONGEST = 500
-_MOST_WORDS = 32
-_PREFIX_FROM = 3
 _WEIGHTS = "{0, 0, 0.25, 1}"
 
 _INDEX = """
@@ -79,47 +76,40 @@ def questions(words: Sequence[str], *, begun: bool = False) -> list[str]:
     Words inside of a searched word (as in `a-b`) must follow each other.
     begun: every word also matches as a beginning, not only the last.
     """
-    parts = [part for word in words for part in word.replace("\0", " ").split()]
-    telling = [part for part in parts if part.lower() not in STOP_WORDS] or parts
-    split = [tuple(plain_words(part).split()) for part in telling[:_MOST_WORDS]]
-    asked = [" <-> ".join(f"'{word}'" for word in one) for one in split]
-    first = 0 if begun else len(split) - 1
-    for place, one in enumerate(split):
-        if place >= first and one and len(one[-1]) >= _PREFIX_FROM:
-            asked[place] += ":*"
-    return [one for one in dict.fromkeys(asked) if one]
+    asked: list[str] = []
+    for word, may_begin in telling(words, begun=begun):
+        split = plain_words(word).split()
+        if split:
+            end = ":*" if may_begin and is_long(split[-1]) else ""
+            asked.append(" <-> ".join(f"'{part}'" for part in split) + end)
+    return list(dict.fromkeys(asked))
 
 
 def hits(
     link: Link,
     project: str,
     words: Sequence[str],
-    *,
-    kinds: Sequence[str],
-    item: str,
-    begun: bool,
-    limit: int,
-    offset: int,
+    narrowed: Narrowed,
 ) -> list[Hit]:
     """Return the documents of a project that have any of the words, best first.
 
     The key of a hit is the row's key without the project, joined by `/`.
     """
-    asked = questions(words, begun=begun)
+    asked = questions(words, begun=narrowed.begun)
     if not asked:
         return []
-    narrowed = " AND d.kind = ANY(%(kinds)s::text[])" if kinds else ""
-    narrowed += " AND d.item = %(item)s" if item else ""
+    only = " AND d.kind = ANY(%(kinds)s::text[])" if narrowed.kinds else ""
+    only += " AND d.item = %(item)s" if narrowed.item else ""
     had = " + ".join(f"(d.words @@ to_tsquery('words', %(q{n})s))::int" for n in range(len(asked)))
     values: dict[str, Any] = {f"q{n}": one for n, one in enumerate(asked)}
     values |= {"project": project, "any": " | ".join(f"({one})" for one in asked)}
-    values |= {"kinds": list(kinds), "item": item, "limit": limit, "offset": offset}
+    values |= narrowed._asdict() | {"kinds": list(narrowed.kinds)}
     found = link.execute(
         (
             f"SELECT d.source, d.key, d.item, d.kind,"
             f" {had} + ts_rank('{_WEIGHTS}', d.words, q) AS score"
             " FROM documents AS d, to_tsquery('words', %(any)s) AS q"
-            f" WHERE d.project = %(project)s AND d.words @@ q{narrowed}"
+            f" WHERE d.project = %(project)s AND d.words @@ q{only}"
             " ORDER BY score DESC, d.id LIMIT %(limit)s OFFSET %(offset)s"
         ).encode(),
         values,

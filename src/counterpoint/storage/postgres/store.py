@@ -10,33 +10,35 @@ that went away is told as such and found again by the next call.
 
 from __future__ import annotations
 
-import os
 import threading
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from counterpoint.core.model.rows import noun_of
+from counterpoint.core.model.catalogue import NOUNS
+from counterpoint.core.model.rows import Noun, noun_of
 from counterpoint.core.model.work import Project
-from counterpoint.core.ports.store import Reading, Writing
+from counterpoint.core.ports.store import Reading, Store, Writing
 from counterpoint.kernel.errors import StoreBusy, StoreUnreachable
-from counterpoint.storage import statements
-from counterpoint.storage.faults import translate_file_errors
-from counterpoint.storage.migrate import Migration
+from counterpoint.storage import schema, statements
 from counterpoint.storage.move import move_project
 from counterpoint.storage.postgres import forward
 from counterpoint.storage.postgres.address import masked
 from counterpoint.storage.postgres.check import faults_of
 from counterpoint.storage.postgres.dialect import Link
 from counterpoint.storage.postgres.faults import translate_errors
+from counterpoint.storage.postgres.link import LockedLink, PostgresLink
 from counterpoint.storage.postgres.listener import Listener
 from counterpoint.storage.postgres.pool import ConnectionPool, connect
+from counterpoint.storage.postgres.schema import OWN, TYPES
 from counterpoint.storage.postgres.semaphore import FairSemaphore
-from counterpoint.storage.postgres.transactions import PostgresReading, PostgresWriting
-from counterpoint.storage.sqlite import SqliteStore
+from counterpoint.storage.rows import StoreReading, StoreWriting
+from counterpoint.storage.schema import Migration
 
+Fresh = Callable[[Path], AbstractContextManager[Store]]
+"""Opens a database file that appears at a path when the block ends, whole or not at all."""
 _PATIENCE: Final = 10.0
 _WRITERS: Final = 8
 _READERS: Final = 16
@@ -44,12 +46,15 @@ _READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITE: Final = "BEGIN"
 
 
-def open_postgres(address: str) -> PostgresStore:
+def open_postgres(
+    address: str, nouns: tuple[type[Noun], ...] = NOUNS, *, fresh_file: Fresh
+) -> PostgresStore:
     """Open the database at an address; its tables are made on first use.
 
-    Raises StoreUnreachable, Unavailable, StoreNewer, StoreCorrupt, StoreReadOnly or StoreBusy.
+    nouns: what it has tables for. fresh_file: what a backup is written into.
+    Raises StoreUnreachable, Unavailable, StoreNewer, StoreOlder, StoreCorrupt, StoreReadOnly or StoreBusy.
     """
-    return PostgresStore(address)
+    return PostgresStore(address, nouns=nouns, fresh_file=fresh_file)
 
 
 def _begin(project: str) -> str:
@@ -78,14 +83,19 @@ class PostgresStore:
         self,
         address: str,
         *,
+        nouns: tuple[type[Noun], ...] = NOUNS,
+        fresh_file: Fresh,
         patience: float = _PATIENCE,
         known: tuple[Migration, ...] | None = None,
     ) -> None:
         """Open the database and bring it forward.
 
+        nouns: what it has tables for. fresh_file: what a backup is written into.
         patience: how many seconds a writer waits for its turn.
-        known: the migrations to bring it forward by; those of the package if None.
+        known: the migrations to bring it forward by; those of the nouns if None.
         """
+        self._tables = {noun.table: noun for noun in nouns}
+        self._fresh_file = fresh_file
         self._where = masked(address)
         self._writers = ConnectionPool(address, most=_WRITERS, patience=patience)
         self._readers = ConnectionPool(address, most=_READERS, patience=patience)
@@ -94,7 +104,7 @@ class PostgresStore:
         self._patience = patience
         self._turns: dict[str, FairSemaphore] = {}
         try:
-            self._bring_forward(forward.packaged() if known is None else known)
+            self._bring_forward(schema.migrations(nouns, TYPES, OWN) if known is None else known)
         except BaseException:
             self.close()
             raise
@@ -103,7 +113,7 @@ class PostgresStore:
     def reading(self, project: str) -> Generator[Reading]:
         """Open a consistent view of a project; its iterators end with the block."""
         with translate_errors(self._where), self._readers.lent(_READ) as link:
-            yield PostgresReading(link, project)
+            yield StoreReading(PostgresLink(link, project), self._tables)
 
     @contextmanager
     def writing(self, project: str) -> Generator[Writing]:
@@ -120,7 +130,7 @@ class PostgresStore:
                 self._turn(project),
                 self._writers.lent(_begin(project)) as link,
             ):
-                writing = PostgresWriting(link, project)
+                writing = StoreWriting(LockedLink(link, project), self._tables)
                 yield writing
                 writing.finish()
                 self._commit(link)
@@ -154,30 +164,23 @@ class PostgresStore:
 
     def projects(self) -> list[Project]:
         """Return every project of the database, by id."""
-        listed = ", ".join(f'"{name}"' for name in statements.names(Project))
-        asked = f"SELECT {listed} FROM projects ORDER BY project".encode()
+        asked = statements.projects().encode()
         with translate_errors(self._where), self._readers.lent(_READ) as link:
             return [noun_of(Project, row) for row in link.execute(asked)]
 
     def faults(self) -> list[str]:
         """Return what is wrong with the tables, their guards and the search; nothing if sound."""
         with translate_errors(self._where), self._readers.lent(_READ) as link:
-            return faults_of(link)
+            return faults_of(link, self._tables)
 
     def backup(self, target: Path) -> None:
         """Write every project into a database file; it appears whole or not at all.
 
         Such a file is a ledger of its own: it verifies, can be used, restored, or moved back here.
         """
-        passing = target.with_name(f".{target.name}.{os.getpid()}.part")
-        with translate_file_errors(str(target)):
-            passing.unlink(missing_ok=True)
-            try:
-                self._copy(passing)
-                passing.replace(target)
-            finally:
-                for rest in ("", "-wal", "-shm", "-queue"):
-                    passing.with_name(f"{passing.name}{rest}").unlink(missing_ok=True)
+        with self._fresh_file(target) as copied:
+            for project in self.projects():
+                move_project(self, copied, project.project)
 
     def wait(self, project: str, after: int, timeout: float) -> bool:
         """Return whether there is an entry beyond `after`, as soon as there is one.
@@ -202,11 +205,3 @@ class PostgresStore:
         with translate_errors(self._where), self._writers.lent(_WRITE) as link:
             forward.bring_forward(link, self._where, known)
             link.execute(b"COMMIT")
-
-    def _copy(self, file: Path) -> None:
-        copied = SqliteStore(file)
-        try:
-            for project in self.projects():
-                move_project(self, copied, project.project)
-        finally:
-            copied.close()

@@ -8,7 +8,7 @@ from typing import Literal, get_origin, get_type_hints
 import apsw
 import pytest
 
-from counterpoint.core.model.catalogue import NOUNS
+from counterpoint.app import NOUNS
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Command
 from counterpoint.core.model.filters import Check, Edit, Handover, Judgment, Note, Report

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from counterpoint.core.model.accounts.actions import Action, Asked, Ended
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
+from counterpoint.dialects.colibri.nouns.actions import Action, Asked, Ended
 from counterpoint.dialects.colibri.verbs import health as condition
 from counterpoint.dialects.colibri.verbs.actions import Actions
 from counterpoint.dialects.colibri.verbs.health import Health

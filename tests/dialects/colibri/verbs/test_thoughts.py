@@ -18,7 +18,7 @@ from counterpoint.core.model.journal import Record
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from counterpoint.kernel.canonical import text_digest
 from counterpoint.kernel.errors import InvalidInput, NotFound, SessionEnded
-from counterpoint.storage.sqlite import open_sqlite
+from counterpoint.storage.sqlite.store import open_sqlite
 from fakes.studio import Studio
 
 

@@ -7,7 +7,6 @@ from typing import Any, cast
 
 from counterpoint.core.ledger.derived import told
 from counterpoint.core.ledger.entry import load_fields, origin_of_fields
-from counterpoint.core.model.catalogue import BY_TABLE
 from counterpoint.core.model.rows import REDACTED
 from counterpoint.core.model.sessions import HistoryEntry, Session, SessionHistory
 from counterpoint.core.ports.store import Reading
@@ -53,10 +52,10 @@ def _entries(view: Reading, session: str, first: int, last: int) -> Iterator[His
     mark = session.encode()
     for data in view.entries(first, last + 1):
         if mark in data:
-            yield _entry(load_fields(data))
+            yield _entry(view, load_fields(data))
 
 
-def _entry(entry: dict[str, Any]) -> HistoryEntry:
+def _entry(view: Reading, entry: dict[str, Any]) -> HistoryEntry:
     return HistoryEntry(
         sequence=entry["n"],
         time=entry["t"],
@@ -64,12 +63,12 @@ def _entry(entry: dict[str, Any]) -> HistoryEntry:
         agent=entry["w"]["n"],
         action=entry["a"],
         subject=entry.get("s", ""),
-        rows=tuple((row["t"], row["k"], _told_of(row, entry)) for row in entry.get("r", ())),
+        rows=tuple((row["t"], row["k"], _told_of(view, row, entry)) for row in entry.get("r", ())),
     )
 
 
-def _told_of(row: dict[str, Any], entry: dict[str, Any]) -> dict[str, Json] | None:
+def _told_of(view: Reading, row: dict[str, Any], entry: dict[str, Any]) -> dict[str, Json] | None:
     """Return what a row image tells of a row, with what its entry tells elsewhere."""
     image = row.get("v", row.get("c"))
-    noun, origin = BY_TABLE[row["t"]], origin_of_fields(entry)
+    noun, origin = view.tables[row["t"]], origin_of_fields(entry)
     return told(noun, row["k"], image, origin, whole="v" in row)

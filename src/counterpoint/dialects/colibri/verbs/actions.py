@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from counterpoint.core.model.accounts.actions import Action, Asked, Ended, Ending
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import Unit, joined, recording
 from counterpoint.core.ports.store import Filter, Reading
+from counterpoint.dialects.colibri.nouns.actions import Action, Asked, Ended, Ending
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
 

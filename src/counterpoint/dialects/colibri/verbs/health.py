@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from counterpoint.core.model.accounts.actions import Action, Condition
-from counterpoint.core.model.catalogue import NOUNS
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.dialects.colibri.nouns.actions import Action, Condition
 
 _LOOKED_THROUGH: Final = 20_000
 """Entries up to which the whole file is looked through; a longer one is left to `doctor`."""
@@ -28,10 +27,11 @@ class Health:
             entered = view.counts(Action, "step")
             crashed = len(view.select(Action, outcome="crashed", code=me, order="number"))
             unsealed = view.counts(Session, "status", purpose="audit", status=("active", "paused"))
+            tables = len(view.tables)
         faults = ports.store.faults() if size <= _LOOKED_THROUGH else []
         return Condition(
             entries=size,
-            tables=len(NOUNS),
+            tables=tables,
             running=entered.get("enter", 0) - entered.get("exit", 0),
             crashed=crashed,
             unsealed=sum(unsealed.values()),

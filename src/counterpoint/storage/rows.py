@@ -1,50 +1,118 @@
-"""The rows of a project inside one transaction on PostgreSQL."""
+"""Rows of one project inside one transaction, the same on every database.
+
+What a database does in its own way, its `Link` does: how a statement runs, the ledger, the search.
+Rules of writing: (1) a row that is put whole is indexed; one of which columns are changed is indexed
+again only if a searched one became another. (2) Indexing waits for the end of the transaction, or for
+its first search, so rows and texts may come in any order.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
+from typing import Any, Final, Protocol, cast
 
-from counterpoint.core.model.catalogue import NOUNS
 from counterpoint.core.model.rows import Cell, N, Noun, cell_of, noun_of
 from counterpoint.core.model.work import Item
 from counterpoint.core.ports.store import Append, Filter, Head, Hit
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import StateDiffers
 from counterpoint.storage import statements
-from counterpoint.storage.postgres import ledger, search
-from counterpoint.storage.postgres.dialect import Link, Row, spoken
-from counterpoint.storage.search import holders, watched, watched_row
+from counterpoint.storage.search import Narrowed, holders, watched, watched_row
 
-_TEXT = "SELECT body FROM texts WHERE project = %s AND sha256 = %s"
-_TEXTS = (
-    "SELECT sha256, body FROM texts WHERE project = %s AND sha256 > %s ORDER BY sha256 LIMIT %s"
-)
-_KEEP = (
-    "INSERT INTO texts (project, sha256, body) VALUES (%s, %s, %s)"
-    " ON CONFLICT (project, sha256) DO NOTHING"
-)
-_FORGET = "DELETE FROM texts WHERE project = %s AND sha256 = %s"
+Row = tuple[Any, ...]
+Tables = Mapping[str, type[Noun]]
+"""The nouns that a database was opened with, by their tables."""
+
+PAGE: Final = 1000
+"""How many rows are read at once where all are wanted."""
+_ALL: Final = 2**62
 
 
-class PostgresReading:
+class Answer(Protocol):
+    """The rows that a statement answers."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """Read them one after the other."""
+        ...
+
+    def fetchone(self) -> Row | None:
+        """Return the next row, or None."""
+        ...
+
+    def fetchall(self) -> list[Row]:
+        """Return all of them."""
+        ...
+
+
+class Link(Protocol):
+    """One transaction of a database, bound to a project."""
+
+    @property
+    def project(self) -> str:
+        """The project that the ledger and the search are of."""
+        ...
+
+    def execute(self, text: str, values: Sequence[Any] = ..., /) -> Answer:
+        """Run a statement of statements.py."""
+        ...
+
+    def changes(self) -> int:
+        """Return how many rows the last statement that changes something met."""
+        ...
+
+    def head(self) -> Head:
+        """Return the end of a ledger."""
+        ...
+
+    def entries(self, start: int, stop: int | None) -> Iterator[bytes]:
+        """Return the bytes of entries in order."""
+        ...
+
+    def node(self, level: int, position: int) -> bytes:
+        """Return one hash of the tree; LedgerBroken if it is not there."""
+        ...
+
+    def append(self, entry: Append) -> None:
+        """Append an entry; LedgerBroken unless its sequence is the next."""
+        ...
+
+    def index(self, noun: type[Noun], key: tuple[Cell, ...]) -> None:
+        """Bring the search in step with one row, there or gone."""
+        ...
+
+    def hits(self, words: Sequence[str], narrowed: Narrowed) -> list[Hit]:
+        """Return the documents of a project that have any of the words, best first."""
+        ...
+
+    def stems(self, words: Sequence[str]) -> list[str]:
+        """Return the stem of each word as the search has it; a word without one stays as it is."""
+        ...
+
+
+class StoreReading:
     """A consistent view of one project."""
 
-    def __init__(self, link: Link, project: str) -> None:
-        """Bind a connection inside a transaction to a project."""
+    def __init__(self, link: Link, tables: Tables) -> None:
+        """Read by a transaction that is bound to a project."""
         self._link = link
-        self._project = project
+        self._project = link.project
+        self._tables = tables
 
     @property
     def project(self) -> str:
         """The project every answer is of."""
         return self._project
 
+    @property
+    def tables(self) -> Tables:
+        """Every noun that has a table here, by its table, in an order in which rows can be written."""
+        return self._tables
+
     def find(self, noun: type[N], *key: Cell) -> N | None:
         """Return the row with this key (without the project), or None."""
         if len(key) != len(statements.row_key(noun)):
             raise AssertionError(f"the key of {noun.table} is {statements.row_key(noun)}")
-        row = self._one(statements.find(noun), (self._project, *key))
+        row = self._link.execute(statements.find(noun), (self._project, *key)).fetchone()
         return None if row is None else noun_of(noun, row)
 
     def select(
@@ -61,24 +129,24 @@ class PostgresReading:
         text = statements.select(noun, shape, order, after=bool(after))
         if after:
             values += statements.after_values(noun, order, after)
-        bound = (self._project, *values, limit)
-        return [noun_of(noun, row) for row in self._link.execute(spoken(text), bound)]
+        bound = (self._project, *values, _ALL if limit is None else limit)
+        return [noun_of(noun, row) for row in self._link.execute(text, bound)]
 
     def exists(self, noun: type[Noun], **equal: Filter) -> bool:
         """Return whether there is such a row."""
         shape, values = statements.shaped(equal)
-        return self._one(statements.exists(noun, shape), (self._project, *values)) is not None
+        text = statements.exists(noun, shape)
+        return self._link.execute(text, (self._project, *values)).fetchone() is not None
 
     def counts(self, noun: type[Noun], column: str, **equal: Filter) -> dict[str, int]:
         """Return how many rows there are for each value of a column."""
         shape, values = statements.shaped(equal)
-        text = statements.counts(noun, column, shape)
-        rows = self._link.execute(spoken(text), (self._project, *values))
+        rows = self._link.execute(statements.counts(noun, column, shape), (self._project, *values))
         return {str(value): many for value, many in rows}
 
     def last_number(self, noun: type[Noun]) -> int:
         """Return the highest `number` of a noun's rows; 0 if there is none."""
-        row = self._one(statements.last_number(noun), (self._project,))
+        row = self._link.execute(statements.last_number(noun), (self._project,)).fetchone()
         return 0 if row is None else int(row[0])
 
     def ready(
@@ -108,40 +176,32 @@ class PostgresReading:
         offset: int = 0,
     ) -> list[Hit]:
         """Return rows whose title or text has any of the words, best first."""
-        return search.hits(
-            self._link,
-            self._project,
-            words,
-            kinds=kinds,
-            item=item,
-            begun=begun,
-            limit=limit,
-            offset=offset,
-        )
+        narrowed = Narrowed(tuple(kinds), item, begun, limit, offset)
+        return self._link.hits(words, narrowed)
 
     def stems(self, words: Sequence[str]) -> list[str]:
         """Return what the search keeps of each word."""
-        return search.stems(self._link, words)
+        return self._link.stems(words)
 
     def text(self, digest: str) -> str | None:
         """Return the text of a digest; None if it was redacted."""
-        row = self._link.execute(_TEXT, (self._project, digest)).fetchone()
+        row = self._link.execute(statements.TEXT, (self._project, digest)).fetchone()
         return None if row is None else row[0]
 
     def texts(self) -> Iterator[tuple[str, str]]:
         """Return every text that is kept, with its digest, by digest."""
         last = ""
-        while page := self._link.execute(_TEXTS, (self._project, last, ledger.PAGE)).fetchall():
+        while page := self._link.execute(statements.TEXTS, (self._project, last, PAGE)).fetchall():
             yield from cast("list[tuple[str, str]]", page)
             last = page[-1][0]
 
     def head(self) -> Head:
         """Return the end of the ledger."""
-        return ledger.head(self._link, self._project)
+        return self._link.head()
 
     def entries(self, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
         """Return the bytes of entries in order, from start and before stop."""
-        return ledger.entries(self._link, self._project, start, stop)
+        return self._link.entries(start, stop)
 
     def sequences(
         self,
@@ -156,59 +216,49 @@ class PostgresReading:
         text, values = statements.sequences(
             self._project, subject=subject, action=action, before=before, after=after, limit=limit
         )
-        return [row[0] for row in self._link.execute(spoken(text), values)]
+        return [row[0] for row in self._link.execute(text, values)]
 
     def node(self, level: int, index: int) -> bytes:
         """Return the hash of a complete subtree; LedgerBroken if it is not there."""
-        return ledger.node(self._link, self._project, level, index)
+        return self._link.node(level, index)
 
     def table(self, noun: type[Noun]) -> Iterator[tuple[Cell, ...]]:
         """Return the raw rows of a table by key, digests in place of prose."""
         places = [statements.names(noun).index(name) for name in statements.row_key(noun)]
-        listed = ", ".join(f'"{name}"' for name in statements.row_key(noun))
-        marks = ", ".join("?" * len(places))
-        beyond = f"({listed}) > ({marks})" if places else "false"
-        whole = statements.table(noun)
-        further = whole.replace(" ORDER BY ", f" AND {beyond} ORDER BY ")
-        text, bound = whole, (self._project,)
-        while page := self._link.execute(
-            spoken(f"{text} LIMIT ?"), (*bound, ledger.PAGE)
-        ).fetchall():
+        text, beyond = statements.table(noun, after=False), ()
+        while page := self._link.execute(text, (self._project, *beyond, PAGE)).fetchall():
             yield from page
-            text, bound = further, (self._project, *(page[-1][place] for place in places))
+            if len(page) < PAGE or not places:
+                return
+            text = statements.table(noun, after=True)
+            beyond = tuple(page[-1][place] for place in places)
 
     def meter(self, subject: str, measure: str) -> int:
         """Return how much of a measure a subject has used; 0 if nothing."""
-        row = self._one(statements.METER, (self._project, subject, measure))
+        row = self._link.execute(statements.METER, (self._project, subject, measure)).fetchone()
         return 0 if row is None else int(row[0])
 
     def measures(self, subject: str) -> list[str]:
         """Return every measure of which a subject has used anything, in order."""
-        rows = self._link.execute(spoken(statements.MEASURES), (self._project, subject))
-        return [row[0] for row in rows]
-
-    def _one(self, text: str, values: Sequence[Cell]) -> Row | None:
-        return self._link.execute(spoken(text), values).fetchone()
+        return [row[0] for row in self._link.execute(statements.MEASURES, (self._project, subject))]
 
 
-class PostgresWriting(PostgresReading):
-    """One transaction of one project, whose head is locked: so it is read once."""
+class StoreWriting(StoreReading):
+    """One transaction of one project."""
 
-    def __init__(self, link: Link, project: str) -> None:
-        """Bind a connection inside a write transaction to a project, and lock its head."""
-        super().__init__(link, project)
-        self._head = ledger.lock(link, project)
+    def __init__(self, link: Link, tables: Tables) -> None:
+        """Write in a transaction that is bound to a project."""
+        super().__init__(link, tables)
         self._stale: dict[tuple[type[Noun], tuple[Cell, ...]], None] = {}
 
     def put(self, noun: type[Noun], row: Mapping[str, Json]) -> None:
         """Insert or replace a whole row image."""
-        wanted = statements.names(noun)
         statements.check(noun, row)
-        cells = {name: cell_of(row[name]) for name in wanted}
+        cells = {name: cell_of(row[name]) for name in statements.names(noun)}
         self._check_project(cells["project"])
-        key = tuple(cells[name] for name in statements.row_key(noun))
-        self._watch(noun, key, cells)
-        self._link.execute(spoken(statements.put(noun)), tuple(cells.values()))
+        if noun.searched:
+            self._stale[noun, tuple(cells[name] for name in statements.row_key(noun))] = None
+        self._link.execute(statements.put(noun), tuple(cells.values()))
 
     def change(self, noun: type[Noun], key: Mapping[str, Json], row: Mapping[str, Json]) -> None:
         """Set some columns of the row with this key; StateDiffers if there is none."""
@@ -220,41 +270,38 @@ class PostgresWriting(PostgresReading):
             raise AssertionError(f"the key of a row of {noun.table} is never changed")
         text = statements.change(noun, tuple(cells))
         self._watch(noun, place, cells)
-        self._meet(text, (*cells.values(), self._project, *place), noun, place)
+        self._meet(noun, place, text, (*cells.values(), self._project, *place))
 
     def drop(self, noun: type[Noun], key: Mapping[str, Json]) -> None:
         """Delete the row with this key; StateDiffers if there is none."""
         place = self._place(noun, key)
-        self._meet(statements.drop(noun), (self._project, *place), noun, place)
+        self._meet(noun, place, statements.drop(noun), (self._project, *place))
         if noun.searched:
             self._stale[noun, place] = None
 
     def keep(self, texts: Mapping[str, str]) -> None:
         """Keep texts under their digests; those that are there already stay."""
-        for digest, body in texts.items():
-            self._link.execute(_KEEP, (self._project, digest, body))
+        if texts:
+            values = [
+                part for digest, body in texts.items() for part in (self._project, digest, body)
+            ]
+            self._link.execute(statements.keep(len(texts)), values)
 
     def forget(self, digest: str) -> None:
         """Redact a text: its row goes, and the search no longer finds what it said."""
-        for noun in NOUNS:
-            if not noun.searched:
-                continue
-            text = spoken(holders(noun))
-            for key in self._link.execute(text, (self._project, digest)).fetchall():
-                self._stale[noun, key] = None
-        self._link.execute(_FORGET, (self._project, digest))
-
-    def append(self, entry: Append) -> None:
-        """Append an entry to the ledger; LedgerBroken unless the sequence is the next."""
-        self._head = ledger.append(self._link, self._project, entry)
+        for noun in self._tables.values():
+            if noun.searched:
+                for key in self._link.execute(holders(noun), (self._project, digest)).fetchall():
+                    self._stale[noun, key] = None
+        self._link.execute(statements.FORGET, (self._project, digest))
 
     def use(self, subject: str, measure: str, used: int) -> None:
         """Set how much of a measure a subject has used."""
-        self._link.execute(spoken(statements.USE), (self._project, subject, measure, used))
+        self._link.execute(statements.USE, (self._project, subject, measure, used))
 
-    def head(self) -> Head:
-        """Return the end of the ledger."""
-        return self._head
+    def append(self, entry: Append) -> None:
+        """Append an entry to the ledger; LedgerBroken unless the sequence is the next."""
+        self._link.append(entry)
 
     def search(
         self,
@@ -275,16 +322,16 @@ class PostgresWriting(PostgresReading):
     def finish(self) -> None:
         """Bring the search in step with the rows of this transaction."""
         for noun, key in self._stale:
-            search.index(self._link, self._project, noun, key)
+            self._link.index(noun, key)
         self._stale.clear()
 
     def _watch(self, noun: type[Noun], key: tuple[Cell, ...], cells: Mapping[str, Cell]) -> None:
         """Note a row to be indexed again if a searched column is about to change."""
         names = watched(noun)
-        if not names or cells.keys().isdisjoint(names) or (noun, key) in self._stale:
+        if cells.keys().isdisjoint(names) or (noun, key) in self._stale:
             return
-        row = self._one(watched_row(noun), (self._project, *key))
-        if row is None or any(
+        row = self._link.execute(watched_row(noun), (self._project, *key)).fetchone()
+        if row is not None and any(
             cells.get(name, old) != old for name, old in zip(names, row, strict=True)
         ):
             self._stale[noun, key] = None
@@ -302,8 +349,9 @@ class PostgresWriting(PostgresReading):
             raise AssertionError(f"a row of {named!r} in a transaction of {self._project!r}")
 
     def _meet(
-        self, text: str, values: Sequence[Cell], noun: type[Noun], place: tuple[Cell, ...]
+        self, noun: type[Noun], place: tuple[Cell, ...], text: str, values: Sequence[Cell]
     ) -> None:
         """Run a statement that must meet a row."""
-        if not self._link.execute(spoken(text), values).rowcount:
+        self._link.execute(text, values)
+        if not self._link.changes():
             raise StateDiffers(f"{noun.table} has no row {place} in {self._project!r}")

@@ -24,8 +24,8 @@ from typing import Final
 import apsw
 
 from counterpoint.kernel.errors import CounterpointError, StoreBusy, Unavailable
-from counterpoint.storage.faults import meaning
-from counterpoint.storage.queue import WriterQueue
+from counterpoint.storage.sqlite.faults import meaning
+from counterpoint.storage.sqlite.queue import WriterQueue
 
 MOST_MEMBERS: Final = 64
 LONGEST: Final = 0.02

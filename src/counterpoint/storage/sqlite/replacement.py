@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Final
 
 from counterpoint.kernel.errors import StoreBusy
-from counterpoint.storage.faults import translate_file_errors
-from counterpoint.storage.queue import WriterQueue
+from counterpoint.storage.sqlite.faults import translate_file_errors
+from counterpoint.storage.sqlite.queue import WriterQueue
 
 _OPENED: Final = 128
 """UNIX_SHM_DMS of SQLite: the byte that every open connection in WAL mode has locked."""

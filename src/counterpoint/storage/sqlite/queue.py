@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Final
 
 from counterpoint.kernel.errors import StoreBusy
-from counterpoint.storage.faults import translate_file_errors
+from counterpoint.storage.sqlite.faults import translate_file_errors
 
 _FLOCK: Final = "hhqqi4x"  # type, whence, start, length, process (0 for these locks)
 _FIRST: Final = 16

@@ -19,17 +19,21 @@ from typing import Final, cast
 
 import apsw
 
-from counterpoint.core.model.rows import noun_of
+from counterpoint.core.model.catalogue import NOUNS
+from counterpoint.core.model.rows import Noun, noun_of
 from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Reading, Store, Writing
-from counterpoint.storage import migrate, statements
-from counterpoint.storage.batch import MOST_MEMBERS, Batches
-from counterpoint.storage.check import faults_of
-from counterpoint.storage.faults import translate_errors, translate_file_errors
-from counterpoint.storage.migrate import Migration
-from counterpoint.storage.notifier import Notifier
-from counterpoint.storage.queue import WriterQueue
-from counterpoint.storage.transactions import SqliteReading, SqliteWriting
+from counterpoint.storage import schema, statements
+from counterpoint.storage.rows import StoreReading, StoreWriting
+from counterpoint.storage.schema import Migration
+from counterpoint.storage.sqlite import forward
+from counterpoint.storage.sqlite.batch import MOST_MEMBERS, Batches
+from counterpoint.storage.sqlite.check import faults_of
+from counterpoint.storage.sqlite.faults import translate_errors, translate_file_errors
+from counterpoint.storage.sqlite.link import SqliteLink
+from counterpoint.storage.sqlite.notifier import Notifier
+from counterpoint.storage.sqlite.queue import WriterQueue
+from counterpoint.storage.sqlite.schema import OWN, TYPES
 
 MEMORY: Final = ":memory:"
 _PATIENCE: Final = 10.0
@@ -49,12 +53,31 @@ PRAGMA journal_size_limit = 16777216;
 """
 
 
-def open_sqlite(path: Path | str) -> Store:
+def open_sqlite(path: Path | str, nouns: tuple[type[Noun], ...] = NOUNS) -> Store:
     """Open the database at a path, made on first use; `:memory:` is one that passes away.
 
-    Raises StoreCorrupt, StoreNewer, StoreReadOnly, StoreFull, StoreBusy or Unavailable.
+    nouns: what it has tables for; those it lacks are made.
+    Raises StoreCorrupt, StoreNewer, StoreOlder, StoreReadOnly, StoreFull, StoreBusy or Unavailable.
     """
-    return SqliteStore(path)
+    return SqliteStore(path, nouns=nouns)
+
+
+@contextmanager
+def fresh_file(target: Path, nouns: tuple[type[Noun], ...] = NOUNS) -> Generator[Store]:
+    """Open a database that appears at a path when the block ends, whole or not at all."""
+    passing = target.with_name(f".{target.name}.{os.getpid()}.part")
+    with translate_file_errors(str(target)):
+        passing.unlink(missing_ok=True)
+        try:
+            store = SqliteStore(passing, nouns=nouns)
+            try:
+                yield store
+            finally:
+                store.close()
+            passing.replace(target)
+        finally:
+            for rest in ("", "-wal", "-shm", "-queue"):
+                passing.with_name(f"{passing.name}{rest}").unlink(missing_ok=True)
 
 
 class SqliteStore:
@@ -64,16 +87,19 @@ class SqliteStore:
         self,
         path: Path | str,
         *,
+        nouns: tuple[type[Noun], ...] = NOUNS,
         patience: float = _PATIENCE,
         known: tuple[Migration, ...] | None = None,
         together: int = MOST_MEMBERS,
     ) -> None:
         """Open or make the database.
 
+        nouns: what it has tables for.
         patience: how many seconds a writer waits for its turn.
         together: how many writings share a commit at most.
-        known: the migrations to bring it forward by; those of the package if None.
+        known: the migrations to bring it forward by; those of the nouns if None.
         """
+        self._tables = {noun.table: noun for noun in nouns}
         self._in_memory = str(path) == MEMORY
         self._where = str(path)
         self._busy = min(_BUSY_MS, int(patience * 1000))
@@ -88,7 +114,7 @@ class SqliteStore:
             if not self._in_memory:
                 _make_file(file)
             self._writer = self._connect()
-            self._bring_forward(migrate.packaged() if known is None else known)
+            self._bring_forward(schema.migrations(nouns, TYPES, OWN) if known is None else known)
         self._bell = Notifier(None if self._in_memory else self._version)
         self._batches = Batches(
             self._writer,
@@ -104,11 +130,11 @@ class SqliteStore:
         """Open a consistent view of a project; its iterators end with the block."""
         with self._reader() as connection, translate_errors(self._where, connection):
             if connection.in_transaction:  # in memory, inside this thread's own writing
-                yield SqliteReading(connection, project)
+                yield StoreReading(SqliteLink(connection, project), self._tables)
                 return
             connection.execute("BEGIN")
             try:
-                yield SqliteReading(connection, project)
+                yield StoreReading(SqliteLink(connection, project), self._tables)
             finally:
                 _undo(connection)
 
@@ -126,7 +152,7 @@ class SqliteStore:
         with translate_errors(self._where, connection), turn:
             self._writing_thread = me
             try:
-                writing = SqliteWriting(connection, project)
+                writing = StoreWriting(SqliteLink(connection, project), self._tables)
                 yield writing
                 writing.finish()
             finally:
@@ -138,22 +164,19 @@ class SqliteStore:
 
     def projects(self) -> list[Project]:
         """Return every project of the database, by id."""
-        names = statements.names(Project)
-        listed = ", ".join(f'"{name}"' for name in names)
         with self._reader() as connection, translate_errors(self._where, connection):
-            rows = connection.execute(f"SELECT {listed} FROM projects ORDER BY project").fetchall()
-            return [noun_of(Project, row) for row in rows]
+            return [noun_of(Project, row) for row in connection.execute(statements.projects())]
 
     def faults(self) -> list[str]:
         """Return what the database finds wrong with its file; nothing when it is sound."""
         if self._in_memory:
             with self._reader() as connection:
-                return faults_of(connection)
+                return faults_of(connection, self._tables)
         # A connection that checked FTS5 before remembers its structure, which others have changed.
         connection = self._connect()
         try:
             connection.execute("BEGIN")
-            return faults_of(connection)
+            return faults_of(connection, self._tables)
         finally:
             connection.close()
 
@@ -164,7 +187,7 @@ class SqliteStore:
             translate_errors(str(target)),
             translate_file_errors(str(target)),
         ):
-            migrate.copy(connection, target)
+            forward.copy(connection, target)
 
     def close(self) -> None:
         """Let go of the database."""
@@ -252,12 +275,12 @@ class SqliteStore:
         """Bring a database of an older version forward, in turn like any writer."""
         connection = self._writer
         try:
-            if migrate.is_current(connection, self._where, known) and self._has_log(connection):
+            if not forward.missing(connection, self._where, known) and self._has_log(connection):
                 return
             with nullcontext() if self._in_memory else self._line.turn():
                 if not self._in_memory:
                     self._keep_log(connection)
-                migrate.bring_forward(connection, self._where, known)
+                forward.bring_forward(connection, self._where, known)
         except BaseException:
             connection.close()
             raise

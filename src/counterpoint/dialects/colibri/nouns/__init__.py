@@ -1,0 +1,1 @@
+"""Nouns that only this dialect has: the account of its calls."""

@@ -1,0 +1,1 @@
+"""The store in a file on this machine: what only SQLite does."""

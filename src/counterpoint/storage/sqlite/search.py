@@ -1,0 +1,128 @@
+"""Full-text search in SQLite: FTS5 over documents that are numbered by project.
+
+A project has a shelf; the ids of its documents are shelf * 2^40 + 1 and upward, so that a search
+touches the range of one project only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+
+from counterpoint.core.model.rows import Cell, Noun
+from counterpoint.core.ports.store import Hit
+from counterpoint.storage.search import Narrowed, document, is_long, telling
+
+_SHELF_SIZE = 2**40
+_ENTER = f"""
+INSERT INTO documents (id, shelf, source, key, item, kind)
+SELECT 1 + coalesce(
+    (SELECT max(d.id) FROM documents AS d
+     WHERE d.id BETWEEN s.shelf * {_SHELF_SIZE} AND s.shelf * {_SHELF_SIZE} + {_SHELF_SIZE - 1}),
+    s.shelf * {_SHELF_SIZE}
+  ), s.shelf, ?2, ?3, ?4, ?5
+FROM shelves AS s WHERE s.project = ?1
+ON CONFLICT (shelf, source, key) DO NOTHING
+RETURNING id
+"""
+"""Takes the next id of a shelf; answers none if the document has one, or there is no shelf yet."""
+_FOUND = """
+SELECT d.id FROM documents AS d JOIN shelves AS s ON s.shelf = d.shelf
+WHERE s.project = ? AND d.source = ? AND d.key = ?
+"""
+_TITLE, _BODY = 4.0, 1.0
+
+
+def index(
+    connection: apsw.Connection, project: str, noun: type[Noun], key: tuple[Cell, ...]
+) -> None:
+    """Bring the index in step with one row, there or gone."""
+    place = (project, noun.table, "/".join(str(part) for part in key))
+    row = connection.execute(document(noun), (project, *key)).fetchone()
+    if row is None:
+        number = connection.execute(_FOUND, place).get
+        connection.execute("DELETE FROM search WHERE rowid = ?", (number,))
+        connection.execute("DELETE FROM documents WHERE id = ?", (number,))
+        return
+    title, body, item, kind = row
+    # Most documents are fresh: nothing is looked up for them.
+    number = connection.execute(_ENTER, (*place, item, kind)).get
+    if number is None:
+        number = _known(connection, place, item, kind)
+    connection.execute(
+        "INSERT INTO search (rowid, title, body) VALUES (?, ?, ?)", (number, title, body)
+    )
+
+
+def _known(connection: apsw.Connection, place: tuple[str, str, str], item: str, kind: str) -> int:
+    """Return the id of a document that has one, emptied to be written anew, or of a first one."""
+    number = connection.execute(_FOUND, place).get
+    if number is None:
+        connection.execute("INSERT INTO shelves (project) VALUES (?)", place[:1])
+        return connection.execute(_ENTER, (*place, item, kind)).get
+    connection.execute("DELETE FROM search WHERE rowid = ?", (number,))
+    changed = (item, kind, number)
+    connection.execute("UPDATE documents SET item = ?, kind = ? WHERE id = ?", changed)
+    return number
+
+
+def stems(connection: apsw.Connection, words: Sequence[str]) -> list[str]:
+    """Return the stem of each word as the index has it; a word without one stays as it is."""
+    cut = connection.fts5_tokenizer("porter", ["unicode61"])
+    flags = apsw.FTS5_TOKENIZE_QUERY
+    found = (
+        cut(word.encode(), flags, None, include_offsets=False, include_colocated=False)
+        for word in words
+    )
+    return [" ".join(map(str, parts)) or word for word, parts in zip(words, found, strict=True)]
+
+
+def expression(words: Sequence[str], *, begun: bool = False) -> str:
+    """Return the FTS5 expression for searched words; empty if there are none.
+
+    begun: every word also matches as a beginning, not only the last.
+    """
+    return " OR ".join(
+        '"' + word.replace('"', '""') + ('" *' if may_begin and is_long(word) else '"')
+        for word, may_begin in telling(words, begun=begun)
+    )
+
+
+def hits(
+    connection: apsw.Connection,
+    project: str,
+    words: Sequence[str],
+    asked: Narrowed,
+) -> list[Hit]:
+    """Return the documents of a project that have any of the words, best first.
+
+    The key of a hit is the row's key without the project, joined by `/`.
+    """
+    wanted = expression(words, begun=asked.begun)
+    shelf = connection.execute("SELECT shelf FROM shelves WHERE project = ?", (project,)).fetchone()
+    if not wanted or shelf is None:
+        return []
+    low = shelf[0] * _SHELF_SIZE
+    values: list[Any] = [wanted, low, low + _SHELF_SIZE - 1]
+    narrowed = ""
+    if asked.kinds:
+        narrowed += f" AND d.kind IN ({', '.join('?' * len(asked.kinds))})"
+        values += asked.kinds
+    if asked.item:
+        narrowed += " AND d.item = ?"
+        values.append(asked.item)
+    joined = " JOIN documents AS d ON d.id = search.rowid" if narrowed else ""
+    found = connection.execute(
+        "SELECT d.source, d.key, d.item, d.kind, h.score FROM"
+        f" (SELECT search.rowid AS id, -bm25(search, {_TITLE}, {_BODY}) AS score"
+        f" FROM search{joined} WHERE search MATCH ? AND search.rowid BETWEEN ? AND ?{narrowed}"
+        " ORDER BY score DESC, search.rowid LIMIT ? OFFSET ?) AS h"
+        " JOIN documents AS d ON d.id = h.id ORDER BY h.score DESC, h.id",
+        (*values, asked.limit, asked.offset),
+    )
+    return [
+        Hit(table=source, key=key, item=about, kind=kind, score=score)
+        for source, key, about, kind, score in found
+    ]
