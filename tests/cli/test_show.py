@@ -8,6 +8,8 @@ import pytest
 
 from counterpoint.app import Identity
 from counterpoint.core.model.filters import Handover, Judgment, Report
+from counterpoint.dialects.agentic.nouns.briefs import BriefRequest
+from counterpoint.dialects.agentic.verbs.briefs import Briefs
 
 KEEL = """\
 harbour-4  Lay the keel
@@ -104,6 +106,13 @@ def test_other_things_are_shown_by_their_ids(call, ledger, id_, sort):
     assert found["sort"] == sort
     assert found[sort]["id"] == id_
     assert call("show", id_).out.startswith(f"{sort} {id_}\n")
+
+
+def test_what_only_one_dialect_keeps_is_shown_by_its_id_too(call, ledger, agent):
+    """Its table is there, whatever speaks to the ledger."""
+    made = agent.use(Briefs).create(BriefRequest(title="Tell of it", content_type="blog_post"))
+    found = call("show", made.id, "--json").json
+    assert (found["sort"], found["brief"]["title"]) == ("brief", "Tell of it")
 
 
 def test_a_session_and_its_handoff_are_shown(call, ledger, agent):

@@ -20,6 +20,7 @@ from counterpoint.core.model.answers import Audit, Proof
 from counterpoint.core.model.catalogue import noun_of_id
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.colibri.verbs.seals import Seals
+from counterpoint.dialects.nouns import NOUNS
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, CounterpointError
 
@@ -217,7 +218,7 @@ def _write(sink: BinaryIO, lines: Iterable[bytes]) -> None:
 @reads
 def redact(context: CommandContext, *, id_: str, reason: str) -> None:
     """Take the texts of an item or record away for good; the chain and every proof still hold."""
-    gone = context.core.redaction.redact(noun_of_id(id_) or Item, id_, reason=reason)
+    gone = context.core.redaction.redact(noun_of_id(id_, NOUNS) or Item, id_, reason=reason)
     if context.out.json:
         context.out.answer({"id": id_, "redacted": list(gone)})
     elif gone:

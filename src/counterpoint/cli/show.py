@@ -23,6 +23,7 @@ from counterpoint.core.model.journal import (
 )
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.work import Item
+from counterpoint.dialects.nouns import NOUNS
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import NotFound
@@ -37,7 +38,7 @@ _HANGING: Final = 20
 @reads
 def show_command(context: CommandContext, *, id_: str) -> None:
     """Show an item, record, receipt, submission, verdict, handoff or session by its id."""
-    noun = noun_of_id(id_)
+    noun = noun_of_id(id_, NOUNS)
     if noun is None:
         _print_item(context, id_)
         return

@@ -21,10 +21,13 @@ from counterpoint.core.model.rows import (
 )
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.work import Criterion
+from counterpoint.dialects import nouns
 from counterpoint.kernel.canonical import text_digest
 
+ALL = (*NOUNS, *nouns.NOUNS)
 
-@pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: noun.table)
+
+@pytest.mark.parametrize("noun", ALL, ids=lambda noun: noun.table)
 def test_every_noun_comes_back_from_its_cells(noun):
     """Empty and filled, each field of its own type."""
     for filled in (False, True):
@@ -48,7 +51,7 @@ def test_every_noun_comes_back_from_its_cells(noun):
             for name, value in image.items()
         ]
         assert noun_of(noun, cells) == one
-        assert not noun.letter or noun_of_id(f"demo-{noun.letter}12") is noun
+        assert not noun.letter or noun_of_id(f"demo-{noun.letter}12", nouns.NOUNS) is noun
         assert noun.key[0] == "project"
 
 
@@ -79,7 +82,7 @@ def test_a_prose_that_is_no_object_is_an_empty_one(text, expected):
 
 def test_an_id_says_by_its_letter_what_it_names():
     """A letter stands for one noun; what has none is an item, and sessions are told by their form."""
-    letters = [noun.letter for noun in NOUNS if noun.letter]
+    letters = [noun.letter for noun in ALL if noun.letter]
     assert len(letters) == len(set(letters))
     assert noun_of_id("ses_1") is Session
     for name in ("demo-12", "demo-z1", "demo-r", "r12", "-r1"):
@@ -102,7 +105,7 @@ def test_a_field_that_does_not_say_how_it_is_kept_is_refused():
 
 def test_what_is_asked_for_names_columns_of_the_noun():
     """Indexes and what search reads are made of fields that there are."""
-    for noun in NOUNS:
+    for noun in ALL:
         names = {column.name for column in columns(noun)}
         for index in (*noun.indexes, *noun.unique):
             assert set(index.split(",")) <= names

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from counterpoint.core.model.texts.briefs import BriefRequest
+from counterpoint.dialects.agentic.nouns.briefs import BriefRequest
 from counterpoint.dialects.agentic.verbs.briefs import Briefs
 
 

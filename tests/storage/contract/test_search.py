@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from counterpoint.core.model.journal import Outcome, Record, Submission, Verdict
 from counterpoint.core.model.rows import image_of
 from counterpoint.core.model.sessions import Handoff
-from counterpoint.core.model.texts.briefs import Brief
 from counterpoint.core.model.work import Item, Label
+from counterpoint.dialects.agentic.nouns.briefs import Brief
 
 
 def _keys(hits):

@@ -6,6 +6,7 @@ A dialect of ours may have nouns of its own (`dialects/nouns.py`); whoever opens
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from counterpoint.core.model.access import Token
 from counterpoint.core.model.accounts.stages import Transition
@@ -26,7 +27,6 @@ from counterpoint.core.model.journal import (
 from counterpoint.core.model.proofs import Seal, Thought
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import Claim, Handoff, Session
-from counterpoint.core.model.texts.briefs import Brief
 from counterpoint.core.model.work import (
     Alias,
     Area,
@@ -65,7 +65,6 @@ NOUNS: tuple[type[Noun], ...] = (
     Attribute,
     Thought,
     Seal,
-    Brief,
     Transition,
     Run,
     StreamEvent,
@@ -73,13 +72,16 @@ NOUNS: tuple[type[Noun], ...] = (
     Passage,
 )
 
-_BY_LETTER = {noun.letter: noun for noun in NOUNS if noun.letter}
 _NUMBERED = re.compile(r".+-([a-z])[0-9]+")
 
 
-def noun_of_id(name: str) -> type[Noun] | None:
-    """Return what an id seems to name, from the letter before its number; None for an item."""
+def noun_of_id(name: str, others: Sequence[type[Noun]] = ()) -> type[Noun] | None:
+    """Return what an id seems to name, from the letter before its number; None for an item.
+
+    others: nouns of dialects that are known too.
+    """
     if name.startswith("ses_"):
         return Session
     found = _NUMBERED.fullmatch(name)
-    return _BY_LETTER.get(found[1]) if found else None
+    letter = found[1] if found else ""
+    return next((one for one in (*NOUNS, *others) if letter and one.letter == letter), None)

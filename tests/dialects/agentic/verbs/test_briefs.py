@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.lifecycles import BRIEF
-from counterpoint.core.model.texts.briefs import BriefFilter, BriefRequest
-from counterpoint.core.rules.briefing import SLUG_LIMIT, refuse_faults, slug_of
+from counterpoint.dialects.agentic.nouns.briefs import BriefFilter, BriefRequest
+from counterpoint.dialects.agentic.rules.briefing import SLUG_LIMIT, refuse_faults, slug_of
 from counterpoint.dialects.agentic.verbs.briefs import Briefs
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import (

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Final, Literal, NoReturn, cast
 from pydantic import Field, WithJsonSchema
 
 from counterpoint.core.model.rows import load_object
-from counterpoint.core.model.texts.briefs import Brief, BriefFilter, BriefRequest
 from counterpoint.dialects.agentic.envelope import present
+from counterpoint.dialects.agentic.nouns.briefs import Brief, BriefFilter, BriefRequest
 from counterpoint.dialects.agentic.rules.progress import slug_of
 from counterpoint.dialects.agentic.verbs.briefs import Briefs
 from counterpoint.dialects.agentic.verbs.plans import Planning

@@ -8,19 +8,19 @@ from typing import cast
 
 from counterpoint.core.model.lifecycles import BRIEF
 from counterpoint.core.model.rows import Prose
-from counterpoint.core.model.texts.briefs import (
+from counterpoint.core.model.work import Item
+from counterpoint.core.operations.recording.change import Change, missing
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.ports.store import Filter
+from counterpoint.dialects.agentic.nouns.briefs import (
     Brief,
     BriefFilter,
     BriefRequest,
     ContentType,
     Difficulty,
 )
-from counterpoint.core.model.work import Item
-from counterpoint.core.operations.recording.change import Change, missing
-from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.unit import recording
-from counterpoint.core.ports.store import Filter
-from counterpoint.core.rules.briefing import refuse_faults, slug_of, when
+from counterpoint.dialects.agentic.rules.briefing import refuse_faults, slug_of, when
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import Conflict, StaleVersion
 

@@ -18,7 +18,6 @@ from counterpoint.core.operations.recording.facets import kept_object, set_attri
 from counterpoint.core.operations.recording.moves import move, refuse_closed_gates, touched
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.briefing import slug_of
 from counterpoint.core.rules.secrets import mask
 from counterpoint.dialects.agentic.nouns.plans import (
     ARCHIVED,
@@ -27,6 +26,7 @@ from counterpoint.dialects.agentic.nouns.plans import (
     SLUG,
     PlanStanding,
 )
+from counterpoint.dialects.agentic.rules.briefing import slug_of
 from counterpoint.dialects.agentic.rules.progress import plan_standing
 from counterpoint.dialects.agentic.verbs.queries import (
     PHASE,

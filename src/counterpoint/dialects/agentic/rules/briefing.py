@@ -6,15 +6,15 @@ import re
 import unicodedata
 from datetime import UTC
 
-from counterpoint.core.model.texts.briefs import (
+from counterpoint.core.model.work import BODY_LIMIT
+from counterpoint.core.rules.drafting import list_faults, title_faults
+from counterpoint.dialects.agentic.nouns.briefs import (
     BRIEF_PRIORITIES,
     CONTENT_TYPES,
     DIFFICULTIES,
     WORD_COUNTS,
     BriefRequest,
 )
-from counterpoint.core.model.work import BODY_LIMIT
-from counterpoint.core.rules.drafting import list_faults, title_faults
 from counterpoint.kernel import canonical
 from counterpoint.kernel.clock import moment, stamp
 from counterpoint.kernel.errors import InvalidInput
