@@ -81,7 +81,7 @@ def era(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def workshop(repository: Path, era: str) -> Iterator[Any]:
+def workshop(repository: Path, era: str) -> Iterator[builders.Workshop]:
     """Answer a workshop whose clients speak the era of the test."""
     opened = builders.Workshop(repository, era=era)
     yield opened
@@ -89,12 +89,12 @@ def workshop(repository: Path, era: str) -> Iterator[Any]:
 
 
 @pytest.fixture
-def ada(workshop: Any) -> Any:
+def ada(workshop: builders.Workshop) -> builders.Agent:
     """Answer an agent named ada."""
     return workshop.agent("ada")
 
 
 @pytest.fixture
-def bob(workshop: Any) -> Any:
+def bob(workshop: builders.Workshop) -> builders.Agent:
     """Answer an agent named bob, in a session of its own."""
     return workshop.agent("bob")

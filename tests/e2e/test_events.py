@@ -24,6 +24,7 @@ from mcp.client.streamable_http import streamable_http_client
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect as open_socket
 
+from counterpoint.app import App
 from counterpoint.core.model.filters import Note
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(240)]
@@ -38,7 +39,7 @@ Call = Callable[..., Any]
 
 
 @pytest.fixture
-def token(repository: Path, app: Any, counterpoint: Any) -> Callable[[str], str]:
+def token(repository: Path, app: App, counterpoint: Any) -> Callable[[str], str]:
     """Give what makes tokens of a project that has begun; answers their secrets."""
     app.person().journal.append(Note(kind="comment", body="Ahoy"))
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoint.evidence import hashes, marks
+from fakes.repositories import Repo
 
 MARKS = st.dictionaries(st.text("ab/", min_size=1, max_size=3), st.sampled_from("123"))
 
@@ -45,7 +45,7 @@ def kinds(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", IGNORES)
-def test_what_git_ignores_is_ignored(bare_folder: Any, name: str) -> None:
+def test_what_git_ignores_is_ignored(bare_folder: Repo, name: str) -> None:
     """The files of a snapshot are those that git would add."""
     for path in _FILES.split(" "):
         bare_folder.sh(f"mkdir -p \"$(dirname '{path}')\"; echo '{path}' > '{path}'")
@@ -74,7 +74,7 @@ def test_a_snapshot_holds_the_hash_of_every_file(tmp_path: Path) -> None:
     }
 
 
-def test_files_are_added_changed_deleted_and_renamed(bare_folder: Any) -> None:
+def test_files_are_added_changed_deleted_and_renamed(bare_folder: Repo) -> None:
     """A comparison without git names all four kinds."""
     bare_folder.sh("mkdir d; echo 1 > keep; echo 2 > edit; echo 3 > gone; echo 4 > d/old")
     start = bare_folder.evidence.snapshot(bare_folder.root)
@@ -89,7 +89,7 @@ def test_files_are_added_changed_deleted_and_renamed(bare_folder: Any) -> None:
     assert found.commits == ()
 
 
-def test_a_repository_made_during_the_task_does_not_hide_it(bare_folder: Any) -> None:
+def test_a_repository_made_during_the_task_does_not_hide_it(bare_folder: Repo) -> None:
     """A start without git is compared without git."""
     bare_folder.sh("echo 1 > f")
     start = bare_folder.evidence.snapshot(bare_folder.root)

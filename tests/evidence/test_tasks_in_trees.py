@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,12 +15,13 @@ from counterpoint.core.model.filters import ItemFilter, Report
 from counterpoint.dialects.workflow.nouns import TaskWords
 from counterpoint.dialects.workflow.verbs.workflows import Workflows
 from counterpoint.kernel.errors import PathOutside
+from fakes.repositories import Repo
 
 DONE = Report(outcome="done", summary="done")
 
 
 @pytest.fixture
-def app(repo: Any) -> Iterator[App]:
+def app(repo: Repo) -> Iterator[App]:
     """The product in the repository."""
     opened = open_app(repo.root, repo.environ, agent="ada")
     yield opened
@@ -58,7 +58,7 @@ class Worker:
 
 
 @pytest.mark.e2e
-def test_of_tasks_at_once_each_is_told_what_changed_in_its_own_time(app: App, repo: Any) -> None:
+def test_of_tasks_at_once_each_is_told_what_changed_in_its_own_time(app: App, repo: Repo) -> None:
     """What was dirty before a task began and stays is not its own, nor what came after it ended."""
     ada = Worker(app).begin()
     repo.sh("echo 1 >> a.txt; echo 1 > first")
@@ -75,7 +75,7 @@ def test_of_tasks_at_once_each_is_told_what_changed_in_its_own_time(app: App, re
 
 
 @pytest.mark.e2e
-def test_committing_what_another_left_does_not_make_it_one_s_own(app: App, repo: Any) -> None:
+def test_committing_what_another_left_does_not_make_it_one_s_own(app: App, repo: Repo) -> None:
     """The commit is listed and a remark says what it carried; the files are not those of the task."""
     ada = Worker(app).begin()
     repo.sh("echo 1 >> a.txt; echo 1 > first; rm dir/d.txt")
@@ -89,7 +89,7 @@ def test_committing_what_another_left_does_not_make_it_one_s_own(app: App, repo:
 
 
 @pytest.mark.e2e
-def test_a_file_that_two_tasks_changed_is_told_to_both(app: App, repo: Any) -> None:
+def test_a_file_that_two_tasks_changed_is_told_to_both(app: App, repo: Repo) -> None:
     """Each changed it within its time, be it committed between."""
     ada = Worker(app).begin()
     repo.sh("echo 1 >> a.txt")
@@ -99,7 +99,7 @@ def test_a_file_that_two_tasks_changed_is_told_to_both(app: App, repo: Any) -> N
 
 
 @pytest.mark.e2e
-def test_what_lies_outside_the_areas_is_remarked_on(app: App, repo: Any) -> None:
+def test_what_lies_outside_the_areas_is_remarked_on(app: App, repo: Repo) -> None:
     """Where two work in one tree, the areas say whose a file is."""
     ada = Worker(app).begin("a.txt")
     bob = Worker(app).begin("dir/**")
@@ -110,7 +110,7 @@ def test_what_lies_outside_the_areas_is_remarked_on(app: App, repo: Any) -> None
 
 
 @pytest.mark.e2e
-def test_each_worktree_is_measured_by_whoever_is_bound_to_it(app: App, repo: Any) -> None:
+def test_each_worktree_is_measured_by_whoever_is_bound_to_it(app: App, repo: Repo) -> None:
     """Commits and dirt of the other tree are nobody else's, though they share one repository."""
     repo.sh("git worktree add -q -b side ../linked; git worktree add -q --detach ../other")
     linked = repo.root.parent / "linked"
@@ -127,7 +127,7 @@ def test_each_worktree_is_measured_by_whoever_is_bound_to_it(app: App, repo: Any
 
 
 @pytest.mark.e2e
-def test_a_server_in_a_linked_worktree_measures_that_tree(repo: Any, app: App) -> None:
+def test_a_server_in_a_linked_worktree_measures_that_tree(repo: Repo, app: App) -> None:
     """Its ledger is that of the main tree, its evidence is its own."""
     assert app.exists or app.store
     repo.sh("git worktree add -q -b side ../linked")
@@ -142,7 +142,7 @@ def test_a_server_in_a_linked_worktree_measures_that_tree(repo: Any, app: App) -
 
 
 @pytest.mark.e2e
-def test_a_repository_below_the_project_is_measured_by_itself(app: App, repo: Any) -> None:
+def test_a_repository_below_the_project_is_measured_by_itself(app: App, repo: Repo) -> None:
     """Its HEAD, its commits, its names; the project around it only knows that it is there."""
     repo.sh("git init -q --template= inner; cd inner; echo 1 > x; git add x; git commit -qm 1")
     inner = repo.root / "inner"
@@ -156,7 +156,7 @@ def test_a_repository_below_the_project_is_measured_by_itself(app: App, repo: An
 @pytest.mark.e2e
 @pytest.mark.parametrize("begun_in", ["inner", "./inner", "way"])
 def test_a_workflow_s_task_is_measured_in_the_tree_it_named(
-    app: App, repo: Any, begun_in: str
+    app: App, repo: Repo, begun_in: str
 ) -> None:
     """`repo_path` is resolved below the project, links too, and need not be said again."""
     repo.sh(
@@ -177,7 +177,7 @@ def test_a_workflow_s_task_is_measured_in_the_tree_it_named(
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("path", ["..", "../linked", "/", "out", "inner/../.."])
-def test_a_tree_outside_of_the_project_is_refused(app: App, repo: Any, path: str) -> None:
+def test_a_tree_outside_of_the_project_is_refused(app: App, repo: Repo, path: str) -> None:
     """Be it named plainly or reached over a link; nothing is begun."""
     repo.sh("git worktree add -q -b side ../linked; mkdir inner; ln -s ../linked out")
     core = app.core(app.agent())

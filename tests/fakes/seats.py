@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
+from counterpoint.core.coordinator import Core
 from fakes.studio import Studio
 
 
@@ -20,18 +20,18 @@ def studio() -> Iterator[Studio]:
 
 
 @pytest.fixture
-def ada(studio: Studio) -> Any:
+def ada(studio: Studio) -> Core:
     """Give the core as the agent ada may use it."""
     return studio.core("ada")
 
 
 @pytest.fixture
-def bob(studio: Studio) -> Any:
+def bob(studio: Studio) -> Core:
     """Give the core as the agent bob may use it."""
     return studio.core("bob")
 
 
 @pytest.fixture
-def person(studio: Studio) -> Any:
+def person(studio: Studio) -> Core:
     """Give the core as a person at the command line may use it."""
     return studio.core("pat", kind="human")

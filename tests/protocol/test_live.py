@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 
+from builders import Workshop
 from counterpoint.kernel.errors import NotFound, StoreBusy
 from counterpoint.protocol import live
 from counterpoint.protocol.server import create_server
@@ -259,7 +261,7 @@ def test_a_slow_client_costs_a_fixed_amount(log: Log) -> None:
 @pytest.mark.parametrize("words", [("--in-process",), ()])
 @OLD_WORDS
 def test_another_agent_writes_and_the_update_comes_over_the_pipe(
-    workshop: Any, repository: Any, era: str, words: tuple[str, ...]
+    workshop: Workshop, repository: Path, era: str, words: tuple[str, ...]
 ) -> None:
     """The whole way: another process appends to the ledger, the subscriber of an item hears."""
     ada = workshop.agent("ada")
@@ -305,7 +307,7 @@ def test_another_agent_writes_and_the_update_comes_over_the_pipe(
 
 @pytest.mark.e2e
 def test_a_client_that_leaves_in_the_middle_of_a_stream_ends_the_server(
-    repository: Any,
+    repository: Path,
 ) -> None:
     """Nobody is left to tell; the process goes at once and cleanly."""
     envelope = {

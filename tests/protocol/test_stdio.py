@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -211,7 +212,7 @@ def test_a_client_that_goes_away_is_let_go_quietly(raw: Any) -> None:
 
 
 @pytest.mark.parametrize("source", [os.devnull, "file"])
-def test_any_kind_of_input_is_read(program: str, source: str, tmp_path: Any) -> None:
+def test_any_kind_of_input_is_read(program: str, source: str, tmp_path: Path) -> None:
     """A null device is an end at once and a file is a script."""
     answers = 0
     if source == "file":

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from counterpoint.app import App
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.rules.identifiers import spoken_of
 from counterpoint.dialects.symphony.nouns.phases import PhaseReport
@@ -21,13 +23,13 @@ TEXT = "# Research\n\n" + "\n\n".join(
 
 
 @pytest.fixture
-def issue(ledger: Any, app: Any) -> str:
+def issue(ledger: Any, app: App) -> str:
     """Answer an issue in research."""
     draft = Draft(kind="issue", title="A thing", labels=("phase:research",))
     return app.person().plans.create(draft).root.id
 
 
-def test_the_step_is_taken_at_the_command_line(issue: str, app: Any, call: Any) -> None:
+def test_the_step_is_taken_at_the_command_line(issue: str, app: App, call: Any) -> None:
     """It says what became of each claim, in a table and as JSON; then nothing waits."""
     assert "Nothing waits" in call("phases", "advance").err
     identifier = spoken_of(issue)
@@ -54,7 +56,7 @@ def test_the_step_is_taken_at_the_command_line(issue: str, app: Any, call: Any) 
     assert (step["issue"], step["fate"], step["phases"]) == (identifier, "passed", ["architecture"])
 
 
-def test_a_stream_is_taken_in(issue: str, call: Any, tmp_path: Any) -> None:
+def test_a_stream_is_taken_in(issue: str, call: Any, tmp_path: Path) -> None:
     """With what it came to; lines that are no events are named on the other stream."""
     file = tmp_path / "stream.jsonl"
     result = {"type": "result", "subtype": "success", "is_error": False, "total_cost_usd": 0.25}
@@ -72,7 +74,7 @@ def test_a_stream_is_taken_in(issue: str, call: Any, tmp_path: Any) -> None:
     assert call("runs", "ingest", str(file), "--issue", "demo-99").code == 1
 
 
-def test_documents_are_kept_at_the_command_line(ledger: Any, app: Any, call: Any) -> None:
+def test_documents_are_kept_at_the_command_line(ledger: Any, app: App, call: Any) -> None:
     """In the vault, or for the project alone once that was turned on."""
     (app.places.tree / "guide.md").write_text("# Retry\n\nUse backoff.\n")
     assert "no document" in call("vault", "list").err
@@ -90,7 +92,7 @@ def test_documents_are_kept_at_the_command_line(ledger: Any, app: Any, call: Any
     assert call("vault", "remove", "guide.md").code == 1
 
 
-def test_a_tree_is_marked_for_an_issue(issue: str, app: Any, call: Any) -> None:
+def test_a_tree_is_marked_for_an_issue(issue: str, app: App, call: Any) -> None:
     """On the branch it is on; an issue that is not there is refused."""
     said = call("workspace", "open", issue)
     assert said.out.endswith("on main.\n")
@@ -101,7 +103,7 @@ def test_a_tree_is_marked_for_an_issue(issue: str, app: Any, call: Any) -> None:
     assert call("workspace", "open", "demo-99").code == 1
 
 
-def test_a_person_says_how_large_an_issue_is(issue: str, app: Any, call: Any) -> None:
+def test_a_person_says_how_large_an_issue_is(issue: str, app: App, call: Any) -> None:
     """By any name of the issue, until it is taken back; other words are refused."""
     identifier = spoken_of(issue)
     assert call("issue", "size", identifier, "large").out == f"{identifier}: large\n"

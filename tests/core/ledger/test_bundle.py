@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from counterpoint.core.ledger.bundle import BundleHeader, dump_bundle, verify_bundle
 from counterpoint.core.ledger.checkpoint import Checkpoint, seal
 from counterpoint.core.ledger.merkle import leaf_hash, root_of
+from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import (
     CounterpointError,
@@ -36,13 +37,13 @@ def bundle_of(entries: list[bytes], key: Any, texts: list[str]) -> list[bytes]:
 
 
 @pytest.fixture
-def lines(chain_of: Chain, key: Any) -> list[bytes]:
+def lines(chain_of: Chain, key: VerifierKey) -> list[bytes]:
     """Answer the lines of a sound bundle with all its texts."""
     return bundle_of(chain_of(SIZE, TEXTS), key, TEXTS)
 
 
 def test_a_sound_bundle_is_proved_with_the_key_from_outside(
-    lines: list[bytes], chain_of: Chain, key: Any
+    lines: list[bytes], chain_of: Chain, key: VerifierKey
 ) -> None:
     """With the owner's key the report says trusted, and what was read."""
     entries = chain_of(SIZE, TEXTS)
@@ -63,7 +64,7 @@ def test_a_bundle_with_its_own_key_is_not_trusted(lines: list[bytes]) -> None:
 
 
 def test_a_bundle_made_anew_by_a_stranger_is_found(
-    chain_of: Chain, key: Any, stranger: Any
+    chain_of: Chain, key: VerifierKey, stranger: Any
 ) -> None:
     """It agrees with itself, but not with the key of the owner."""
     forged = bundle_of(chain_of(SIZE), stranger, [])
@@ -75,7 +76,7 @@ def test_a_bundle_made_anew_by_a_stranger_is_found(
 
 
 def test_a_right_signature_under_another_named_key_is_found(
-    chain_of: Chain, key: Any, stranger: Any
+    chain_of: Chain, key: VerifierKey, stranger: Any
 ) -> None:
     """The key in the header must be the trusted one, even if it is not used."""
     entries = chain_of(SIZE)
@@ -86,7 +87,7 @@ def test_a_right_signature_under_another_named_key_is_found(
 
 
 def test_the_lines_of_a_bundle_are_as_specified(
-    lines: list[bytes], chain_of: Chain, key: Any
+    lines: list[bytes], chain_of: Chain, key: VerifierKey
 ) -> None:
     """Header, entries as they are, texts: each canonical JSON and one line feed."""
     entries = chain_of(SIZE, TEXTS)
@@ -104,7 +105,7 @@ def test_the_lines_of_a_bundle_are_as_specified(
     assert all(line.count(b"\n") == 1 and line.endswith(b"\n") for line in lines)
 
 
-def test_an_empty_ledger_makes_a_sound_bundle(key: Any) -> None:
+def test_an_empty_ledger_makes_a_sound_bundle(key: VerifierKey) -> None:
     """A header alone proves that there was nothing yet."""
     report = verify_bundle(bundle_of([], key, []), key.public)
     assert report.sound
@@ -118,7 +119,7 @@ def redacting(chain: list[bytes], digests: object, action: str = "text.redacted"
     return [*chain, canonical.dump(value | {"a": action, "f": {"sha256": digests}})]
 
 
-def test_redacted_texts_are_counted_and_no_fault(chain_of: Chain, key: Any) -> None:
+def test_redacted_texts_are_counted_and_no_fault(chain_of: Chain, key: VerifierKey) -> None:
     """The ledger holds without the texts that were blotted out, if it tells so itself."""
     gone = [canonical.text_digest(text) for text in TEXTS[1:]]
     entries = redacting(chain_of(SIZE, TEXTS), gone)
@@ -132,7 +133,7 @@ def test_redacted_texts_are_counted_and_no_fault(chain_of: Chain, key: Any) -> N
     [([], "text.redacted"), (None, "text.redacted"), ([7], "text.redacted"), (..., "text.lost")],
 )
 def test_texts_left_out_without_a_redaction_are_found(
-    chain_of: Chain, key: Any, told: Any, action: str
+    chain_of: Chain, key: VerifierKey, told: Any, action: str
 ) -> None:
     """Nothing but an entry of the ledger excuses that a text is missing."""
     gone = [canonical.text_digest(text) for text in TEXTS[1:]]
@@ -144,7 +145,7 @@ def test_texts_left_out_without_a_redaction_are_found(
 
 
 def test_a_text_that_was_written_again_after_its_redaction_must_be_there(
-    chain_of: Chain, key: Any
+    chain_of: Chain, key: VerifierKey
 ) -> None:
     """A redaction speaks of what was written before it."""
     digest = canonical.text_digest("first text")
@@ -156,7 +157,9 @@ def test_a_text_that_was_written_again_after_its_redaction_must_be_there(
 
 
 @given(st.data())
-def test_any_changed_byte_of_a_bundle_is_found(chain_of: Chain, key: Any, data: Any) -> None:
+def test_any_changed_byte_of_a_bundle_is_found(
+    chain_of: Chain, key: VerifierKey, data: Any
+) -> None:
     """One other byte anywhere makes a bundle unreadable or unsound."""
     whole = b"".join(bundle_of(chain_of(SIZE, TEXTS), key, TEXTS))
     place = data.draw(st.integers(0, len(whole) - 1))
@@ -171,7 +174,7 @@ def test_any_changed_byte_of_a_bundle_is_found(chain_of: Chain, key: Any, data: 
 
 @given(st.integers(0, SIZE), st.integers(0, SIZE))
 def test_lines_taken_out_or_swapped_are_found(
-    chain_of: Chain, key: Any, first: int, second: int
+    chain_of: Chain, key: VerifierKey, first: int, second: int
 ) -> None:
     """Header and entries have their places; none may be missing."""
     lines = bundle_of(chain_of(SIZE, TEXTS), key, TEXTS)
@@ -189,14 +192,16 @@ def test_lines_taken_out_or_swapped_are_found(
 
 
 @pytest.mark.parametrize("size", range(1, SIZE + 1))
-def test_a_bundle_that_was_cut_off_is_found(lines: list[bytes], key: Any, size: int) -> None:
+def test_a_bundle_that_was_cut_off_is_found(
+    lines: list[bytes], key: VerifierKey, size: int
+) -> None:
     """The checkpoint in the header knows how many entries must come."""
     report = verify_bundle(lines[:size], key.public)
     assert not report.sound
     assert report.size == size - 1
 
 
-def test_a_last_line_without_its_end_is_found(lines: list[bytes], key: Any) -> None:
+def test_a_last_line_without_its_end_is_found(lines: list[bytes], key: VerifierKey) -> None:
     """A write that broke off in the last line does not pass."""
     assert not verify_bundle([*lines[:-1], lines[-1][:-1]], key.public).sound
     assert not verify_bundle([*lines[:SIZE], lines[SIZE][:-1]], key.public).sound
@@ -215,7 +220,9 @@ def test_a_last_line_without_its_end_is_found(lines: list[bytes], key: Any) -> N
         [],
     ],
 )
-def test_a_text_that_does_not_belong_is_found(lines: list[bytes], key: Any, extra: object) -> None:
+def test_a_text_that_does_not_belong_is_found(
+    lines: list[bytes], key: VerifierKey, extra: object
+) -> None:
     """Texts come once, with their digest, and only if an entry refers to them."""
     line = orjson.dumps(extra, option=orjson.OPT_SORT_KEYS) + b"\n"
     report = verify_bundle([*lines, line], key.public)
@@ -225,7 +232,7 @@ def test_a_text_that_does_not_belong_is_found(lines: list[bytes], key: Any, extr
     assert report.texts == 3
 
 
-def test_a_text_line_in_another_spelling_is_found(lines: list[bytes], key: Any) -> None:
+def test_a_text_line_in_another_spelling_is_found(lines: list[bytes], key: VerifierKey) -> None:
     """Text lines are canonical too, so that a bundle has one form."""
     lines[-1] = lines[-1].replace(b'":"', b'": "', 1)
     report = verify_bundle(lines, key.public)
@@ -264,7 +271,7 @@ def test_something_that_is_no_bundle_is_refused(lines: list[bytes]) -> None:
         verify_bundle(lines)
 
 
-def test_a_checkpoint_of_another_ledger_is_found(chain_of: Chain, key: Any) -> None:
+def test_a_checkpoint_of_another_ledger_is_found(chain_of: Chain, key: VerifierKey) -> None:
     """Size right, signature right, root of something else."""
     header = BundleHeader(project=PROJECT, key=key.public, checkpoint=key.seal([b"x"] * SIZE))
     report = verify_bundle(dump_bundle(header, chain_of(SIZE), []), key.public)
@@ -272,7 +279,7 @@ def test_a_checkpoint_of_another_ledger_is_found(chain_of: Chain, key: Any) -> N
     assert report.trusted
 
 
-def test_a_checkpoint_for_another_origin_is_found(chain_of: Chain, key: Any) -> None:
+def test_a_checkpoint_for_another_origin_is_found(chain_of: Chain, key: VerifierKey) -> None:
     """The key of the project may have signed something else as well."""
     entries = chain_of(1)
     other = Checkpoint(origin="other.test", size=1, root=leaf_hash(entries[0]))
@@ -285,7 +292,7 @@ def test_a_checkpoint_for_another_origin_is_found(chain_of: Chain, key: Any) -> 
 
 @pytest.mark.parametrize("count", [SIZE - 1, SIZE + 1])
 def test_a_bundle_of_another_size_than_its_checkpoint_is_not_written(
-    chain_of: Chain, key: Any, count: int
+    chain_of: Chain, key: VerifierKey, count: int
 ) -> None:
     """The writer finds out before the texts, not the reader afterwards."""
     checkpoint = key.seal(chain_of(SIZE))

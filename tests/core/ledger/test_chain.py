@@ -16,6 +16,7 @@ from counterpoint.core.ledger.chain import MOST_FAULTS, Verification, Verified, 
 from counterpoint.core.ledger.checkpoint import Checkpoint, verify
 from counterpoint.core.ledger.entry import GENESIS, Entry
 from counterpoint.core.ledger.merkle import EMPTY_ROOT, leaf_hash, root_of
+from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.kernel.errors import ChainBroken, InvalidInput, LedgerBroken, ProofMismatch
 
 PROJECT = "prj_test"
@@ -83,7 +84,7 @@ def test_every_earlier_checkpoint_of_a_ledger_verifies(
 
 
 @given(st.integers(0, SIZE - 1), st.data())
-def test_any_changed_byte_is_found(chain_of: Chain, key: Any, at: int, data: Any) -> None:
+def test_any_changed_byte_is_found(chain_of: Chain, key: VerifierKey, at: int, data: Any) -> None:
     """Another byte anywhere in any entry breaks the chain or the signed root."""
     entries = chain_of(SIZE)
     signed = verify(key.seal(entries), key.public)
@@ -95,7 +96,9 @@ def test_any_changed_byte_is_found(chain_of: Chain, key: Any, at: int, data: Any
 
 
 @given(st.integers(0, SIZE - 1), st.integers(1, SIZE), st.booleans())
-def test_any_deletion_is_found(chain_of: Chain, key: Any, at: int, count: int, mend: bool) -> None:
+def test_any_deletion_is_found(
+    chain_of: Chain, key: VerifierKey, at: int, count: int, mend: bool
+) -> None:
     """Entries cut out anywhere are missed, also if the rest was chained again."""
     entries = chain_of(SIZE)
     signed = verify(key.seal(entries), key.public)
@@ -105,7 +108,9 @@ def test_any_deletion_is_found(chain_of: Chain, key: Any, at: int, count: int, m
 
 
 @given(st.permutations(range(SIZE)), st.booleans())
-def test_any_other_order_is_found(chain_of: Chain, key: Any, order: list[int], mend: bool) -> None:
+def test_any_other_order_is_found(
+    chain_of: Chain, key: VerifierKey, order: list[int], mend: bool
+) -> None:
     """Swapped entries are found, also if they were chained again."""
     assume(order != sorted(order))
     entries = chain_of(SIZE)
@@ -117,7 +122,7 @@ def test_any_other_order_is_found(chain_of: Chain, key: Any, order: list[int], m
 
 @given(st.integers(0, SIZE), st.integers(0, SIZE - 1), st.booleans())
 def test_any_insertion_before_the_end_is_found(
-    chain_of: Chain, key: Any, at: int, copied: int, mend: bool
+    chain_of: Chain, key: VerifierKey, at: int, copied: int, mend: bool
 ) -> None:
     """An entry put in is found, also if the rest was chained again."""
     entries = chain_of(SIZE)
@@ -130,7 +135,7 @@ def test_any_insertion_before_the_end_is_found(
 
 
 @given(st.integers(0, SIZE - 1))
-def test_any_truncation_is_found(chain_of: Chain, key: Any, size: int) -> None:
+def test_any_truncation_is_found(chain_of: Chain, key: VerifierKey, size: int) -> None:
     """A shorter ledger than the signed one says how many entries are missing."""
     entries = chain_of(SIZE)
     signed = verify(key.seal(entries), key.public)

@@ -32,7 +32,7 @@ def test_the_checkpoint_of_a_public_log_verifies() -> None:
     assert found.to_text() + "\n" == PUBLIC_NOTE[: PUBLIC_NOTE.index("—")]
 
 
-def test_a_sealed_checkpoint_verifies_as_it_was(key: Any) -> None:
+def test_a_sealed_checkpoint_verifies_as_it_was(key: VerifierKey) -> None:
     """Origin, size, root and extensions come back."""
     for size, extensions in [(0, ()), (2**63 - 1, ("one", "two words"))]:
         made = Checkpoint(origin=key.public.name, size=size, root=ROOT, extensions=extensions)
@@ -46,7 +46,7 @@ def test_the_text_of_a_checkpoint_is_as_specified() -> None:
     assert made.to_text() == f"example.com/log\n12\n{'A' * 43}=\nmore\n"
 
 
-def test_a_checkpoint_of_another_log_is_refused(key: Any) -> None:
+def test_a_checkpoint_of_another_log_is_refused(key: VerifierKey) -> None:
     """A right signature over another origin proves nothing about this log."""
     made = Checkpoint(origin="another.test/log", size=1, root=ROOT)
     document = seal(made, key.private.sign, key.public)
@@ -55,7 +55,7 @@ def test_a_checkpoint_of_another_log_is_refused(key: Any) -> None:
         verify(document, key.public)
 
 
-def test_a_checkpoint_signed_by_a_stranger_is_refused(key: Any, stranger: Any) -> None:
+def test_a_checkpoint_signed_by_a_stranger_is_refused(key: VerifierKey, stranger: Any) -> None:
     """The name of the key is not enough."""
     made = Checkpoint(origin=key.public.name, size=1, root=ROOT)
     document = seal(made, stranger.private.sign, stranger.public)
@@ -63,7 +63,7 @@ def test_a_checkpoint_signed_by_a_stranger_is_refused(key: Any, stranger: Any) -
         verify(document, key.public)
 
 
-def test_a_checkpoint_that_was_edited_is_refused(key: Any) -> None:
+def test_a_checkpoint_that_was_edited_is_refused(key: VerifierKey) -> None:
     """Another size under the same signature does not verify."""
     made = Checkpoint(origin=key.public.name, size=12, root=ROOT)
     document = seal(made, key.private.sign, key.public)
@@ -101,7 +101,7 @@ def test_a_text_that_is_no_checkpoint_is_refused(text: str) -> None:
         Checkpoint.from_text(text)
 
 
-def test_a_signed_text_that_is_no_checkpoint_is_refused(key: Any) -> None:
+def test_a_signed_text_that_is_no_checkpoint_is_refused(key: VerifierKey) -> None:
     """A right signature does not make a checkpoint of any text."""
     with pytest.raises(MalformedDocument):
         verify(seal_note("hello\n", key.private.sign, key.public), key.public)

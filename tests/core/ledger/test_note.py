@@ -73,7 +73,7 @@ def test_a_good_signature_does_not_excuse_a_false_one() -> None:
         verify_note(note, VerifierKey.from_text(PETER))
 
 
-def test_another_key_of_the_same_name_does_not_disturb(key: Any, stranger: Any) -> None:
+def test_another_key_of_the_same_name_does_not_disturb(key: VerifierKey, stranger: Any) -> None:
     """Keys of one name are told apart by their ids, as when a key is replaced."""
     ours = seal_note("text\n", key.private.sign, key.public)
     theirs = seal_note("text\n", stranger.private.sign, stranger.public)
@@ -93,7 +93,7 @@ def test_a_signature_of_the_wrong_length_is_refused() -> None:
         verify_note(note, VerifierKey.from_text(PETER))
 
 
-def test_what_we_seal_others_can_check(key: Any) -> None:
+def test_what_we_seal_others_can_check(key: VerifierKey) -> None:
     """Written from the specification alone, another checker accepts our note."""
     document = seal_note("one\n\ntwo — größe\n", key.private.sign, key.public)
     text, line = document[: document.rindex("\n\n") + 1], document.splitlines()[-1]
@@ -108,7 +108,7 @@ def test_what_we_seal_others_can_check(key: Any) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1))
-def test_every_text_that_can_be_sealed_opens_as_it_was(key: Any, text: str) -> None:
+def test_every_text_that_can_be_sealed_opens_as_it_was(key: VerifierKey, text: str) -> None:
     """What goes in comes out, and its signature is right."""
     note = open_note(seal_note(text + "\n", key.private.sign, key.public))
     assert note.text == text + "\n"
@@ -156,7 +156,7 @@ def test_signatures_are_read_but_not_trusted_by_opening() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "no line feed", "\n", "a\x00b\n", "\ud800\n"])
-def test_a_text_that_no_note_can_hold_is_not_sealed(key: Any, text: str) -> None:
+def test_a_text_that_no_note_can_hold_is_not_sealed(key: VerifierKey, text: str) -> None:
     """What could not be opened again is never signed."""
     with pytest.raises(MalformedDocument):
         seal_note(text, key.private.sign, key.public)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
+
+from builders import Agent, Workshop
 
 PHASES = [
     {"name": "Design", "description": "Draw it", "tasks": ["Sketch", "Review"]},
@@ -13,25 +13,25 @@ PHASES = [
 
 
 @pytest.fixture
-def opus(workshop: Any) -> Any:
+def opus(workshop: Workshop) -> Agent:
     """Answer an agent named opus."""
     return workshop.agent("opus", surface="agentic")
 
 
 @pytest.fixture
-def haiku(workshop: Any) -> Any:
+def haiku(workshop: Workshop) -> Agent:
     """Answer an agent named haiku, in a session of its own."""
     return workshop.agent("haiku", surface="agentic")
 
 
 @pytest.fixture
-def plan(opus: Any) -> str:
+def plan(opus: Agent) -> str:
     """Answer the slug of a draft plan."""
     return opus.does("plan_create", title="Login", slug="login", phases=PHASES)["plan"]["slug"]
 
 
 @pytest.fixture
-def session(opus: Any, plan: str) -> str:
+def session(opus: Agent, plan: str) -> str:
     """Answer the id of a session of opus about that plan."""
     answer = opus.does("session_start", agent_type="opus", plan_slug=plan, context={"goal": "go"})
     return answer["session"]["session_id"]

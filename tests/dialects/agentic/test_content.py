@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from builders import Agent
+
 BRIEF = {"title": "How to log in", "content_type": "help_article"}
 
 
-def test_a_brief_is_kept(opus: Any, plan: str) -> None:
+def test_a_brief_is_kept(opus: Agent, plan: str) -> None:
     """With all that was asked for."""
     made = opus.does(
         "content_brief_create", **BRIEF, keywords=["login"], plan_slug=plan, difficulty="beginner",
@@ -27,7 +29,7 @@ def test_a_brief_is_kept(opus: Any, plan: str) -> None:
     assert opus.does("content_brief_get", brief_id="how-to-log-in")["brief"] == found
 
 
-def test_briefs_are_listed(opus: Any) -> None:
+def test_briefs_are_listed(opus: Agent) -> None:
     """The latest first, by status and type, page by page."""
     for number in range(3):
         opus.does("content_brief_create", **(BRIEF | {"title": f"T{number}"}))
@@ -38,7 +40,7 @@ def test_briefs_are_listed(opus: Any) -> None:
     assert opus.does("content_brief_list", status="published")["count"] == 0
 
 
-def test_the_status_says_that_there_is_no_model(opus: Any) -> None:
+def test_the_status_says_that_there_is_no_model(opus: Agent) -> None:
     """And how many briefs are how far."""
     opus.does("content_brief_create", **BRIEF)
     answer = opus.does("content_status")
@@ -57,20 +59,20 @@ def test_the_status_says_that_there_is_no_model(opus: Any) -> None:
         ("content_usage_stats", {}),
     ],
 )
-def test_what_needs_a_model_is_not_available(opus: Any, tool: str, asked: dict[str, Any]) -> None:
+def test_what_needs_a_model_is_not_available(opus: Agent, tool: str, asked: dict[str, Any]) -> None:
     """The reason is said."""
     refusal = opus.is_refused(tool, **asked)
     assert refusal["code"] == "service_unavailable"
     assert "no model is connected" in refusal["error"]
 
 
-def test_texts_from_a_plan_need_the_plan_first(opus: Any, plan: str) -> None:
+def test_texts_from_a_plan_need_the_plan_first(opus: Agent, plan: str) -> None:
     """One that is not there is not found; one that is has no model to write."""
     assert opus.is_refused("content_from_plan", plan_slug="nothing")["code"] == "not_found"
     assert opus.is_refused("content_from_plan", plan_slug=plan)["code"] == "service_unavailable"
 
 
-def test_a_wrong_brief_is_refused(opus: Any) -> None:
+def test_a_wrong_brief_is_refused(opus: Agent) -> None:
     """Out of its bounds, or not there."""
     refusal = opus.is_refused("content_brief_create", **BRIEF, target_word_count=1)
     assert refusal["code"] == "validation_error"

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from builders import Agent
 from counterpoint.dialects.agentic.verbs.steps import Steps
 
 
-def test_a_phase_is_shown_with_everything(opus: Any, plan: str) -> None:
+def test_a_phase_is_shown_with_everything(opus: Agent, plan: str) -> None:
     """By its order, its name, or a text that is its order."""
     shown = opus.does("phase_get", plan_slug=plan, phase_order=2)["phase"]
     assert shown["name"] == "Build"
@@ -22,13 +23,13 @@ def test_a_phase_is_shown_with_everything(opus: Any, plan: str) -> None:
 
 
 @pytest.mark.parametrize("place", [3, "Nothing", "99"])
-def test_a_phase_that_is_not_there_is_not_found(opus: Any, plan: str, place: Any) -> None:
+def test_a_phase_that_is_not_there_is_not_found(opus: Agent, plan: str, place: Any) -> None:
     """Whatever way it is named."""
     refusal = opus.is_refused("phase_get", plan_slug=plan, phase_order=place)
     assert refusal["code"] == "not_found"
 
 
-def test_a_name_that_means_two_phases_is_refused(opus: Any) -> None:
+def test_a_name_that_means_two_phases_is_refused(opus: Agent) -> None:
     """The order still tells them apart."""
     phases = [{"name": "Same"}, {"name": "Same"}]
     slug = opus.does("plan_create", title="A", phases=phases)["plan"]["slug"]
@@ -38,7 +39,7 @@ def test_a_name_that_means_two_phases_is_refused(opus: Any) -> None:
     assert opus.does("phase_get", plan_slug=slug, phase_order=2)["phase"]["order"] == 2
 
 
-def test_a_phase_starts_and_its_plan_with_it(opus: Any, plan: str) -> None:
+def test_a_phase_starts_and_its_plan_with_it(opus: Agent, plan: str) -> None:
     """A draft is begun by its first phase."""
     answer = opus.does("phase_update_status", plan_slug=plan, phase_order=1, status="in_progress")
     assert answer["phase"] == {"order": 1, "name": "Design", "status": "in_progress"}
@@ -46,7 +47,7 @@ def test_a_phase_starts_and_its_plan_with_it(opus: Any, plan: str) -> None:
     assert opus.does("plan_get", slug=plan)["plan"]["current_phase"] == 1
 
 
-def test_a_phase_does_not_start_before_what_it_needs(opus: Any, plan: str) -> None:
+def test_a_phase_does_not_start_before_what_it_needs(opus: Agent, plan: str) -> None:
     """Nor does a task of it, which would start it."""
     asked = {"plan_slug": plan, "phase_order": 2}
     refusal = opus.is_refused("phase_update_status", **asked, status="in_progress")
@@ -58,7 +59,7 @@ def test_a_phase_does_not_start_before_what_it_needs(opus: Any, plan: str) -> No
     opus.does("phase_update_status", **asked, status="in_progress")
 
 
-def test_the_last_phase_completes_the_plan(opus: Any, plan: str) -> None:
+def test_the_last_phase_completes_the_plan(opus: Agent, plan: str) -> None:
     """A skipped one counts as done."""
     first = opus.does("phase_update_status", plan_slug=plan, phase_order=1, status="completed")
     assert first["skipped"] == ["Sketch", "Review"]
@@ -70,7 +71,7 @@ def test_the_last_phase_completes_the_plan(opus: Any, plan: str) -> None:
     assert again["plan"]["status"] == "active"
 
 
-def test_a_blocked_phase_has_a_reason(opus: Any, ada: Any, plan: str) -> None:
+def test_a_blocked_phase_has_a_reason(opus: Agent, ada: Agent, plan: str) -> None:
     """It is an open blocker for everybody, and resolved when it goes on; it is never completed."""
     asked = {"plan_slug": plan, "phase_order": 1}
     answer = opus.does("phase_update_status", **asked, status="blocked", reason="no key")
@@ -85,7 +86,7 @@ def test_a_blocked_phase_has_a_reason(opus: Any, ada: Any, plan: str) -> None:
     assert "reason" not in opus.does("phase_get", **asked)["phase"]
 
 
-def test_what_is_completed_can_be_blocked(opus: Any, plan: str) -> None:
+def test_what_is_completed_can_be_blocked(opus: Agent, plan: str) -> None:
     """It is reopened, for what is blocked is not done."""
     asked = {"plan_slug": plan, "phase_order": 1}
     opus.does("phase_update_status", **asked, status="completed")
@@ -93,7 +94,7 @@ def test_what_is_completed_can_be_blocked(opus: Any, plan: str) -> None:
     assert opus.does("plan_get", slug=plan)["plan"]["progress"]["completed"] == 0
 
 
-def test_a_skipped_phase_says_why(opus: Any, plan: str) -> None:
+def test_a_skipped_phase_says_why(opus: Agent, plan: str) -> None:
     """As long as it is skipped."""
     asked = {"plan_slug": plan, "phase_order": 1}
     opus.does("phase_update_status", **asked, status="skipped", reason="not needed")
@@ -102,7 +103,7 @@ def test_a_skipped_phase_says_why(opus: Any, plan: str) -> None:
     assert "reason" not in opus.does("phase_get", **asked)["phase"]
 
 
-def test_a_task_that_another_holds_is_not_skipped(opus: Any, ada: Any, plan: str) -> None:
+def test_a_task_that_another_holds_is_not_skipped(opus: Agent, ada: Agent, plan: str) -> None:
     """A live claim protects it from the end of its phase."""
     opus.does("plan_update_status", slug=plan, status="active")
     first = (
@@ -115,7 +116,7 @@ def test_a_task_that_another_holds_is_not_skipped(opus: Any, ada: Any, plan: str
     opus.is_refused("task_update", **asked, task_identifier=0, status="completed")
 
 
-def test_criteria_are_shown(opus: Any) -> None:
+def test_criteria_are_shown(opus: Agent) -> None:
     """What must be true at the end stands with the phase."""
     phases = [{"name": "A", "completion_criteria": ["Tests are green"]}]
     slug = opus.does("plan_create", title="A", phases=phases)["plan"]["slug"]
@@ -123,7 +124,7 @@ def test_criteria_are_shown(opus: Any) -> None:
     assert shown["completion_criteria"] == [{"text": "Tests are green", "met": False}]
 
 
-def test_criteria_are_marked_as_met(opus: Any, ada: Any) -> None:
+def test_criteria_are_marked_as_met(opus: Agent, ada: Agent) -> None:
     """By index or text, once; whoever completes the phase hears what is not met, and is not refused."""
     phases = [{"name": "A", "completion_criteria": ["Green", "Read", "Shipped"]}]
     slug = opus.does("plan_create", title="A", phases=phases)["plan"]["slug"]
@@ -142,7 +143,7 @@ def test_criteria_are_marked_as_met(opus: Any, ada: Any) -> None:
 
 
 @pytest.mark.parametrize("place", [3, "Blue", "3"])
-def test_a_criterion_that_is_not_there_changes_nothing(opus: Any, place: Any) -> None:
+def test_a_criterion_that_is_not_there_changes_nothing(opus: Agent, place: Any) -> None:
     """Nor is the phase moved, nor the criterion before it marked."""
     phases = [{"name": "A", "completion_criteria": ["Green"]}]
     slug = opus.does("plan_create", title="A", phases=phases)["plan"]["slug"]
@@ -154,7 +155,7 @@ def test_a_criterion_that_is_not_there_changes_nothing(opus: Any, place: Any) ->
     assert shown["completion_criteria"] == [{"text": "Green", "met": False}]
 
 
-def test_checkpoints_stay_with_their_phase(opus: Any, plan: str) -> None:
+def test_checkpoints_stay_with_their_phase(opus: Agent, plan: str) -> None:
     """In order, with what was added; any number of them."""
     asked = {"plan_slug": plan, "phase_order": 1}
     for number in range(3):
@@ -168,7 +169,7 @@ def test_checkpoints_stay_with_their_phase(opus: Any, plan: str) -> None:
     ]
 
 
-def test_a_large_phase_comes_in_pages(opus: Any) -> None:
+def test_a_large_phase_comes_in_pages(opus: Agent) -> None:
     """Tasks and checkpoints both go on behind one cursor."""
     tasks = [f"Task {number} " + "x" * 60 for number in range(150)]
     slug = opus.does("plan_create", title="L", phases=[{"tasks": tasks}])["plan"]["slug"]

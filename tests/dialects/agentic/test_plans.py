@@ -7,10 +7,11 @@ from typing import Any
 import orjson
 import pytest
 
+from builders import Agent, Workshop
 from counterpoint.core.model.filters import ReadyFilter
 
 
-def test_a_plan_is_answered_as_the_contract_says(opus: Any) -> None:
+def test_a_plan_is_answered_as_the_contract_says(opus: Agent) -> None:
     """A slug of the title and something random, a draft, the number of phases."""
     answer = opus.does("plan_create", title="My Plan", phases=[{"tasks": ["a"]}, {}, {"name": "Z"}])
     slug = answer["plan"]["slug"]
@@ -24,7 +25,7 @@ def test_a_plan_is_answered_as_the_contract_says(opus: Any) -> None:
     assert names == ["Phase 1", "Phase 2", "Z"]
 
 
-def test_a_plan_is_shown_with_everything(opus: Any, plan: str) -> None:
+def test_a_plan_is_shown_with_everything(opus: Agent, plan: str) -> None:
     """Progress counts phases, each phase counts its tasks."""
     answer = opus.does("plan_get", slug=plan)
     shown = answer["plan"]
@@ -42,14 +43,14 @@ def test_a_plan_is_shown_with_everything(opus: Any, plan: str) -> None:
     assert (first["order"], first["description"], second["dependencies"]) == (1, "Draw it", [1])
 
 
-def test_a_slug_is_taken_once(opus: Any, plan: str) -> None:
+def test_a_slug_is_taken_once(opus: Agent, plan: str) -> None:
     """The refusal names the field; another plan is not touched."""
     refusal = opus.is_refused("plan_create", title="Other", slug=plan)
     assert refusal["code"] == "validation_error"
     assert refusal["details"]["slug"] == plan
 
 
-def test_context_comes_back(opus: Any) -> None:
+def test_context_comes_back(opus: Agent) -> None:
     """Any object, and the description."""
     context = {"repo": "x", "list": [1, None, {"deep": True}]}
     slug = opus.does("plan_create", title="A", description="About", context=context)["plan"]["slug"]
@@ -57,21 +58,21 @@ def test_context_comes_back(opus: Any) -> None:
     assert (shown["context"], shown["description"]) == (context, "About")
 
 
-def test_too_much_context_is_refused(opus: Any) -> None:
+def test_too_much_context_is_refused(opus: Agent) -> None:
     """What comes with a call is bounded."""
     refusal = opus.is_refused("plan_create", title="A", context={"x": "y" * 20_000})
     assert refusal["code"] == "validation_error"
 
 
 @pytest.mark.parametrize("wrong", [{"title": ""}, {"title": "x" * 256}, {"slug": "a b"}, {"x": 1}])
-def test_a_wrong_argument_is_a_validation_error(opus: Any, wrong: dict[str, Any]) -> None:
+def test_a_wrong_argument_is_a_validation_error(opus: Agent, wrong: dict[str, Any]) -> None:
     """Every fault is named in the details."""
     refusal = opus.is_refused("plan_create", **({"title": "A"} | wrong))
     assert refusal["code"] == "validation_error"
     assert refusal["details"]["faults"]
 
 
-def test_a_dependency_on_no_phase_is_refused(opus: Any) -> None:
+def test_a_dependency_on_no_phase_is_refused(opus: Agent) -> None:
     """By order or by name, all of them at once; a circle too."""
     phases = [{"name": "A", "dependencies": [3, "C"]}, {"name": "B", "dependencies": ["A"]}]
     refusal = opus.is_refused("plan_create", title="A", phases=phases)
@@ -82,7 +83,7 @@ def test_a_dependency_on_no_phase_is_refused(opus: Any) -> None:
     )
 
 
-def test_plans_are_listed_the_last_changed_first(opus: Any, workshop: Any) -> None:
+def test_plans_are_listed_the_last_changed_first(opus: Agent, workshop: Workshop) -> None:
     """With a cursor; archived ones only when asked for."""
     for number in range(5):
         workshop.clock.pass_by(seconds=1)
@@ -102,7 +103,7 @@ def test_plans_are_listed_the_last_changed_first(opus: Any, workshop: Any) -> No
 
 
 @pytest.mark.parametrize("status", ["active", "paused", "completed", "archived", "draft"])
-def test_a_plan_takes_every_status(opus: Any, plan: str, status: str) -> None:
+def test_a_plan_takes_every_status(opus: Agent, plan: str, status: str) -> None:
     """And comes back to be a draft; the same status again writes nothing."""
     answer = opus.does("plan_update_status", slug=plan, status=status)
     assert answer["plan"] == {"slug": plan, "status": status}
@@ -114,14 +115,14 @@ def test_a_plan_takes_every_status(opus: Any, plan: str, status: str) -> None:
     )
 
 
-def test_a_completed_plan_names_what_it_skipped(opus: Any, plan: str) -> None:
+def test_a_completed_plan_names_what_it_skipped(opus: Agent, plan: str) -> None:
     """What was open in it is needed no more."""
     answer = opus.does("plan_update_status", slug=plan, status="completed")
     assert answer["skipped"] == ["Design", "Sketch", "Review", "Build", "Code", "Test", "Ship"]
     assert opus.does("plan_get", slug=plan)["plan"]["progress"]["percentage"] == 100
 
 
-def test_an_archived_plan_takes_nothing_up(opus: Any, plan: str) -> None:
+def test_an_archived_plan_takes_nothing_up(opus: Agent, plan: str) -> None:
     """It keeps when and why; the same again changes nothing; it can be brought back."""
     answer = opus.does("plan_archive", slug=plan, reason="no more")
     assert answer["plan"] == {
@@ -140,7 +141,7 @@ def test_an_archived_plan_takes_nothing_up(opus: Any, plan: str) -> None:
     opus.does("task_toggle", **asked, task_identifier=0)
 
 
-def test_tasks_of_a_draft_are_not_offered(opus: Any, ada: Any, plan: str) -> None:
+def test_tasks_of_a_draft_are_not_offered(opus: Agent, ada: Agent, plan: str) -> None:
     """Natively nothing is ready before the plan is active; then the first phase is."""
     assert ada.core.items.find(plan) is not None
     assert ada.core.ready.offers(ReadyFilter(), 10) == []
@@ -149,7 +150,7 @@ def test_tasks_of_a_draft_are_not_offered(opus: Any, ada: Any, plan: str) -> Non
     assert [offer.item.title for offer in offers] == ["Sketch", "Review"]
 
 
-def test_a_large_plan_comes_in_pages(opus: Any) -> None:
+def test_a_large_plan_comes_in_pages(opus: Agent) -> None:
     """Each page is at most 10,000 bytes, and together they are everything, once."""
     phases = [
         {"name": f"Phase {p}", "tasks": [f"Task {p}.{t} " + "x" * 40 for t in range(120)]}
@@ -170,7 +171,7 @@ def test_a_large_plan_comes_in_pages(opus: Any) -> None:
     assert orjson.loads(reply.text) == reply.answer
 
 
-def test_a_plan_that_is_not_there_is_not_found(opus: Any, ada: Any) -> None:
+def test_a_plan_that_is_not_there_is_not_found(opus: Agent, ada: Agent) -> None:
     """Nor is something that is no plan."""
     task = ada.does("plan", tree={"title": "T", "kind": "task"})["items"][0]["id"]
     for name in ("nothing", task):
@@ -178,7 +179,7 @@ def test_a_plan_that_is_not_there_is_not_found(opus: Any, ada: Any) -> None:
         assert opus.is_refused("plan_archive", slug=name)["code"] == "not_found"
 
 
-def test_a_plan_that_was_made_natively_is_known_by_its_id(opus: Any, ada: Any) -> None:
+def test_a_plan_that_was_made_natively_is_known_by_its_id(opus: Agent, ada: Agent) -> None:
     """Both speak of the same work."""
     made = ada.does("plan", markdown="# P\n\n## One\n\n- [ ] a\n- [ ] b\n")
     root = made["items"][0]["id"]
@@ -189,7 +190,7 @@ def test_a_plan_that_was_made_natively_is_known_by_its_id(opus: Any, ada: Any) -
     assert opus.does("plan_get", slug=root)["plan"]["status"] == "completed"
 
 
-def test_no_answer_is_larger_than_a_page(opus: Any, workshop: Any) -> None:
+def test_no_answer_is_larger_than_a_page(opus: Agent, workshop: Workshop) -> None:
     """Whatever was written; and every page goes on behind the one before."""
     long = "x" * 19_000
     phases = [

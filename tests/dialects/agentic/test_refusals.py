@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from builders import Agent, Workshop
 from counterpoint.core.rules.precedence import read_table
 from counterpoint.dialects.agentic.envelope import code_of, refuse
 from counterpoint.dialects.call import Call
@@ -115,7 +116,7 @@ def test_every_tool_is_walked() -> None:
 
 @pytest.mark.parametrize("tool", sorted(FOREIGN))
 def test_nothing_of_another_project_is_there(
-    workshop: Any, opus: Any, plan: str, tool: str
+    workshop: Workshop, opus: Agent, plan: str, tool: str
 ) -> None:
     """What belongs to another project is answered just as what never was."""
     session = opus.does("session_start", agent_type="opus", plan_slug=plan)["session"]["session_id"]
@@ -135,7 +136,7 @@ def test_nothing_of_another_project_is_there(
 
 @pytest.mark.parametrize("tool", sorted(OWN))
 def test_lists_show_nothing_of_another_project(
-    workshop: Any, opus: Any, session: str, tool: str
+    workshop: Workshop, opus: Agent, session: str, tool: str
 ) -> None:
     """Nor do counts."""
     opus.does("content_brief_create", title="B", content_type="blog_post")
@@ -145,13 +146,13 @@ def test_lists_show_nothing_of_another_project(
     assert set(other.does("content_status")["briefs"].values()) == {0}
 
 
-def test_the_same_slug_is_free_in_another_project(workshop: Any, plan: str) -> None:
+def test_the_same_slug_is_free_in_another_project(workshop: Workshop, plan: str) -> None:
     """A project is a world of its own."""
     other = workshop.agent("opus", surface="agentic", app=workshop.project("other"))
     assert other.does("plan_create", title="L", slug=plan)["plan"]["slug"] == plan
 
 
-def test_a_store_that_fails_opens_the_breaker(workshop: Any, opus: Any, plan: str) -> None:
+def test_a_store_that_fails_opens_the_breaker(workshop: Workshop, opus: Agent, plan: str) -> None:
     """From then on nobody asks it; faults of callers never count."""
     app = workshop.app
     failing = FailingStore(app.store)
@@ -176,7 +177,7 @@ def test_a_store_that_fails_opens_the_breaker(workshop: Any, opus: Any, plan: st
     assert refused["details"]["retry_after"] > 0
 
 
-def test_the_breaker_recovers_by_one_trial(workshop: Any, opus: Any, plan: str) -> None:
+def test_the_breaker_recovers_by_one_trial(workshop: Workshop, opus: Agent, plan: str) -> None:
     """After a minute one call is let through: it opens the breaker again, or closes it for all."""
     app = workshop.app
     failing = FailingStore(app.store)
@@ -221,7 +222,9 @@ task_update:
 """
 
 
-def test_tools_come_in_the_order_of_the_table(workshop: Any, opus: Any, haiku: Any) -> None:
+def test_tools_come_in_the_order_of_the_table(
+    workshop: Workshop, opus: Agent, haiku: Agent
+) -> None:
     """What is missing is told with the calls that make it up; a session carries what was called in it."""
     app = workshop.app
     app.__dict__["ports"] = _ordered(app)
@@ -251,7 +254,7 @@ def _ordered(app: Any) -> Any:
     [("plan", "{plan}"), ("session", "{session}"), ("brief", "b"), ("template", "bug-fix")],
 )
 def test_what_a_table_can_ask_for_is_found(
-    workshop: Any, opus: Any, session: str, kind: str, name: str
+    workshop: Workshop, opus: Agent, session: str, kind: str, name: str
 ) -> None:
     """Plans, sessions, briefs and templates, by the names that agents use."""
     opus.does("content_brief_create", title="b", content_type="blog_post")

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from builders import Agent, Workshop
 
-def test_a_session_starts_as_the_contract_says(opus: Any, plan: str) -> None:
+
+def test_a_session_starts_as_the_contract_says(opus: Agent, plan: str) -> None:
     """Its id is `ses_` and 128 random bits; without naming it, its connection's calls mean it."""
     answer = opus.does("session_start", plan_slug=plan, agent_type="opus", context={"a": 1})
     told = answer["session"]
@@ -22,7 +24,7 @@ def test_a_session_starts_as_the_contract_says(opus: Any, plan: str) -> None:
     ] == {"a": 1}
 
 
-def test_each_start_is_a_session_of_its_own(opus: Any) -> None:
+def test_each_start_is_a_session_of_its_own(opus: Agent) -> None:
     """The second one of a connection has to be named."""
     first = opus.does("session_start", agent_type="anything else")["session"]["session_id"]
     second = opus.does("session_start", agent_type="haiku")["session"]["session_id"]
@@ -32,7 +34,7 @@ def test_each_start_is_a_session_of_its_own(opus: Any) -> None:
     assert found["progress_summary"]["completed_steps"] == 1
 
 
-def test_without_a_session_nothing_is_logged(opus: Any, plan: str) -> None:
+def test_without_a_session_nothing_is_logged(opus: Agent, plan: str) -> None:
     """Nor when the plan or the session is not there."""
     assert opus.is_refused("session_log", message="x")["code"] == "validation_error"
     refusal = opus.is_refused("session_start", agent_type="opus", plan_slug="nothing")
@@ -44,14 +46,16 @@ def test_without_a_session_nothing_is_logged(opus: Any, plan: str) -> None:
 @pytest.mark.parametrize(
     "sort", ["info", "progress", "warning", "error", "success", "decision", "checkpoint"]
 )
-def test_every_type_is_logged(opus: Any, session: str, sort: str) -> None:
+def test_every_type_is_logged(opus: Agent, session: str, sort: str) -> None:
     """With data, and told again by the replay."""
     opus.does("session_log", session_id=session, message="m", type=sort, data={"n": [1]})
     recent = opus.does("session_replay", session_id=session)["replay_context"]["recent_actions"]
     assert (recent[0]["type"], recent[0]["message"], recent[0]["data"]) == (sort, "m", {"n": [1]})
 
 
-def test_a_replay_tells_the_whole_story(opus: Any, workshop: Any, plan: str, session: str) -> None:
+def test_a_replay_tells_the_whole_story(
+    opus: Agent, workshop: Workshop, plan: str, session: str
+) -> None:
     """Summary, last checkpoint, decisions, errors, artifacts by action, recent actions."""
     opus.does("session_log", message="one", type="checkpoint")
     opus.does("session_log", message="use x", type="decision")
@@ -85,7 +89,7 @@ def test_a_replay_tells_the_whole_story(opus: Any, workshop: Any, plan: str, ses
     assert found["status"] == "active"
 
 
-def test_a_replay_goes_back_in_time(opus: Any, session: str) -> None:
+def test_a_replay_goes_back_in_time(opus: Agent, session: str) -> None:
     """Up to an entry of the ledger; one from before the session is none of it."""
     begun = opus.ledger_size
     for number in range(3):
@@ -102,7 +106,7 @@ def test_a_replay_goes_back_in_time(opus: Any, session: str) -> None:
     )
 
 
-def test_a_long_replay_comes_in_pages(opus: Any, session: str) -> None:
+def test_a_long_replay_comes_in_pages(opus: Agent, session: str) -> None:
     """Every decision is told once."""
     for number in range(40):
         opus.does("session_log", message=f"{number} " + "x" * 500, type="decision")
@@ -120,7 +124,7 @@ def test_a_long_replay_comes_in_pages(opus: Any, session: str) -> None:
     assert found == [str(number) for number in range(40)]
 
 
-def test_an_artifact_lies_in_the_project(opus: Any, session: str) -> None:
+def test_an_artifact_lies_in_the_project(opus: Agent, session: str) -> None:
     """A path that leads outside is refused."""
     refusal = opus.is_refused("session_artifact", path="../x", action="created")
     assert refusal["code"] == "validation_error"
@@ -129,7 +133,7 @@ def test_an_artifact_lies_in_the_project(opus: Any, session: str) -> None:
     ] == ("src/a.py")
 
 
-def test_a_session_is_handed_over(opus: Any, haiku: Any, session: str) -> None:
+def test_a_session_is_handed_over(opus: Agent, haiku: Agent, session: str) -> None:
     """Whoever resumes it has the notes; the first one loses it."""
     opus.does("session_log", message="half")
     left = opus.does(
@@ -159,7 +163,7 @@ def test_a_session_is_handed_over(opus: Any, haiku: Any, session: str) -> None:
     assert refusal["code"] == "permission_denied"
 
 
-def test_work_goes_on_after_a_handoff(opus: Any, plan: str, session: str) -> None:
+def test_work_goes_on_after_a_handoff(opus: Agent, plan: str, session: str) -> None:
     """The connection writes in the next session of its own; a paused one is not woken by that."""
     opus.does("session_handoff", summary="s")
     opus.does("task_update", plan_slug=plan, phase_order=1, task_identifier=0, status="completed")
@@ -171,7 +175,7 @@ def test_work_goes_on_after_a_handoff(opus: Any, plan: str, session: str) -> Non
     opus.does("task_update", plan_slug=plan, phase_order=1, task_identifier=1, status="completed")
 
 
-def test_a_session_is_resumed_once(workshop: Any, opus: Any, session: str) -> None:
+def test_a_session_is_resumed_once(workshop: Workshop, opus: Agent, session: str) -> None:
     """Of eight who try one has it."""
     opus.does("session_handoff", summary="s")
     agents = [workshop.agent(f"a{number}", surface="agentic") for number in range(8)]
@@ -185,7 +189,7 @@ def test_a_session_is_resumed_once(workshop: Any, opus: Any, session: str) -> No
 
 
 @pytest.mark.parametrize("status", ["completed", "failed", "handed_off"])
-def test_an_ended_session_refuses_everything(opus: Any, session: str, status: str) -> None:
+def test_an_ended_session_refuses_everything(opus: Agent, session: str, status: str) -> None:
     """Log, artifact, handoff, resume and end are validation errors; it can be followed."""
     ended = opus.does("session_end", session_id=session, status=status, summary="so")
     assert ended["session"]["status"] == status
@@ -202,13 +206,13 @@ def test_an_ended_session_refuses_everything(opus: Any, session: str, status: st
     assert opus.does("session_continue", session_id=session)["previous_agent"] == "opus"
 
 
-def test_a_session_can_end_as_paused(opus: Any, haiku: Any, session: str) -> None:
+def test_a_session_can_end_as_paused(opus: Agent, haiku: Agent, session: str) -> None:
     """Which is what others resume."""
     assert opus.does("session_end", status="paused", summary="x")["session"]["status"] == "paused"
     assert haiku.does("session_resume", session_id=session)["handoff_context"]["summary"] == "x"
 
 
-def test_a_session_is_continued(opus: Any, haiku: Any, session: str) -> None:
+def test_a_session_is_continued(opus: Agent, haiku: Agent, session: str) -> None:
     """The new one knows what the old one knew, and the old one is over."""
     opus.does("session_handoff", summary="s", next_steps=["n"])
     answer = haiku.does("session_continue", previous_session_id=session, agent_type="haiku")
@@ -226,7 +230,7 @@ def test_a_session_is_continued(opus: Any, haiku: Any, session: str) -> None:
 
 
 def test_sessions_are_listed_by_every_filter(
-    opus: Any, haiku: Any, workshop: Any, plan: str
+    opus: Agent, haiku: Agent, workshop: Workshop, plan: str
 ) -> None:
     """By plan, status, type of agent; the latest first; with a cursor."""
     ids = []
@@ -250,7 +254,7 @@ def test_sessions_are_listed_by_every_filter(
 
 
 def test_a_session_that_nobody_ended_fails_after_a_day(
-    opus: Any, haiku: Any, workshop: Any, session: str
+    opus: Agent, haiku: Agent, workshop: Workshop, session: str
 ) -> None:
     """It is told as stale, and ended when the next one starts; one that logs is not."""
     other = haiku.does("session_start", agent_type="haiku")["session"]["session_id"]

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from builders import Agent
+
 
 @pytest.mark.parametrize("value", [None, False, 0, "", [], {}, {"a": [1.5, None, "x"]}, "ß"])
-def test_any_json_comes_back(opus: Any, plan: str, value: Any) -> None:
+def test_any_json_comes_back(opus: Agent, plan: str, value: Any) -> None:
     """Null, false and nothing are values too."""
     opus.does("state_set", plan_slug=plan, key="k", value=value)
     found = opus.does("state_get", plan_slug=plan, key="k")
@@ -16,7 +18,7 @@ def test_any_json_comes_back(opus: Any, plan: str, value: Any) -> None:
     assert (found["category"], found["version"]) == ("general", 1)
 
 
-def test_a_value_has_a_category_and_a_description(opus: Any, plan: str) -> None:
+def test_a_value_has_a_category_and_a_description(opus: Agent, plan: str) -> None:
     """Lists can be of one category."""
     for number in range(3):
         opus.does(
@@ -32,7 +34,7 @@ def test_a_value_has_a_category_and_a_description(opus: Any, plan: str) -> None:
     assert [one["key"] for one in rest["states"]] == ["x"]
 
 
-def test_a_stale_version_is_refused(opus: Any, haiku: Any, plan: str) -> None:
+def test_a_stale_version_is_refused(opus: Agent, haiku: Agent, plan: str) -> None:
     """The refusal says which one there is; 0 means that there is none yet."""
     opus.does("state_set", plan_slug=plan, key="k", value=1, expected_version=0)
     haiku.does("state_set", plan_slug=plan, key="k", value=2, expected_version=1)
@@ -42,7 +44,7 @@ def test_a_stale_version_is_refused(opus: Any, haiku: Any, plan: str) -> None:
     assert refusal["details"]["retryable"] is True
 
 
-def test_what_a_value_was_before_is_in_the_ledger(opus: Any, haiku: Any, plan: str) -> None:
+def test_what_a_value_was_before_is_in_the_ledger(opus: Agent, haiku: Agent, plan: str) -> None:
     """The last one first, with who wrote it."""
     for number, agent in enumerate((opus, haiku, opus)):
         agent.does("state_set", plan_slug=plan, key="k", value={"n": number})
@@ -58,7 +60,7 @@ def test_what_a_value_was_before_is_in_the_ledger(opus: Any, haiku: Any, plan: s
     assert len(opus.does("state_get", plan_slug=plan, key="k", history=1)["history"]) == 1
 
 
-def test_a_large_value_comes_in_pieces(opus: Any, plan: str) -> None:
+def test_a_large_value_comes_in_pieces(opus: Agent, plan: str) -> None:
     """Each page fits; together they are its JSON."""
     value = "ä" * 12_000
     opus.does("state_set", plan_slug=plan, key="k", value=value)
@@ -78,14 +80,14 @@ def test_a_large_value_comes_in_pieces(opus: Any, plan: str) -> None:
     assert refusal["code"] == "validation_error"
 
 
-def test_what_is_answered_is_what_is_kept(opus: Any, plan: str) -> None:
+def test_what_is_answered_is_what_is_kept(opus: Agent, plan: str) -> None:
     """A secret is taken out before it is written, and whoever sets it sees that."""
     asked = {"plan_slug": plan, "key": "k"}
     set_to = opus.does("state_set", **asked, value={"password": "hunter-2", "n": 1})["value"]
     assert set_to == opus.does("state_get", **asked)["value"] == {"password": "[secret]", "n": 1}
 
 
-def test_a_key_that_is_not_there_is_not_found(opus: Any, plan: str) -> None:
+def test_a_key_that_is_not_there_is_not_found(opus: Agent, plan: str) -> None:
     """Nor is one of another plan."""
     other = opus.does("plan_create", title="Other")["plan"]["slug"]
     opus.does("state_set", plan_slug=other, key="k", value=1)

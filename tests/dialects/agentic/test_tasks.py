@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from builders import Agent, Workshop
+
 
 @pytest.mark.parametrize("status", ["pending", "in_progress", "completed", "blocked", "skipped"])
 @pytest.mark.parametrize("before", ["pending", "in_progress", "completed", "blocked", "skipped"])
 def test_a_task_goes_from_every_status_to_every_other(
-    opus: Any, plan: str, before: str, status: str
+    opus: Agent, plan: str, before: str, status: str
 ) -> None:
     """There is one way through the table for each."""
     asked = {"plan_slug": plan, "phase_order": 1, "task_identifier": 0}
@@ -21,7 +23,7 @@ def test_a_task_goes_from_every_status_to_every_other(
     assert answer["task"]["notes"] == "second"
 
 
-def test_a_task_is_answered_with_the_progress_around_it(opus: Any, plan: str) -> None:
+def test_a_task_is_answered_with_the_progress_around_it(opus: Agent, plan: str) -> None:
     """Its phase counts tasks, its plan counts phases."""
     asked = {"plan_slug": plan, "phase_order": 1}
     answer = opus.does("task_update", **asked, task_identifier="Sketch", status="completed")
@@ -34,7 +36,7 @@ def test_a_task_is_answered_with_the_progress_around_it(opus: Any, plan: str) ->
     assert opus.does("phase_get", **asked)["phase"]["status"] == "in_progress"
 
 
-def test_notes_alone_move_nothing(opus: Any, plan: str) -> None:
+def test_notes_alone_move_nothing(opus: Agent, plan: str) -> None:
     """And an empty note takes them away."""
     asked = {"plan_slug": plan, "phase_order": 1, "task_identifier": 0}
     answer = opus.does("task_update", **asked, notes="careful")
@@ -43,7 +45,7 @@ def test_notes_alone_move_nothing(opus: Any, plan: str) -> None:
     assert opus.is_refused("task_update", **asked)["code"] == "validation_error"
 
 
-def test_a_task_is_toggled(opus: Any, plan: str) -> None:
+def test_a_task_is_toggled(opus: Agent, plan: str) -> None:
     """Completed becomes pending, all else becomes completed."""
     asked = {"plan_slug": plan, "phase_order": 1, "task_identifier": 1}
     assert opus.does("task_toggle", **asked)["task"]["status"] == "completed"
@@ -53,14 +55,14 @@ def test_a_task_is_toggled(opus: Any, plan: str) -> None:
 
 
 @pytest.mark.parametrize("place", [9, "Nothing", -1])
-def test_a_task_that_is_not_there_is_refused(opus: Any, plan: str, place: Any) -> None:
+def test_a_task_that_is_not_there_is_refused(opus: Agent, plan: str, place: Any) -> None:
     """An index counts from 0."""
     asked = {"plan_slug": plan, "phase_order": 1, "task_identifier": place}
     refusal = opus.is_refused("task_toggle", **asked)
     assert refusal["code"] == ("validation_error" if place == -1 else "not_found")
 
 
-def test_a_retry_under_a_key_happens_once(opus: Any, plan: str) -> None:
+def test_a_retry_under_a_key_happens_once(opus: Agent, plan: str) -> None:
     """A toggle that is repeated by a client that lost the answer does not toggle back."""
     asked = {"plan_slug": plan, "phase_order": 1, "task_identifier": 0}
     first = opus.does("task_toggle", **asked, idempotency_key="k1")
@@ -68,7 +70,7 @@ def test_a_retry_under_a_key_happens_once(opus: Any, plan: str) -> None:
     assert first["task"]["status"] == "completed"
 
 
-def test_many_at_once_lose_nothing(workshop: Any, opus: Any) -> None:
+def test_many_at_once_lose_nothing(workshop: Workshop, opus: Agent) -> None:
     """Sixteen agents complete sixteen tasks of one phase."""
     tasks = [f"t{number}" for number in range(16)]
     slug = opus.does("plan_create", title="A", phases=[{"tasks": tasks}])["plan"]["slug"]

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from builders import Agent, Workshop
+
 SHEET = """
 name: Small thing
 description: A thing about {{ what }}
@@ -29,14 +31,14 @@ phases:
 
 
 @pytest.fixture
-def shelf(workshop: Any) -> None:
+def shelf(workshop: Workshop) -> None:
     """Put a template on the project's shelf."""
     folder = workshop.root / ".counterpoint" / "templates"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "small.yaml").write_text(SHEET)
 
 
-def test_templates_are_listed(opus: Any, shelf: None) -> None:
+def test_templates_are_listed(opus: Agent, shelf: None) -> None:
     """The built-in ones and the project's, with their variables."""
     entries = []
     asked: dict[str, Any] = {"limit": 4}
@@ -60,7 +62,7 @@ def test_templates_are_listed(opus: Any, shelf: None) -> None:
     assert [entry["slug"] for entry in only] == ["small"]
 
 
-def test_a_preview_is_what_is_made(opus: Any, shelf: None) -> None:
+def test_a_preview_is_what_is_made(opus: Agent, shelf: None) -> None:
     """Phase by phase, task by task, and nothing is written by it."""
     values = {"what": "a login"}
     size = opus.ledger_size
@@ -78,7 +80,7 @@ def test_a_preview_is_what_is_made(opus: Any, shelf: None) -> None:
     assert shown["template"]["slug"] == "small"
 
 
-def test_plans_of_one_template_have_numbers(opus: Any, shelf: None) -> None:
+def test_plans_of_one_template_have_numbers(opus: Agent, shelf: None) -> None:
     """The first has none."""
     asked = {"template_slug": "small", "variables": {"what": "x"}, "title": "Same"}
     slugs = [opus.does("template_create_plan", **asked)["plan"]["slug"] for _ in range(3)]
@@ -87,7 +89,7 @@ def test_plans_of_one_template_have_numbers(opus: Any, shelf: None) -> None:
     assert (named["slug"], named["status"]) == ("mine", "draft")
 
 
-def test_a_dry_run_answers_what_would_be_made(opus: Any, shelf: None) -> None:
+def test_a_dry_run_answers_what_would_be_made(opus: Agent, shelf: None) -> None:
     """The same answer, and nothing is written; what making it would refuse is refused."""
     asked = {"template_slug": "small", "variables": {"what": "x"}, "activate": True}
     size = opus.ledger_size
@@ -106,13 +108,13 @@ def test_a_dry_run_answers_what_would_be_made(opus: Any, shelf: None) -> None:
 @pytest.mark.parametrize("values", [{}, {"what": "X"}, {"what": "x", "more": "y"}, {"what": [1]}])
 @pytest.mark.parametrize("tool", ["template_preview", "template_create_plan"])
 def test_wrong_values_are_refused(
-    opus: Any, shelf: None, tool: str, values: dict[str, Any]
+    opus: Agent, shelf: None, tool: str, values: dict[str, Any]
 ) -> None:
     """By the preview as by the making."""
     assert opus.is_refused(tool, template="small", variables=values)["code"] == "validation_error"
 
 
-def test_a_template_that_is_not_there_is_not_found(opus: Any) -> None:
+def test_a_template_that_is_not_there_is_not_found(opus: Agent) -> None:
     """Whatever its name tries."""
     for slug in ("nothing", "../keys/project"):
         assert opus.is_refused("template_preview", slug=slug)["code"] in {

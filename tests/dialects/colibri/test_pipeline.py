@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
+from builders import Workshop
 from counterpoint.dialects.colibri import pipeline
 from counterpoint.dialects.colibri.nouns.actions import Asked
 from counterpoint.dialects.colibri.verbs.actions import Actions
@@ -19,6 +21,7 @@ from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from counterpoint.dialects.registry import surface
 from counterpoint.kernel.errors import InvalidInput, StoreFull
 from counterpoint.settings import Settings
+from fakes.speaker import Speaker
 
 pytestmark = pytest.mark.both_eras
 
@@ -42,7 +45,7 @@ def stages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_call_goes_through_all_five_stages_in_the_order_of_the_contract(
-    ada: Any, stages: list[str]
+    ada: Speaker, stages: list[str]
 ) -> None:
     """Whether it reads or writes."""
     ada.task()
@@ -52,14 +55,14 @@ def test_a_call_goes_through_all_five_stages_in_the_order_of_the_contract(
     assert stages == ["lock", "validate", "audit enter", "dispatch", "audit exit"]
 
 
-def test_a_call_that_is_not_valid_never_reaches_its_tool(ada: Any, stages: list[str]) -> None:
+def test_a_call_that_is_not_valid_never_reaches_its_tool(ada: Speaker, stages: list[str]) -> None:
     """It has both rows all the same."""
     ada.fails("task_get", nothing=1)
     assert stages == ["lock", "validate", "audit exit"]
     assert ada.ending == "invalid"
 
 
-def test_a_stage_is_never_gone_back_to(ada: Any) -> None:
+def test_a_stage_is_never_gone_back_to(ada: Speaker) -> None:
     """A mistake in the pipeline would be heard of at once."""
     call: Any = None
     passage = pipeline.Passage(call=call, tool=TOOLS[0], asked=Asked(tool="x", arguments=""))
@@ -70,7 +73,7 @@ def test_a_stage_is_never_gone_back_to(ada: Any) -> None:
 
 
 @pytest.mark.parametrize("tool", [tool.name for tool in TOOLS])
-def test_every_tool_leaves_two_rows_for_a_call_that_is_not_valid(ada: Any, tool: str) -> None:
+def test_every_tool_leaves_two_rows_for_a_call_that_is_not_valid(ada: Speaker, tool: str) -> None:
     """Pattern A with the place of the fault; the ledger tells of it."""
     error = ada.fails(tool, colour="red")
     assert error["code"] == "INVALID_PARAMS"
@@ -83,7 +86,7 @@ def test_every_tool_leaves_two_rows_for_a_call_that_is_not_valid(ada: Any, tool:
 @pytest.mark.parametrize(
     "tool", [tool.name for tool in TOOLS if not tool.parameters.required and tool.reads]
 )
-def test_every_tool_that_only_reads_leaves_two_rows(ada: Any, tool: str) -> None:
+def test_every_tool_that_only_reads_leaves_two_rows(ada: Speaker, tool: str) -> None:
     """Each row has its own entry, and the second the digest of the answer."""
     before = ada.agent.ledger_size
     reply = ada.call(tool)
@@ -95,7 +98,9 @@ def test_every_tool_that_only_reads_leaves_two_rows(ada: Any, tool: str) -> None
     assert ended.answer == sha256(canonical).hexdigest()
 
 
-def test_the_rows_say_who_called_what_and_how_long_it_took(ada: Any, workshop: Any) -> None:
+def test_the_rows_say_who_called_what_and_how_long_it_took(
+    ada: Speaker, workshop: Workshop
+) -> None:
     """Two rows under one number; the numbers have no gap."""
     ada.task()
     ada.declines("task_get", id="none")
@@ -117,7 +122,7 @@ def test_the_rows_say_who_called_what_and_how_long_it_took(ada: Any, workshop: A
 
 
 def test_a_tool_that_breaks_leaves_the_end_of_its_call(
-    ada: Any, monkeypatch: pytest.MonkeyPatch
+    ada: Speaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing of what it wrote is left; what went wrong inside is not told."""
     task = ada.task()
@@ -134,7 +139,7 @@ def test_a_tool_that_breaks_leaves_the_end_of_its_call(
     assert ada.does("thought_record_list")["thoughts"] == []
 
 
-def test_without_a_first_row_nothing_is_done(ada: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_first_row_nothing_is_done(ada: Speaker, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only ping and health answer, and health says why."""
 
     def full(*_: Any) -> None:
@@ -150,7 +155,7 @@ def test_without_a_first_row_nothing_is_done(ada: Any, monkeypatch: pytest.Monke
     assert ada.does("task_list")["tasks"] == []
 
 
-def test_a_secret_in_an_argument_is_never_kept(ada: Any) -> None:
+def test_a_secret_in_an_argument_is_never_kept(ada: Speaker) -> None:
     """Only the digest of the arguments is; one that canonical JSON cannot carry has none."""
     ada.fails("task_get", id=1.5)
     assert ada.core.use(Actions).list(limit=1)[0][0].arguments == ""
@@ -193,7 +198,7 @@ def _enter(turns: pipeline.Turns) -> str:
 
 @pytest.mark.parametrize("tool", [tool.name for tool in TOOLS])
 @pytest.mark.parametrize("mode", ["READONLY", "MINIMAL", "TEST"])
-def test_a_mode_admits_what_it_says(speaker: Any, mode: str, tool: str) -> None:
+def test_a_mode_admits_what_it_says(speaker: Callable[..., Speaker], mode: str, tool: str) -> None:
     """Before the arguments are looked at; a call that is denied has both rows."""
     agent = speaker(mode=mode)
     found = next(one for one in TOOLS if one.name == tool)
@@ -203,7 +208,7 @@ def test_a_mode_admits_what_it_says(speaker: Any, mode: str, tool: str) -> None:
     assert agent.ending == ("invalid" if is_open else "denied")
 
 
-def test_the_mode_test_writes_to_a_database_for_tests(speaker: Any) -> None:
+def test_the_mode_test_writes_to_a_database_for_tests(speaker: Callable[..., Speaker]) -> None:
     """Every tool is admitted there."""
     assert speaker(mode="TEST", db="data/x.test.db").task()
 
@@ -216,7 +221,7 @@ def test_a_mode_that_is_not_there_refuses_to_start(mode: str) -> None:
 
 
 def test_calls_that_another_process_left_are_closed_as_crashed(
-    ada: Any, workshop: Any, tmp_path: Path
+    ada: Speaker, workshop: Workshop, tmp_path: Path
 ) -> None:
     """The next process finds them by the lock that nobody holds any more, and says so."""
     before = workshop.project("")

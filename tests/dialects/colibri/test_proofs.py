@@ -7,16 +7,18 @@ from typing import Any
 
 import pytest
 
+from builders import Workshop
 from counterpoint.core.ledger.merkle import verify_consistency, verify_inclusion
 from counterpoint.dialects.registry import surface
 from counterpoint.kernel.canonical import text_digest
 from counterpoint.settings import Settings
+from fakes.speaker import Speaker
 
 EXTRA = surface("colibri", Settings(proofs="1")).tools[14:]
 
 
 @pytest.fixture
-def session(ada: Any) -> str:
+def session(ada: Speaker) -> str:
     """Answer the id of an open session with three thoughts."""
     task = ada.task()
     session = ada.does("audit_session_start", intent="Mend the door", task_id=task)["session_id"]
@@ -25,7 +27,7 @@ def session(ada: Any) -> str:
     return session
 
 
-def test_a_session_starts_with_the_fields_of_the_contract(ada: Any) -> None:
+def test_a_session_starts_with_the_fields_of_the_contract(ada: Speaker) -> None:
     """The task is the caller's word; the id may be chosen."""
     told = ada.does("audit_session_start", intent="Mend", task_id="any word", session_id="s-1")
     assert told == {
@@ -37,14 +39,14 @@ def test_a_session_starts_with_the_fields_of_the_contract(ada: Any) -> None:
     assert ada.does("audit_session_start", intent="Mend")["task_id"] is None
 
 
-def test_a_session_id_is_used_once(ada: Any) -> None:
+def test_a_session_id_is_used_once(ada: Speaker) -> None:
     """The second one hears ERR_SESSION_EXISTS."""
     ada.does("audit_session_start", intent="x", session_id="s-1")
     error = ada.declines("audit_session_start", intent="y", session_id="s-1")
     assert (error["code"], error["session_id"]) == ("ERR_SESSION_EXISTS", "s-1")
 
 
-def test_a_session_is_sealed_once_and_read_ever_after(ada: Any, session: str) -> None:
+def test_a_session_is_sealed_once_and_read_ever_after(ada: Speaker, session: str) -> None:
     """The root is that of its thoughts; a signed checkpoint comes with it."""
     assert ada.declines("merkle_root", session_id=session)["code"] == "ERR_NOT_FINALIZED"
     seal = ada.does("merkle_finalize", session_id=session)
@@ -55,7 +57,7 @@ def test_a_session_is_sealed_once_and_read_ever_after(ada: Any, session: str) ->
     assert code == "ERR_ALREADY_FINALIZED"
 
 
-def test_a_session_without_thoughts_or_that_is_not_there_cannot_be_sealed(ada: Any) -> None:
+def test_a_session_without_thoughts_or_that_is_not_there_cannot_be_sealed(ada: Speaker) -> None:
     """Each has its code."""
     empty = ada.does("audit_session_start", intent="x")["session_id"]
     assert ada.declines("merkle_finalize", session_id=empty)["code"] == "ERR_NO_RECORDS"
@@ -63,7 +65,7 @@ def test_a_session_without_thoughts_or_that_is_not_there_cannot_be_sealed(ada: A
         assert ada.declines(tool, session_id="none")["code"] == "ERR_SESSION_NOT_FOUND"
 
 
-def test_each_thought_of_a_sealed_session_can_be_proved(ada: Any, session: str) -> None:
+def test_each_thought_of_a_sealed_session_can_be_proved(ada: Speaker, session: str) -> None:
     """By its index, the size and the root alone."""
     thoughts = ada.does("thought_record_list", session_id=session)["thoughts"]
     error = ada.declines("merkle_proof", record_id=thoughts[0]["id"])
@@ -77,7 +79,7 @@ def test_each_thought_of_a_sealed_session_can_be_proved(ada: Any, session: str) 
     assert ada.declines("merkle_proof", record_id="none")["code"] == "ERR_SESSION_NOT_FOUND"
 
 
-def test_a_tree_of_one_size_begins_with_that_of_another(ada: Any, session: str) -> None:
+def test_a_tree_of_one_size_begins_with_that_of_another(ada: Speaker, session: str) -> None:
     """A size that the session never had is declined."""
     seal = ada.does("merkle_finalize", session_id=session)
     proof = ada.does("merkle_consistency", session_id=session, first_size=2)
@@ -89,7 +91,7 @@ def test_a_tree_of_one_size_begins_with_that_of_another(ada: Any, session: str) 
     assert error["code"] == "ERR_INVALID_INPUT"
 
 
-def test_a_sealed_session_is_verified_from_its_thoughts(ada: Any, session: str) -> None:
+def test_a_sealed_session_is_verified_from_its_thoughts(ada: Speaker, session: str) -> None:
     """The root is made anew."""
     seal = ada.does("merkle_finalize", session_id=session)
     found = ada.does("merkle_verify", session_id=session)
@@ -99,7 +101,7 @@ def test_a_sealed_session_is_verified_from_its_thoughts(ada: Any, session: str) 
     assert (found["faults"], found["broken"]) == ([], [])
 
 
-def test_sessions_are_listed_with_their_roots(ada: Any, session: str) -> None:
+def test_sessions_are_listed_with_their_roots(ada: Speaker, session: str) -> None:
     """Those that were abandoned too."""
     given_up = ada.does("audit_session_start", intent="y")["session_id"]
     ended = ada.does("audit_session_abandon", session_id=given_up, reason="lost")
@@ -115,7 +117,7 @@ def test_sessions_are_listed_with_their_roots(ada: Any, session: str) -> None:
     assert {one["session_id"] for one in page["sessions"] + rest["sessions"]} == set(told)
 
 
-def test_an_ended_session_cannot_be_abandoned(ada: Any, session: str) -> None:
+def test_an_ended_session_cannot_be_abandoned(ada: Speaker, session: str) -> None:
     """A seal is for good."""
     ada.does("merkle_finalize", session_id=session)
     error = ada.declines("audit_session_abandon", session_id=session, reason="x")
@@ -148,7 +150,9 @@ def test_an_extra_tool_is_described_and_annotated_like_any_other(tool: Any) -> N
     assert tool.parameters.takes_key is not tool.reads
 
 
-def test_a_session_whose_words_were_taken_away_is_still_listed(ada: Any, workshop: Any) -> None:
+def test_a_session_whose_words_were_taken_away_is_still_listed(
+    ada: Speaker, workshop: Workshop
+) -> None:
     """Its intent is gone, and nothing else of it."""
     session = ada.does("audit_session_start", intent="A secret")["session_id"]
     store, project = workshop.app.store, ada.core.project

@@ -7,19 +7,21 @@ from typing import Any
 
 import pytest
 
+from builders import Workshop
 from counterpoint.dialects.colibri.verbs.health import Health
 from counterpoint.dialects.registry import surface
 from counterpoint.evidence.host import ProcessHost
 from counterpoint.kernel.errors import CircuitOpen, StoreCorrupt
 from counterpoint.settings import Settings
+from fakes.speaker import Speaker
 
 
-def test_ping_answers_version_mode_and_uptime(ada: Any) -> None:
+def test_ping_answers_version_mode_and_uptime(ada: Speaker) -> None:
     """And nothing else."""
     assert set(ada.does("server_ping")) == {"version", "mode", "uptime_ms"}
 
 
-def test_health_has_the_six_fields_of_the_contract(ada: Any) -> None:
+def test_health_has_the_six_fields_of_the_contract(ada: Speaker) -> None:
     """A fresh server is well."""
     told = ada.does("server_health")
     assert (told["status"], told["phase"], told["mode"]) == ("ok", "phase2", "FULL")
@@ -29,7 +31,7 @@ def test_health_has_the_six_fields_of_the_contract(ada: Any) -> None:
 
 
 def test_health_names_every_reason(
-    ada: Any, workshop: Any, monkeypatch: pytest.MonkeyPatch
+    ada: Speaker, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Skipped skills, a disk that is nearly full, what the database finds wrong."""
     skill = workshop.root / ".agents/skills/bad/SKILL.md"
@@ -46,14 +48,14 @@ def test_health_names_every_reason(
     ]
 
 
-def test_health_says_that_calls_were_cut_off(ada: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_health_says_that_calls_were_cut_off(ada: Speaker, monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as the process lives that found them."""
     look = Health.look
     monkeypatch.setattr(Health, "look", lambda self: replace(look(self), crashed=2))
     assert ada.does("server_health")["reasons"][0].startswith("2 calls were cut off")
 
 
-def test_health_never_fails(ada: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_health_never_fails(ada: Speaker, monkeypatch: pytest.MonkeyPatch) -> None:
     """What it cannot look at is the reason."""
 
     def broken(_: Any) -> None:
@@ -80,7 +82,7 @@ def test_a_ledger_that_cannot_be_opened_is_told(name: str) -> None:
         assert outcome.answer["data"]["mode"] == "READONLY"
 
 
-def test_a_skill_that_is_written_is_listed_at_once(ada: Any, workshop: Any) -> None:
+def test_a_skill_that_is_written_is_listed_at_once(ada: Speaker, workshop: Workshop) -> None:
     """Also one that is changed, skipped or gone; the report says which and why."""
     assert ada.does("skill_list")["skills"] == []
     file = workshop.root / ".agents/skills/mend/SKILL.md"
@@ -105,7 +107,7 @@ def test_a_skill_that_is_written_is_listed_at_once(ada: Any, workshop: Any) -> N
     assert (told["skills"], told["skipped"]) == ([], [])
 
 
-def test_many_skills_and_long_ones_are_paged(ada: Any, workshop: Any) -> None:
+def test_many_skills_and_long_ones_are_paged(ada: Speaker, workshop: Workshop) -> None:
     """Nothing is lost between the pages."""
     for number in range(30):
         file = workshop.root / f".agents/skills/s{number:02}/SKILL.md"

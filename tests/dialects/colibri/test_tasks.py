@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 from uuid import UUID
 
 import pytest
 
+from builders import Workshop
 from counterpoint.core.model.filters import Edit
 from counterpoint.core.model.lifecycles import STAGED
 from counterpoint.dialects.colibri.verbs.actions import Actions
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
+from fakes.speaker import Speaker
 
 PATH = ("GATHER", "ANALYZE", "PLAN", "APPLY", "VERIFY")
 WAYS = {
@@ -24,7 +25,7 @@ WAYS = {
 }
 
 
-def test_a_task_is_made_with_the_fields_of_the_contract(ada: Any) -> None:
+def test_a_task_is_made_with_the_fields_of_the_contract(ada: Speaker) -> None:
     """What was not given is null; the id is a UUID of version 4."""
     told = ada.does("task_create", title="Mend", priority="high", project_id="doors")
     assert UUID(told["id"]).version == 4
@@ -46,20 +47,20 @@ def test_a_task_is_made_with_the_fields_of_the_contract(ada: Any) -> None:
     assert ada.does("task_get", id=told["native_id"]) == told
 
 
-def test_a_task_begins_in_init_only(ada: Any) -> None:
+def test_a_task_begins_in_init_only(ada: Speaker) -> None:
     """A task cannot be born finished, past every rule."""
     assert ada.task(status="INIT")
     error = ada.declines("task_create", title="x", status="DONE")
     assert error["code"] == "ERR_INVALID_INPUT"
 
 
-def test_a_task_that_is_not_there_is_declined(ada: Any) -> None:
+def test_a_task_that_is_not_there_is_declined(ada: Speaker) -> None:
     """The refusal is a value, no error of the call."""
     assert ada.declines("task_get", id="nobody")["code"] == "ERR_NOT_FOUND"
     assert ada.declines("task_update", id="nobody", title="x")["code"] == "ERR_NOT_FOUND"
 
 
-def test_arguments_that_are_not_valid_are_pattern_a(ada: Any) -> None:
+def test_arguments_that_are_not_valid_are_pattern_a(ada: Speaker) -> None:
     """Each fault has its place; both rows of the call are written."""
     error = ada.fails("task_update", id="x", patch={"status": "Done", "colour": "red"})
     assert error["code"] == "INVALID_PARAMS"
@@ -70,7 +71,7 @@ def test_arguments_that_are_not_valid_are_pattern_a(ada: Any) -> None:
 
 
 @pytest.mark.parametrize("start", WAYS)
-def test_every_move_is_legal_or_declined_as_the_table_says(ada: Any, start: str) -> None:
+def test_every_move_is_legal_or_declined_as_the_table_says(ada: Speaker, start: str) -> None:
     """All eight goals from each state that is not final; a refused one changes nothing."""
     for goal in STAGED.categories:
         made = ada.does("task_create", title="x")
@@ -89,7 +90,7 @@ def test_every_move_is_legal_or_declined_as_the_table_says(ada: Any, start: str)
 
 
 @pytest.mark.parametrize("end", ["DONE", "CANCELLED"])
-def test_nothing_leads_out_of_an_end(ada: Any, end: str) -> None:
+def test_nothing_leads_out_of_an_end(ada: Speaker, end: str) -> None:
     """Also the end itself is no move from it."""
     task = ada.task()
     ada.walk(task, *PATH)
@@ -101,7 +102,7 @@ def test_nothing_leads_out_of_an_end(ada: Any, end: str) -> None:
 
 
 @pytest.mark.parametrize("type_", ["plan", "analysis"])
-def test_done_needs_a_thought_that_looks_back(ada: Any, type_: str) -> None:
+def test_done_needs_a_thought_that_looks_back(ada: Speaker, type_: str) -> None:
     """A plan is not enough, and neither is a decision of before the work."""
     task = ada.task()
     ada.walk(task, *PATH[:3])
@@ -117,7 +118,7 @@ def test_done_needs_a_thought_that_looks_back(ada: Any, type_: str) -> None:
     ada.walk(task, "DONE")
 
 
-def test_a_second_attempt_needs_a_thought_of_its_own(ada: Any) -> None:
+def test_a_second_attempt_needs_a_thought_of_its_own(ada: Speaker) -> None:
     """What was written back before the work went on again does not count for it."""
     task = ada.task()
     ada.walk(task, *PATH)
@@ -128,7 +129,7 @@ def test_a_second_attempt_needs_a_thought_of_its_own(ada: Any) -> None:
     assert code == "ERR_WRITEBACK_REQUIRED"
 
 
-def test_cancelling_needs_a_reason(ada: Any) -> None:
+def test_cancelling_needs_a_reason(ada: Speaker) -> None:
     """Blanks are none; the reason stands in the history."""
     task = ada.task()
     error = ada.declines("task_update", id=task, status="CANCELLED", reason="  ")
@@ -140,7 +141,7 @@ def test_cancelling_needs_a_reason(ada: Any) -> None:
     ]
 
 
-def test_the_native_edit_cannot_pass_the_rules_by(ada: Any, workshop: Any) -> None:
+def test_the_native_edit_cannot_pass_the_rules_by(ada: Speaker, workshop: Workshop) -> None:
     """The rules are those of the item, whoever speaks of it in whatever dialect."""
     task = ada.does("task_create", title="x")
     ada.walk(task["id"], *PATH)
@@ -152,7 +153,7 @@ def test_the_native_edit_cannot_pass_the_rules_by(ada: Any, workshop: Any) -> No
     assert bob.does("edit", id=task["native_id"], status="gather")
 
 
-def test_the_native_finish_cannot_pass_the_rules_by(ada: Any, workshop: Any) -> None:
+def test_the_native_finish_cannot_pass_the_rules_by(ada: Speaker, workshop: Workshop) -> None:
     """Neither can a claim: what it starts is the first stage, and only VERIFY leads to DONE."""
     task = ada.does("task_create", title="x")
     bob = workshop.agent("bob")
@@ -168,7 +169,7 @@ def test_the_native_finish_cannot_pass_the_rules_by(ada: Any, workshop: Any) -> 
     assert ada.does("task_get", id=task["id"])["status"] == "DONE"
 
 
-def test_the_flat_form_and_the_patch_do_the_same(ada: Any) -> None:
+def test_the_flat_form_and_the_patch_do_the_same(ada: Speaker) -> None:
     """Each field may stand in either; one that stands in both with two values is declined."""
     task = ada.task(description="old", assignee="bob", priority="low")
     told = ada.does("task_update", id=task, title="A", patch={"priority": None, "assignee": None})
@@ -179,7 +180,7 @@ def test_the_flat_form_and_the_patch_do_the_same(ada: Any) -> None:
     assert error["code"] == "ERR_INVALID_INPUT"
 
 
-def test_a_change_of_what_somebody_else_changed_is_declined(ada: Any) -> None:
+def test_a_change_of_what_somebody_else_changed_is_declined(ada: Speaker) -> None:
     """By the state or by the version that was seen."""
     task = ada.task()
     ada.walk(task, "GATHER")
@@ -189,7 +190,7 @@ def test_a_change_of_what_somebody_else_changed_is_declined(ada: Any) -> None:
     assert ada.does("task_update", id=task, title="x", expected_status="GATHER", expected_version=2)
 
 
-def test_a_hidden_task_is_gone_until_it_is_shown_again(ada: Any) -> None:
+def test_a_hidden_task_is_gone_until_it_is_shown_again(ada: Speaker) -> None:
     """Only a list that asks for hidden ones has it."""
     task, other = ada.task(), ada.task(title="other")
     told = ada.does("task_update", id=task, patch={"deleted": True})
@@ -203,7 +204,7 @@ def test_a_hidden_task_is_gone_until_it_is_shown_again(ada: Any) -> None:
     assert ada.does("task_get", id=task)
 
 
-def test_lists_are_paged_and_filtered(ada: Any) -> None:
+def test_lists_are_paged_and_filtered(ada: Speaker) -> None:
     """Cursors and offsets lead through all, each once."""
     tasks = [ada.task(title=f"t{n}", project_id="p" if n % 2 else "q") for n in range(7)]
     ada.walk(tasks[3], "GATHER")
@@ -219,7 +220,9 @@ def test_lists_are_paged_and_filtered(ada: Any) -> None:
     assert ada.declines("task_list", limit=4, cursor="x")["code"] == "ERR_INVALID_INPUT"
 
 
-def test_next_actions_name_the_moves_and_what_is_in_the_way(ada: Any, workshop: Any) -> None:
+def test_next_actions_name_the_moves_and_what_is_in_the_way(
+    ada: Speaker, workshop: Workshop
+) -> None:
     """What is finished is not listed; what waits says for what; what is held by whom."""
     first, second, third = (ada.does("task_create", title=name) for name in "abc")
     core = ada.core
@@ -240,7 +243,7 @@ def test_next_actions_name_the_moves_and_what_is_in_the_way(ada: Any, workshop: 
     assert ada.does("task_next_actions", project_id="none")["tasks"] == []
 
 
-def test_a_key_makes_a_repeat_harmless(ada: Any) -> None:
+def test_a_key_makes_a_repeat_harmless(ada: Speaker) -> None:
     """The first answer comes again, with rows of its own; another call under it is declined."""
     first = ada.does("task_create", title="x", idempotency_key="k")
     assert ada.does("task_create", title="x", idempotency_key="k") == first
@@ -249,7 +252,7 @@ def test_a_key_makes_a_repeat_harmless(ada: Any) -> None:
     assert len(ada.does("task_list")["tasks"]) == 1
 
 
-def test_a_long_list_stays_within_a_page(ada: Any) -> None:
+def test_a_long_list_stays_within_a_page(ada: Speaker) -> None:
     """What does not fit goes on at the cursor."""
     for _ in range(8):
         ada.task(description="d" * 7_000)
@@ -258,13 +261,13 @@ def test_a_long_list_stays_within_a_page(ada: Any) -> None:
     assert reply.answer["data"]["next_cursor"]
 
 
-def test_a_blank_title_is_declined_and_not_a_defect(ada: Any) -> None:
+def test_a_blank_title_is_declined_and_not_a_defect(ada: Speaker) -> None:
     """What the core refuses of a document has no path, and is told all the same."""
     assert ada.declines("task_create", title=" ")["code"] == "ERR_INVALID_INPUT"
     assert ada.declines("task_update", id=ada.task(), title=" ")["code"] == "ERR_INVALID_INPUT"
 
 
-def test_a_refusal_speaks_of_states_as_this_dialect_does(ada: Any) -> None:
+def test_a_refusal_speaks_of_states_as_this_dialect_does(ada: Speaker) -> None:
     """States are upper case in the message, the hint and the fields, and the task is named."""
     task = ada.task()
     error = ada.declines("task_update", id=task, status="DONE")
@@ -289,7 +292,7 @@ def test_a_refusal_speaks_of_states_as_this_dialect_does(ada: Any) -> None:
     ],
 )
 def test_a_hint_names_only_tools_of_this_dialect(
-    ada: Any, tool: str, arguments: dict[str, str]
+    ada: Speaker, tool: str, arguments: dict[str, str]
 ) -> None:
     """Who does not find a thing is sent to tools that there are here."""
     named = set(re.findall(r"`(\w+)`", ada.declines(tool, **arguments)["hint"]))
@@ -297,7 +300,7 @@ def test_a_hint_names_only_tools_of_this_dialect(
     assert named <= {"task_list", "thought_record_list", "audit_session_start"}
 
 
-def test_a_task_of_the_longest_and_strangest_words_stays_within_a_page(ada: Any) -> None:
+def test_a_task_of_the_longest_and_strangest_words_stays_within_a_page(ada: Speaker) -> None:
     """Each control character takes six bytes; what is too long is cut in the description."""
     words = dict.fromkeys(("project_id", "priority", "assignee"), "\x01" * 200)
     task = ada.task(title="\x01" * 256, description="\x01" * 8_000, **words)

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from builders import Workshop
+from fakes.speaker import Speaker
+
 ZEROS = "0" * 64
 
 
-def test_a_thought_joins_the_chain_of_its_task(ada: Any) -> None:
+def test_a_thought_joins_the_chain_of_its_task(ada: Speaker) -> None:
     """It carries the hash of the one before; the first one carries zeros."""
     task = ada.task()
     first = ada.think(task, content="one")
@@ -28,7 +31,7 @@ def test_a_thought_joins_the_chain_of_its_task(ada: Any) -> None:
     assert ada.does("thought_record_list", task_id=task)["thoughts"] == [first, second]
 
 
-def test_the_change_and_the_end_of_its_call_are_one_entry(ada: Any) -> None:
+def test_the_change_and_the_end_of_its_call_are_one_entry(ada: Speaker) -> None:
     """What was done and that it was done are never apart."""
     task = ada.task()
     before = ada.agent.ledger_size
@@ -38,7 +41,7 @@ def test_the_change_and_the_end_of_its_call_are_one_entry(ada: Any) -> None:
     assert {"thoughts", "records", "actions"} <= set(rows)
 
 
-def test_a_thought_in_a_session_needs_one_that_is_open(ada: Any) -> None:
+def test_a_thought_in_a_session_needs_one_that_is_open(ada: Speaker) -> None:
     """Pattern A, with a code at the begin of the message."""
     task = ada.task()
     error = ada.fails(
@@ -58,7 +61,7 @@ def test_a_thought_in_a_session_needs_one_that_is_open(ada: Any) -> None:
 @pytest.mark.parametrize(
     "change", [{"type": "gate"}, {"content": ""}, {"agent_id": ""}, {"task_id": ""}]
 )
-def test_a_thought_that_is_not_valid_is_refused(ada: Any, change: dict[str, str]) -> None:
+def test_a_thought_that_is_not_valid_is_refused(ada: Speaker, change: dict[str, str]) -> None:
     """Each field has its own fault."""
     said = {"type": "plan", "task_id": "t", "agent_id": "a", "content": "x"}
     error = ada.fails("thought_record", **(said | change))
@@ -66,7 +69,7 @@ def test_a_thought_that_is_not_valid_is_refused(ada: Any, change: dict[str, str]
     assert [issue["path"] for issue in error["details"]["issues"]] == [list(change)]
 
 
-def test_a_thought_of_blanks_or_about_nothing_is_refused(ada: Any) -> None:
+def test_a_thought_of_blanks_or_about_nothing_is_refused(ada: Speaker) -> None:
     """What the rules refuse is an error of the tool."""
     said = {"type": "plan", "task_id": ada.task(), "agent_id": "a", "content": " \n"}
     assert ada.fails("thought_record", **said)["code"] == "HANDLER_ERROR"
@@ -75,7 +78,7 @@ def test_a_thought_of_blanks_or_about_nothing_is_refused(ada: Any) -> None:
     assert ada.ending == "error"
 
 
-def test_thoughts_are_listed_by_task_session_and_sort(ada: Any) -> None:
+def test_thoughts_are_listed_by_task_session_and_sort(ada: Speaker) -> None:
     """In the order of writing, page by page."""
     one, two = ada.task(), ada.task()
     session = ada.does("audit_session_start", intent="x")["session_id"]
@@ -97,7 +100,7 @@ def test_thoughts_are_listed_by_task_session_and_sort(ada: Any) -> None:
     assert [thought["task_id"] for thought in page["thoughts"]] == [one, two]
 
 
-def test_a_long_thought_is_cut_where_it_is_shown(ada: Any) -> None:
+def test_a_long_thought_is_cut_where_it_is_shown(ada: Speaker) -> None:
     """Its digest is of the whole text."""
     task = ada.task()
     told = ada.think(task, content="x" * 20_000)
@@ -105,7 +108,7 @@ def test_a_long_thought_is_cut_where_it_is_shown(ada: Any) -> None:
     assert told["content_sha256"] == sha256(b"x" * 20_000).hexdigest()
 
 
-def test_chains_are_verified_by_task_by_session_and_altogether(ada: Any) -> None:
+def test_chains_are_verified_by_task_by_session_and_altogether(ada: Speaker) -> None:
     """Chains of several tasks are no break; a signed checkpoint comes with each answer."""
     one, two = ada.task(), ada.task()
     session = ada.does("audit_session_start", intent="x")["session_id"]
@@ -123,7 +126,7 @@ def test_chains_are_verified_by_task_by_session_and_altogether(ada: Any) -> None
         assert ada.fails("audit_verify_chain", **asked)["code"] == "HANDLER_ERROR"
 
 
-def test_a_thought_that_was_changed_is_found(ada: Any, workshop: Any) -> None:
+def test_a_thought_that_was_changed_is_found(ada: Speaker, workshop: Workshop) -> None:
     """The first broken one is named."""
     task = ada.task()
     ada.think(task)

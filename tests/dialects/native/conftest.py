@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
+
+from builders import Agent
 
 PLAN = """# Launch
 All that must be there on the first day.
@@ -28,14 +28,14 @@ All that must be there on the first day.
 
 
 @pytest.fixture
-def plan(ada: Any) -> dict[str, str]:
+def plan(ada: Agent) -> dict[str, str]:
     """Answer the ids of a fresh plan by title."""
     made = ada.does("plan", markdown=PLAN)
     return {item["title"]: item["id"] for item in made["items"]}
 
 
 @pytest.fixture
-def begun(ada: Any, plan: dict[str, str]) -> tuple[str, int]:
+def begun(ada: Agent, plan: dict[str, str]) -> tuple[str, int]:
     """Answer the id and the token of the parser's task, which ada has started."""
     started = ada.does("start", id=plan["Parser"])
     return plan["Parser"], started["claim"]["token"]

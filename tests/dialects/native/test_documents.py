@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from builders import Agent
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.native.tools import documents
 
@@ -30,7 +31,7 @@ def said(agent: Any, name: str, **arguments: str) -> str:
     return agent.ask(story)
 
 
-def test_all_resources_are_listed(ada: Any) -> None:
+def test_all_resources_are_listed(ada: Agent) -> None:
     """Fixed ones and templates, each with a description and a type."""
 
     async def story(client: Any) -> Any:
@@ -53,7 +54,7 @@ def test_all_resources_are_listed(ada: Any) -> None:
     assert all(one.description.endswith(".") and one.mime_type for one in (*fixed, *families))
 
 
-def test_the_brief_and_an_item_are_json(ada: Any, plan: dict[str, str]) -> None:
+def test_the_brief_and_an_item_are_json(ada: Agent, plan: dict[str, str]) -> None:
     """The same as the tools answer."""
     assert json.loads(read(ada, "counterpoint://brief").text)["project"] == "demo"
     shown = json.loads(read(ada, f"counterpoint://item/{plan['Parser']}").text)
@@ -62,14 +63,14 @@ def test_the_brief_and_an_item_are_json(ada: Any, plan: dict[str, str]) -> None:
     assert len(phase["children"]) == 3
 
 
-def test_a_plan_is_markdown(ada: Any, plan: dict[str, str]) -> None:
+def test_a_plan_is_markdown(ada: Agent, plan: dict[str, str]) -> None:
     """The whole tree, in the form that `plan` reads."""
     content = read(ada, f"counterpoint://plan/{plan['Launch']}")
     assert content.mime_type == "text/markdown"
     assert content.text.startswith("# Launch")
 
 
-def test_the_ledger_can_be_read(ada: Any, plan: dict[str, str]) -> None:
+def test_the_ledger_can_be_read(ada: Agent, plan: dict[str, str]) -> None:
     """The latest first, and one entry by its number."""
     entries = json.loads(read(ada, "counterpoint://ledger").text)["entries"]
     assert entries[0]["action"] == "plan.created"
@@ -77,7 +78,7 @@ def test_the_ledger_can_be_read(ada: Any, plan: dict[str, str]) -> None:
     assert entry["action"] == "project.opened"
 
 
-def test_the_help_shows_the_syntax(ada: Any) -> None:
+def test_the_help_shows_the_syntax(ada: Agent) -> None:
     """Every attribute is in it."""
     text = read(ada, "counterpoint://help/plan").text
     for word in ("after:", "areas:", "accept:", "verify:", "priority:", "review:", "artifact:"):
@@ -94,14 +95,14 @@ def test_the_help_shows_the_syntax(ada: Any) -> None:
         "counterpoint://nothing",
     ],
 )
-def test_what_is_not_there_is_an_error_of_the_protocol(ada: Any, uri: str) -> None:
+def test_what_is_not_there_is_an_error_of_the_protocol(ada: Agent, uri: str) -> None:
     """With the code for a wrong parameter."""
     with pytest.raises(MCPError) as caught:
         read(ada, uri)
     assert caught.value.error.code == -32602
 
 
-def test_the_prompts_name_the_tools_to_call(ada: Any) -> None:
+def test_the_prompts_name_the_tools_to_call(ada: Agent) -> None:
     """Short and concrete."""
     work = said(ada, "start_work", item="demo-4")
     for tool in ("`brief`", "`start`", "`note`", "`verify`", "`finish`", "`handoff`"):
@@ -112,7 +113,7 @@ def test_the_prompts_name_the_tools_to_call(ada: Any) -> None:
     assert "demo-7" in said(ada, "review", item="demo-7")
 
 
-def test_a_prompt_refuses_what_it_does_not_take(ada: Any) -> None:
+def test_a_prompt_refuses_what_it_does_not_take(ada: Agent) -> None:
     """A missing or unknown argument is an error of the protocol."""
     for name, arguments in (("review", {}), ("review", {"itm": "x"}), ("nothing", {})):
         with pytest.raises(MCPError):
@@ -120,7 +121,7 @@ def test_a_prompt_refuses_what_it_does_not_take(ada: Any) -> None:
 
 
 def test_a_change_is_seen_in_the_item_and_in_all_that_hold_it(
-    ada: Any, plan: dict[str, str]
+    ada: Agent, plan: dict[str, str]
 ) -> None:
     """A watcher is told what to read again, in order, and where to go on."""
     call = Call(core=ada.core, secret=b"")

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from builders import Agent, Workshop
 
-def test_passing_checks_open_their_gates(ada: Any, begun: tuple[str, int]) -> None:
+
+def test_passing_checks_open_their_gates(ada: Agent, begun: tuple[str, int]) -> None:
     """A receipt for each, signed and kept."""
     answer = ada.does("verify", id=begun[0], token=begun[1])
     assert answer["passed"] is True
@@ -19,7 +21,7 @@ def test_passing_checks_open_their_gates(ada: Any, begun: tuple[str, int]) -> No
     assert ada.last_entry.action == "check.passed"
 
 
-def test_a_failing_check_is_an_answer_with_its_output(ada: Any, plan: dict[str, str]) -> None:
+def test_a_failing_check_is_an_answer_with_its_output(ada: Agent, plan: dict[str, str]) -> None:
     """The end of the output, where the fault stands; the gate stays closed."""
     noise = "import sys; print('n' * 9000); print('the fault'); sys.exit(3)"
     ada.does("edit", id=plan["Notes"], verify=[[sys.executable, "-c", noise]])
@@ -33,7 +35,7 @@ def test_a_failing_check_is_an_answer_with_its_output(ada: Any, plan: dict[str, 
     assert ada.does("show", id=plan["Notes"])["gates"][0]["status"] == "closed"
 
 
-def test_the_whole_output_can_be_read_in_pages(ada: Any) -> None:
+def test_the_whole_output_can_be_read_in_pages(ada: Agent) -> None:
     """Nothing of it is lost."""
     words = [sys.executable, "-c", "print('ab' * 12000)"]
     receipt = ada.does("verify", command=words)["receipts"][0]["id"]
@@ -47,7 +49,7 @@ def test_the_whole_output_can_be_read_in_pages(ada: Any) -> None:
     assert text == "ab" * 12000 + "\n"
 
 
-def test_a_free_command_runs_in_its_folder(workshop: Any, ada: Any) -> None:
+def test_a_free_command_runs_in_its_folder(workshop: Workshop, ada: Agent) -> None:
     """Without an item; the folder is below the root."""
     (workshop.root / "inner").mkdir()
     words = [sys.executable, "-c", "import os; print(os.getcwd())"]
@@ -55,7 +57,7 @@ def test_a_free_command_runs_in_its_folder(workshop: Any, ada: Any) -> None:
     assert answer["receipts"][0]["output_end"].strip().endswith("/demo/inner")
 
 
-def test_a_command_has_a_limit(ada: Any) -> None:
+def test_a_command_has_a_limit(ada: Agent) -> None:
     """One that hangs is ended, and did not pass."""
     words = [sys.executable, "-c", "import threading; threading.Event().wait(30)"]
     answer = ada.does("verify", command=words, timeout_seconds=1)
@@ -63,21 +65,21 @@ def test_a_command_has_a_limit(ada: Any) -> None:
     assert answer["receipts"][0]["timed_out"] is True
 
 
-def test_progress_is_told(ada: Any, begun: tuple[str, int]) -> None:
+def test_progress_is_told(ada: Agent, begun: tuple[str, int]) -> None:
     """A client that asks hears which command runs."""
     heard: list[Any] = []
     ada.call("verify", {"id": begun[0]}, progress=lambda *words: heard.append(words))
     assert any("git status" in (words[2] or "") for words in heard)
 
 
-def test_only_the_named_checks_run(ada: Any, plan: dict[str, str]) -> None:
+def test_only_the_named_checks_run(ada: Agent, plan: dict[str, str]) -> None:
     """The others stay as they are."""
     ada.does("edit", id=plan["Notes"], verify=[["git", "status"], ["git", "log"]])
     answer = ada.does("verify", id=plan["Notes"], gates=["check-2"])
     assert [receipt["gate"] for receipt in answer["receipts"]] == ["check-2"]
 
 
-def test_many_checks_fit_into_a_page(ada: Any, plan: dict[str, str]) -> None:
+def test_many_checks_fit_into_a_page(ada: Agent, plan: dict[str, str]) -> None:
     """Each gets its share of the room."""
     commands = [[sys.executable, "-c", f"print('{n}' * 5000)"] for n in range(1, 9)]
     ada.does("edit", id=plan["Notes"], verify=commands)
@@ -103,13 +105,13 @@ def test_many_checks_fit_into_a_page(ada: Any, plan: dict[str, str]) -> None:
     ],
 )
 def test_what_cannot_be_run_is_refused(
-    ada: Any, plan: dict[str, str], arguments: dict[str, Any], error: str
+    ada: Agent, plan: dict[str, str], arguments: dict[str, Any], error: str
 ) -> None:
     """Nothing to run, shell text, unknown gates, missing programs, folders outside."""
     assert ada.is_refused("verify", **arguments)["error"] == error
 
 
-def test_no_shell_reads_the_words(workshop: Any, ada: Any) -> None:
+def test_no_shell_reads_the_words(workshop: Workshop, ada: Agent) -> None:
     """An argument is an argument."""
     words = [sys.executable, "-c", "import sys; print(sys.argv[1:])", "$(touch x)", ";", "&&"]
     answer = ada.does("verify", command=words)
@@ -117,7 +119,7 @@ def test_no_shell_reads_the_words(workshop: Any, ada: Any) -> None:
     assert not (workshop.root / "x").exists()
 
 
-def test_a_retry_with_its_key_runs_once(workshop: Any, ada: Any) -> None:
+def test_a_retry_with_its_key_runs_once(workshop: Workshop, ada: Agent) -> None:
     """The command is not run again."""
     words = [sys.executable, "-c", "open('ran', 'a').write('x')"]
     first = ada.does("verify", command=words, idempotency_key="k")

@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
+from builders import Agent, Workshop
+
 
 def ids(answer: dict[str, Any]) -> list[str]:
     """Answer the ids of a list."""
     return [item["id"] for item in answer.get("items", answer.get("ready"))]
 
 
-def test_items_are_listed_by_what_they_are(ada: Any, plan: dict[str, str]) -> None:
+def test_items_are_listed_by_what_they_are(ada: Agent, plan: dict[str, str]) -> None:
     """Kind, status, label, parent, root and assignee each narrow the list."""
     ada.does("start", id=plan["Parser"])
     assert ids(ada.does("list", kind="phase")) == [plan["Build"], plan["Ship"]]
@@ -24,7 +26,7 @@ def test_items_are_listed_by_what_they_are(ada: Any, plan: dict[str, str]) -> No
     assert ids(ada.does("list", label="nobody")) == []
 
 
-def test_ready_work_comes_in_order_with_why(ada: Any, plan: dict[str, str]) -> None:
+def test_ready_work_comes_in_order_with_why(ada: Agent, plan: dict[str, str]) -> None:
     """Most urgent first; what waits is not in it."""
     answer = ada.does("list", ready=True)
     assert ids(answer) == [plan["Parser"], plan["Notes"]]
@@ -34,7 +36,7 @@ def test_ready_work_comes_in_order_with_why(ada: Any, plan: dict[str, str]) -> N
 
 
 @pytest.mark.parametrize("ready", [False, True])
-def test_a_long_list_has_pages(ada: Any, ready: bool) -> None:
+def test_a_long_list_has_pages(ada: Agent, ready: bool) -> None:
     """A default page has at most 4,000 bytes; the pages together are the whole."""
     tasks = "".join(f"- [ ] {'ä' * 200} {number}\n" for number in range(60))
     ada.does("plan", markdown=f"# Much\n{tasks}")
@@ -53,17 +55,17 @@ def test_a_long_list_has_pages(ada: Any, ready: bool) -> None:
 
 
 @pytest.mark.parametrize("name", ["status", "parent", "assignee"])
-def test_ready_takes_only_what_it_can_honour(ada: Any, name: str) -> None:
+def test_ready_takes_only_what_it_can_honour(ada: Agent, name: str) -> None:
     """A filter that would be ignored is refused."""
     assert name in ada.is_refused("list", ready=True, **{name: "x"})["message"]
 
 
-def test_ready_phases_do_not_exist(ada: Any) -> None:
+def test_ready_phases_do_not_exist(ada: Agent) -> None:
     """Only what a session can claim is ever ready."""
     assert "kind" in ada.is_refused("list", ready=True, kind="phase")["message"]
 
 
-def test_a_cursor_of_another_list_is_refused(ada: Any, plan: dict[str, str]) -> None:
+def test_a_cursor_of_another_list_is_refused(ada: Agent, plan: dict[str, str]) -> None:
     """A cursor is bound to the filters, and to the project."""
     cursor = ada.does("list", limit=2)["cursor"]
     assert ids(ada.does("list", limit=3, cursor=cursor))
@@ -71,7 +73,7 @@ def test_a_cursor_of_another_list_is_refused(ada: Any, plan: dict[str, str]) -> 
 
 
 def test_a_cursor_of_another_project_is_refused(
-    workshop: Any, ada: Any, plan: dict[str, str]
+    workshop: Workshop, ada: Agent, plan: dict[str, str]
 ) -> None:
     """Even with the same secret."""
     cursor = ada.does("list", limit=2)["cursor"]
@@ -79,7 +81,7 @@ def test_a_cursor_of_another_project_is_refused(
     assert "cursor" in stranger.is_refused("list", cursor=cursor)["message"]
 
 
-def test_an_edit_changes_all_it_names(ada: Any, plan: dict[str, str]) -> None:
+def test_an_edit_changes_all_it_names(ada: Agent, plan: dict[str, str]) -> None:
     """Fields, labels, dependencies, areas, acceptance and checks in one entry of the ledger."""
     before = ada.ledger_size
     answer = ada.does(
@@ -111,7 +113,7 @@ def test_an_edit_changes_all_it_names(ada: Any, plan: dict[str, str]) -> None:
     assert (ada.last_entry.action, ada.last_entry.subject) == ("item.edited", plan["Notes"])
 
 
-def test_what_was_added_can_be_removed(ada: Any, plan: dict[str, str]) -> None:
+def test_what_was_added_can_be_removed(ada: Agent, plan: dict[str, str]) -> None:
     """Labels and dependencies go as they came."""
     ada.does("edit", id=plan["Parser"], remove_labels=["core"])
     assert "labels" not in ada.does("show", id=plan["Parser"])
@@ -119,7 +121,7 @@ def test_what_was_added_can_be_removed(ada: Any, plan: dict[str, str]) -> None:
     assert plan["Printer"] in ids(ada.does("list", ready=True))
 
 
-def test_an_item_moves_to_another_parent_and_place(ada: Any, plan: dict[str, str]) -> None:
+def test_an_item_moves_to_another_parent_and_place(ada: Agent, plan: dict[str, str]) -> None:
     """Place in the tree and among the siblings."""
     ada.does("edit", id=plan["Notes"], parent=plan["Ship"], position=0)
     assert ids(ada.does("list", parent=plan["Ship"])) == [plan["Notes"], plan["Package"]]
@@ -127,7 +129,7 @@ def test_an_item_moves_to_another_parent_and_place(ada: Any, plan: dict[str, str
     assert [child["id"] for child in children] == [plan["Notes"], plan["Package"]]
 
 
-def test_an_illegal_move_names_the_open_ones(ada: Any, plan: dict[str, str]) -> None:
+def test_an_illegal_move_names_the_open_ones(ada: Agent, plan: dict[str, str]) -> None:
     """The refusal says where the item can go from here."""
     refusal = ada.is_refused("edit", id=plan["Notes"], status="failed")
     assert refusal["error"] == "illegal_move"
@@ -136,7 +138,7 @@ def test_an_illegal_move_names_the_open_ones(ada: Any, plan: dict[str, str]) -> 
         assert state in refusal["hint"]
 
 
-def test_a_stale_version_is_refused(ada: Any, bob: Any, plan: dict[str, str]) -> None:
+def test_a_stale_version_is_refused(ada: Agent, bob: Agent, plan: dict[str, str]) -> None:
     """Who changes what somebody else has changed meanwhile hears of it."""
     bob.does("edit", id=plan["Notes"], title="Bob was here")
     refusal = ada.is_refused("edit", id=plan["Notes"], title="Ada too", expected_version=1)
@@ -144,19 +146,19 @@ def test_a_stale_version_is_refused(ada: Any, bob: Any, plan: dict[str, str]) ->
     assert refusal["retryable"] is True
 
 
-def test_a_circle_of_dependencies_is_refused(ada: Any, plan: dict[str, str]) -> None:
+def test_a_circle_of_dependencies_is_refused(ada: Agent, plan: dict[str, str]) -> None:
     """What waits for the other cannot be waited for."""
     refusal = ada.is_refused("edit", id=plan["Parser"], add_after=[plan["Printer"]])
     assert refusal["error"] == "cyclic_dependency"
 
 
-def test_a_refused_part_undoes_the_whole(ada: Any, plan: dict[str, str]) -> None:
+def test_a_refused_part_undoes_the_whole(ada: Agent, plan: dict[str, str]) -> None:
     """All of an edit lands, or nothing."""
     ada.is_refused("edit", id=plan["Notes"], title="Half", add_after=["demo-99"])
     assert ada.does("show", id=plan["Notes"])["title"] == "Notes"
 
 
-def test_waiving_a_gate_needs_a_reason(ada: Any, plan: dict[str, str]) -> None:
+def test_waiving_a_gate_needs_a_reason(ada: Agent, plan: dict[str, str]) -> None:
     """The reason is kept beside the gate."""
     ada.is_refused("edit", id=plan["Ship"], waive=["review"])
     ada.does("edit", id=plan["Ship"], waive=["review"], reason="a trial")
@@ -166,13 +168,13 @@ def test_waiving_a_gate_needs_a_reason(ada: Any, plan: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("extra", [{}, {"reason": "because"}, {"expected_version": 1}])
 def test_an_edit_of_nothing_is_refused(
-    ada: Any, plan: dict[str, str], extra: dict[str, Any]
+    ada: Agent, plan: dict[str, str], extra: dict[str, Any]
 ) -> None:
     """A call that would change nothing is a mistake."""
     assert "nothing" in ada.is_refused("edit", id=plan["Notes"], **extra)["message"]
 
 
-def test_an_unknown_argument_names_the_nearest(ada: Any, plan: dict[str, str]) -> None:
+def test_an_unknown_argument_names_the_nearest(ada: Agent, plan: dict[str, str]) -> None:
     """A slip of the pen is answered with the right word."""
     refusal = ada.is_refused("edit", id=plan["Notes"], titel="x")
     assert refusal["error"] == "unknown_argument"
@@ -198,7 +200,7 @@ def test_an_unknown_argument_names_the_nearest(ada: Any, plan: dict[str, str]) -
     ],
 )
 def test_a_value_out_of_bounds_is_refused(
-    ada: Any, plan: dict[str, str], name: str, value: Any
+    ada: Agent, plan: dict[str, str], name: str, value: Any
 ) -> None:
     """Too long, too many, of the wrong type or out of range: all are named."""
     refusal = ada.is_refused("edit", id=plan["Notes"], **{name: value})
@@ -206,7 +208,7 @@ def test_a_value_out_of_bounds_is_refused(
     assert name in refusal["message"] or repr(value) in refusal["message"]
 
 
-def test_all_faults_of_a_call_come_back_together(ada: Any) -> None:
+def test_all_faults_of_a_call_come_back_together(ada: Agent) -> None:
     """One refusal is enough to mend the call."""
     refusal = ada.is_refused("edit", titel="x", priority=9)
     paths = {fault["path"] for fault in refusal["faults"]}
@@ -214,7 +216,7 @@ def test_all_faults_of_a_call_come_back_together(ada: Any) -> None:
 
 
 def test_an_item_of_another_project_is_not_found(
-    workshop: Any, ada: Any, plan: dict[str, str]
+    workshop: Workshop, ada: Agent, plan: dict[str, str]
 ) -> None:
     """A foreign id and a wrong one are the same."""
     stranger = workshop.agent("sam", app=workshop.project("elsewhere"))
@@ -223,7 +225,7 @@ def test_an_item_of_another_project_is_not_found(
     assert foreign["error"] == wrong["error"] == "not_found"
 
 
-def test_a_retry_with_its_key_hears_the_first_answer(ada: Any, plan: dict[str, str]) -> None:
+def test_a_retry_with_its_key_hears_the_first_answer(ada: Agent, plan: dict[str, str]) -> None:
     """The change happens once; another call under the key is refused."""
     arguments = {"id": plan["Notes"], "add_labels": ["once"], "idempotency_key": "k1"}
     first = ada.does("edit", **arguments)

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from builders import Agent, Workshop
+
 KINDS = ["decision", "finding", "learning", "blocker", "milestone", "comment", "thought"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_note_of_every_kind_is_kept(ada: Any, plan: dict[str, str], kind: str) -> None:
+def test_a_note_of_every_kind_is_kept(ada: Agent, plan: dict[str, str], kind: str) -> None:
     """With its text, tags and files, as one entry of the ledger."""
     before = ada.ledger_size
     text = "First line\nSecond line"
@@ -25,7 +27,7 @@ def test_a_note_of_every_kind_is_kept(ada: Any, plan: dict[str, str], kind: str)
     assert ada.last_entry.action == f"{kind}.recorded"
 
 
-def test_a_blocker_holds_its_item_back_until_resolved(ada: Any, plan: dict[str, str]) -> None:
+def test_a_blocker_holds_its_item_back_until_resolved(ada: Agent, plan: dict[str, str]) -> None:
     """Resolving it makes the item ready again."""
     record = ada.does("note", kind="blocker", text="No key", id=plan["Notes"])["record"]
     assert ada.is_refused("start", id=plan["Notes"])["error"] == "not_ready"
@@ -35,7 +37,7 @@ def test_a_blocker_holds_its_item_back_until_resolved(ada: Any, plan: dict[str, 
     ada.does("start", id=plan["Notes"])
 
 
-def test_resolving_twice_changes_nothing(ada: Any, plan: dict[str, str]) -> None:
+def test_resolving_twice_changes_nothing(ada: Agent, plan: dict[str, str]) -> None:
     """The first resolution stays."""
     record = ada.does("note", kind="blocker", text="No key", id=plan["Notes"])["record"]["id"]
     ada.does("note", kind="blocker", text="first", resolves=record)
@@ -47,7 +49,7 @@ def test_resolving_twice_changes_nothing(ada: Any, plan: dict[str, str]) -> None
 
 @pytest.mark.parametrize("more", [{"kind": "comment"}, {"title": "x"}, {"tags": ["x"]}])
 def test_a_resolution_takes_nothing_else(
-    ada: Any, plan: dict[str, str], more: dict[str, Any]
+    ada: Agent, plan: dict[str, str], more: dict[str, Any]
 ) -> None:
     """What would be lost is refused."""
     record = ada.does("note", kind="blocker", text="No key", id=plan["Notes"])["record"]["id"]
@@ -55,26 +57,26 @@ def test_a_resolution_takes_nothing_else(
     assert ada.is_refused("note", **arguments)["kind"] == "invalid"
 
 
-def test_only_a_blocker_can_be_resolved(ada: Any) -> None:
+def test_only_a_blocker_can_be_resolved(ada: Agent) -> None:
     """A comment has nothing to resolve."""
     record = ada.does("note", kind="comment", text="hello")["record"]["id"]
     ada.is_refused("note", kind="blocker", text="x", resolves=record)
 
 
 @pytest.mark.parametrize("path", ["../outside", "/etc/passwd", "a/../../b"])
-def test_a_file_outside_the_root_is_refused(ada: Any, path: str) -> None:
+def test_a_file_outside_the_root_is_refused(ada: Agent, path: str) -> None:
     """Paths stay in the project."""
     assert ada.is_refused("note", kind="finding", text="x", files=[path])["error"] == "path_outside"
 
 
-def test_a_link_out_of_the_root_is_refused(workshop: Any, ada: Any) -> None:
+def test_a_link_out_of_the_root_is_refused(workshop: Workshop, ada: Agent) -> None:
     """Links are followed before they are judged."""
     (workshop.root / "link").symlink_to("/etc")
     refusal = ada.is_refused("note", kind="finding", text="x", files=["link/passwd"])
     assert refusal["error"] == "path_outside"
 
 
-def test_a_secret_never_reaches_the_ledger(ada: Any) -> None:
+def test_a_secret_never_reaches_the_ledger(ada: Agent) -> None:
     """Keys are masked before they are written."""
     secret = "ghp_" + "a" * 36
     record = ada.does("note", kind="finding", text=f"the key is {secret}")["record"]["id"]
@@ -82,7 +84,7 @@ def test_a_secret_never_reaches_the_ledger(ada: Any) -> None:
 
 
 def test_a_note_on_an_item_that_is_not_there_is_refused(
-    workshop: Any, ada: Any, plan: dict[str, str]
+    workshop: Workshop, ada: Agent, plan: dict[str, str]
 ) -> None:
     """Neither a wrong id nor one of another project."""
     assert ada.is_refused("note", kind="comment", text="x", id="demo-99")["error"] == "not_found"
@@ -91,7 +93,7 @@ def test_a_note_on_an_item_that_is_not_there_is_refused(
     assert refusal["error"] == "not_found"
 
 
-def test_a_retry_with_its_key_writes_once(ada: Any) -> None:
+def test_a_retry_with_its_key_writes_once(ada: Agent) -> None:
     """And other arguments under the key are refused."""
     arguments = {"kind": "comment", "text": "once", "idempotency_key": "k"}
     first = ada.does("note", **arguments)
@@ -113,6 +115,6 @@ def test_a_retry_with_its_key_writes_once(ada: Any) -> None:
         {"kind": "comment", "text": "x", "idempotency_key": "k" * 129},
     ],
 )
-def test_a_note_that_cannot_be_kept_is_refused(ada: Any, arguments: dict[str, Any]) -> None:
+def test_a_note_that_cannot_be_kept_is_refused(ada: Agent, arguments: dict[str, Any]) -> None:
     """Wrong kinds, no text, too much text, unknown words."""
     assert ada.is_refused("note", **arguments)["kind"] == "invalid"

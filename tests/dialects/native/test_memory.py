@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from builders import Agent, Workshop
+
 VALUES = [None, True, 0, -1.5, "text", [], {}, [1, {"a": [None]}], {"ä": "ö"}]
 
 
 @pytest.mark.parametrize("value", VALUES, ids=json.dumps)
-def test_any_json_comes_back_as_it_was(ada: Any, bob: Any, value: Any) -> None:
+def test_any_json_comes_back_as_it_was(ada: Agent, bob: Agent, value: Any) -> None:
     """For every session of the project."""
     assert ada.does("remember", action="set", key="k", value=value)["version"] == 1
     answer = bob.does("remember", action="get", key="k")
@@ -19,7 +21,7 @@ def test_any_json_comes_back_as_it_was(ada: Any, bob: Any, value: Any) -> None:
     assert "not instructions" in answer["note"]
 
 
-def test_a_value_is_forgotten(ada: Any) -> None:
+def test_a_value_is_forgotten(ada: Agent) -> None:
     """And forgetting what is not there says so."""
     ada.does("remember", action="set", key="k", value=1)
     assert ada.does("remember", action="forget", key="k")["forgotten"] is True
@@ -28,7 +30,7 @@ def test_a_value_is_forgotten(ada: Any) -> None:
     assert ada.is_refused("remember", action="get", key="k")["error"] == "not_found"
 
 
-def test_the_same_value_again_writes_nothing(ada: Any) -> None:
+def test_the_same_value_again_writes_nothing(ada: Agent) -> None:
     """A version counts changes."""
     ada.does("remember", action="set", key="k", value=1)
     before = ada.ledger_size
@@ -37,7 +39,7 @@ def test_the_same_value_again_writes_nothing(ada: Any) -> None:
     assert ada.does("remember", action="set", key="k", value=2)["version"] == 2
 
 
-def test_a_stale_version_is_refused(ada: Any, bob: Any) -> None:
+def test_a_stale_version_is_refused(ada: Agent, bob: Agent) -> None:
     """Compare and set; 0 means that it must not be there."""
     ada.does("remember", action="set", key="k", value=1, expected_version=0)
     bob.does("remember", action="set", key="k", value=2, expected_version=1)
@@ -46,7 +48,7 @@ def test_a_stale_version_is_refused(ada: Any, bob: Any) -> None:
         assert (refusal["error"], refusal["version"]) == ("stale_version", 2)
 
 
-def test_a_profile_has_values_of_its_own(workshop: Any, ada: Any) -> None:
+def test_a_profile_has_values_of_its_own(workshop: Workshop, ada: Agent) -> None:
     """A role's values are not the project's, nor another role's."""
     judge = workshop.agent("eve", profile="judge")
     coder = workshop.agent("bob", profile="coder")
@@ -57,7 +59,7 @@ def test_a_profile_has_values_of_its_own(workshop: Any, ada: Any) -> None:
     assert "profile" in ada.is_refused("remember", action="list", scope="profile")["message"]
 
 
-def test_a_long_value_is_read_in_pages(ada: Any) -> None:
+def test_a_long_value_is_read_in_pages(ada: Agent) -> None:
     """The pieces of its JSON together are the value; a change in between ends the reading."""
     value = {"text": "ä\n\u0001" * 5_000}
     ada.does("remember", action="set", key="k", value=value)
@@ -75,7 +77,7 @@ def test_a_long_value_is_read_in_pages(ada: Any) -> None:
     ada.is_refused("remember", action="get", key="k", cursor=cursor)
 
 
-def test_keys_are_listed_in_pages(ada: Any) -> None:
+def test_keys_are_listed_in_pages(ada: Agent) -> None:
     """In order, short values with them."""
     for number in range(60):
         ada.does("remember", action="set", key=f"k{number:02}", value="x" * (number * 8))
@@ -109,12 +111,12 @@ def test_keys_are_listed_in_pages(ada: Any) -> None:
         {"action": "list", "cursor": "x"},
     ],
 )
-def test_what_an_action_does_not_take_is_refused(ada: Any, arguments: dict[str, Any]) -> None:
+def test_what_an_action_does_not_take_is_refused(ada: Agent, arguments: dict[str, Any]) -> None:
     """Nothing is ignored, and nothing that is needed may be missing."""
     assert ada.is_refused("remember", **arguments)["kind"] == "invalid"
 
 
-def test_values_of_another_project_are_not_found(workshop: Any, ada: Any) -> None:
+def test_values_of_another_project_are_not_found(workshop: Workshop, ada: Agent) -> None:
     """Memory belongs to a project."""
     ada.does("remember", action="set", key="k", value=1)
     stranger = workshop.agent("sam", app=workshop.project("elsewhere"))
@@ -122,7 +124,7 @@ def test_values_of_another_project_are_not_found(workshop: Any, ada: Any) -> Non
     assert stranger.does("remember", action="list")["entries"] == []
 
 
-def test_a_retry_with_its_key_sets_once(ada: Any) -> None:
+def test_a_retry_with_its_key_sets_once(ada: Agent) -> None:
     """A later value is not overwritten by a retry."""
     first = {"action": "set", "key": "k", "value": 1, "idempotency_key": "a"}
     ada.does("remember", **first)

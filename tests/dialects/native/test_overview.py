@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from builders import Agent, Workshop
 
-def test_an_empty_project_is_told_to_plan(ada: Any) -> None:
+
+def test_an_empty_project_is_told_to_plan(ada: Agent) -> None:
     """Who the caller is, and the first call to make."""
     answer = ada.does("brief")
     assert answer["project"] == "demo"
@@ -16,14 +18,14 @@ def test_an_empty_project_is_told_to_plan(ada: Any) -> None:
     assert answer["next_call"]["tool"] == "plan"
 
 
-def test_reading_writes_nothing(ada: Any, plan: dict[str, str]) -> None:
+def test_reading_writes_nothing(ada: Agent, plan: dict[str, str]) -> None:
     """A brief leaves the ledger as it was."""
     before = ada.ledger_size
     ada.does("brief")
     assert ada.ledger_size == before
 
 
-def test_with_ready_work_the_next_call_takes_it(ada: Any, plan: dict[str, str]) -> None:
+def test_with_ready_work_the_next_call_takes_it(ada: Agent, plan: dict[str, str]) -> None:
     """The suggested call can be made as it stands."""
     suggested = ada.does("brief")["next_call"]
     assert suggested == {"tool": "next", "arguments": {"claim": True}}
@@ -31,7 +33,7 @@ def test_with_ready_work_the_next_call_takes_it(ada: Any, plan: dict[str, str]) 
     assert taken["item"]["id"] == plan["Parser"]
 
 
-def test_a_holder_sees_contract_and_token(ada: Any, begun: tuple[str, int]) -> None:
+def test_a_holder_sees_contract_and_token(ada: Agent, begun: tuple[str, int]) -> None:
     """Acceptance, gates, areas, phase and the token that writes need."""
     answer = ada.does("brief")
     assert answer["claims"][0]["token"] == begun[1]
@@ -45,14 +47,14 @@ def test_a_holder_sees_contract_and_token(ada: Any, begun: tuple[str, int]) -> N
     }
 
 
-def test_after_the_checks_the_next_call_is_the_end(ada: Any, begun: tuple[str, int]) -> None:
+def test_after_the_checks_the_next_call_is_the_end(ada: Agent, begun: tuple[str, int]) -> None:
     """When nothing holds the item back any more, it can be finished."""
     item, token = begun
     ada.does("verify", id=item, token=token)
     assert ada.does("brief")["next_call"]["tool"] == "finish"
 
 
-def test_a_bound_item_is_the_subject(workshop: Any, plan: dict[str, str]) -> None:
+def test_a_bound_item_is_the_subject(workshop: Workshop, plan: dict[str, str]) -> None:
     """A connection that was started for an item hears of that item."""
     eve = workshop.agent("eve", item=plan["Notes"])
     answer = eve.does("brief")
@@ -60,13 +62,15 @@ def test_a_bound_item_is_the_subject(workshop: Any, plan: dict[str, str]) -> Non
     assert answer["next_call"] == {"tool": "start", "arguments": {"id": plan["Notes"]}}
 
 
-def test_others_at_work_are_named(ada: Any, bob: Any, begun: tuple[str, int]) -> None:
+def test_others_at_work_are_named(ada: Agent, bob: Agent, begun: tuple[str, int]) -> None:
     """What another session holds is no secret."""
     others = bob.does("brief")["others_at_work"]
     assert [(one["id"], one["agent"]) for one in others] == [(begun[0], "ada")]
 
 
-def test_what_was_recorded_is_marked_as_data(ada: Any, bob: Any, begun: tuple[str, int]) -> None:
+def test_what_was_recorded_is_marked_as_data(
+    ada: Agent, bob: Agent, begun: tuple[str, int]
+) -> None:
     """Decisions, learnings, blockers and the last handoff stand under one label."""
     ada.does("note", kind="decision", text="Tabs are four columns")
     ada.does("note", kind="learning", text="The parser of numbers is slow")
@@ -81,7 +85,7 @@ def test_what_was_recorded_is_marked_as_data(ada: Any, bob: Any, begun: tuple[st
 
 
 def test_only_the_same_agent_is_told_to_continue_a_paused_session(
-    workshop: Any, ada: Any, bob: Any, begun: tuple[str, int]
+    workshop: Workshop, ada: Agent, bob: Agent, begun: tuple[str, int]
 ) -> None:
     """Nobody is invited to take a colleague's work away."""
     ada.does("handoff", action="pause", summary="lunch")
@@ -91,7 +95,7 @@ def test_only_the_same_agent_is_told_to_continue_a_paused_session(
 
 
 @pytest.mark.parametrize("tokens", [200, 400, 1500, 8000])
-def test_a_brief_keeps_its_budget(ada: Any, tokens: int) -> None:
+def test_a_brief_keeps_its_budget(ada: Agent, tokens: int) -> None:
     """About four bytes a token; what was cut is named, and the token of the claim never is."""
     long = "é" * 280
     tasks = "".join(f"- [ ] {long} {n}\n  - accept: {long}\n  {long * 20}\n" for n in range(8))
@@ -110,20 +114,20 @@ def test_a_brief_keeps_its_budget(ada: Any, tokens: int) -> None:
     assert json.loads(reply.text) == reply.answer
 
 
-def test_an_unknown_item_is_not_found(ada: Any) -> None:
+def test_an_unknown_item_is_not_found(ada: Agent) -> None:
     """A wrong id is refused as such."""
     assert ada.is_refused("brief", item="demo-99")["error"] == "not_found"
 
 
 @pytest.mark.parametrize("tokens", [199, 8001, "200", True])
-def test_a_budget_outside_its_range_is_refused(ada: Any, tokens: Any) -> None:
+def test_a_budget_outside_its_range_is_refused(ada: Agent, tokens: Any) -> None:
     """Nothing is clamped and nothing is converted."""
     refusal = ada.is_refused("brief", budget_tokens=tokens)
     assert refusal["error"] == "invalid_input"
     assert "budget_tokens" in refusal["message"]
 
 
-def test_a_role_hears_what_the_project_tells_it(workshop: Any, ada: Any) -> None:
+def test_a_role_hears_what_the_project_tells_it(workshop: Workshop, ada: Agent) -> None:
     """The instructions of the caller's profile are part of its brief."""
     judge = workshop.agent("jo", profile="judge")
     assert "profile" not in judge.does("brief")

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from builders import Agent, Workshop
+
 TREE = {
     "title": "Launch",
     "description": "All of it",
@@ -32,7 +34,7 @@ TREE = {
 }
 
 
-def test_a_tree_becomes_items_in_one_entry(ada: Any) -> None:
+def test_a_tree_becomes_items_in_one_entry(ada: Agent) -> None:
     """Kinds follow from the place; every word of a node arrives."""
     before = ada.ledger_size
     made = ada.does("plan", tree=TREE)
@@ -59,7 +61,7 @@ def test_a_tree_becomes_items_in_one_entry(ada: Any) -> None:
     assert (ada.last_entry.action, ada.last_entry.subject) == ("plan.created", made["root"])
 
 
-def test_markdown_and_back(ada: Any) -> None:
+def test_markdown_and_back(ada: Agent) -> None:
     """What was made can be read as the plan that makes it."""
     made = ada.does("plan", markdown="# P\n## One\n- [ ] A\n  - priority: 0\n- [x] B\n")
     text = ada.does("show", id=made["root"], include=["markdown"])["markdown"]
@@ -67,7 +69,7 @@ def test_markdown_and_back(ada: Any) -> None:
     assert "- [x] B" in text
 
 
-def test_a_template_is_filled(ada: Any) -> None:
+def test_a_template_is_filled(ada: Agent) -> None:
     """Variables of the template; a wrong one is named."""
     refusal = ada.is_refused("plan", template="bugfix", variables={"colour": "red"})
     assert "colour" in refusal["message"]
@@ -80,7 +82,7 @@ def test_a_template_is_filled(ada: Any) -> None:
     assert made["count"] > 1
 
 
-def test_a_template_in_yaml_is_filled_like_one_in_markdown(ada: Any) -> None:
+def test_a_template_in_yaml_is_filled_like_one_in_markdown(ada: Agent) -> None:
     """Those that ship; what must be given is asked for, and a dry run shows what will be made."""
     refusal = ada.is_refused("plan", template="feature-development", variables={"NAME": "x"})
     assert "did you mean 'FEATURE_NAME'" in refusal["message"]
@@ -93,7 +95,7 @@ def test_a_template_in_yaml_is_filled_like_one_in_markdown(ada: Any) -> None:
     assert made["items"][0]["title"] == "Feature: Search"
 
 
-def test_a_dry_run_writes_nothing(ada: Any) -> None:
+def test_a_dry_run_writes_nothing(ada: Agent) -> None:
     """What would be made, in order, and nothing is."""
     before = ada.ledger_size
     answer = ada.does("plan", tree=TREE, dry_run=True)
@@ -103,14 +105,14 @@ def test_a_dry_run_writes_nothing(ada: Any) -> None:
     assert ada.does("list")["items"] == []
 
 
-def test_work_is_put_below_an_item(ada: Any, plan: dict[str, str]) -> None:
+def test_work_is_put_below_an_item(ada: Agent, plan: dict[str, str]) -> None:
     """A tree can extend another one."""
     made = ada.does("plan", tree={"title": "More", "kind": "task"}, parent=plan["Build"])
     shown = ada.does("show", id=made["root"])
     assert (shown["parent"], shown["root"]) == (plan["Build"], plan["Launch"])
 
 
-def test_a_large_plan_answers_a_page(ada: Any) -> None:
+def test_a_large_plan_answers_a_page(ada: Agent) -> None:
     """The counts, the first ids, and how to see the rest."""
     tasks = "".join(f"- [ ] Task {number}\n" for number in range(400))
     reply = ada.call("plan", {"markdown": f"# Large\n{tasks}"})
@@ -132,12 +134,12 @@ def test_a_large_plan_answers_a_page(ada: Any) -> None:
         {"variables": {"a": "b"}},
     ],
 )
-def test_exactly_one_source_is_needed(ada: Any, arguments: dict[str, Any]) -> None:
+def test_exactly_one_source_is_needed(ada: Agent, arguments: dict[str, Any]) -> None:
     """None or two of them are refused, and variables belong to a template."""
     assert ada.is_refused("plan", **arguments)["error"] == "invalid_input"
 
 
-def test_faults_of_a_document_name_their_lines(ada: Any) -> None:
+def test_faults_of_a_document_name_their_lines(ada: Agent) -> None:
     """All lines at fault, at once."""
     refusal = ada.is_refused("plan", markdown="# P\n- [ ] A\n  - priority: 9\n  - aftr: b\n")
     assert refusal["error"] == "malformed_document"
@@ -155,7 +157,7 @@ def test_faults_of_a_document_name_their_lines(ada: Any) -> None:
     ],
 )
 def test_a_plan_that_cannot_be_is_refused(
-    ada: Any, markdown: str, error: str, dry_run: bool
+    ada: Agent, markdown: str, error: str, dry_run: bool
 ) -> None:
     """Circles, unknown and ambiguous names; a dry run says the same."""
     assert ada.is_refused("plan", markdown=markdown, dry_run=dry_run)["error"] == error
@@ -175,7 +177,7 @@ def test_a_plan_that_cannot_be_is_refused(
         ("# P", "must be an object"),
     ],
 )
-def test_faults_of_a_tree_name_their_places(ada: Any, tree: Any, words: str) -> None:
+def test_faults_of_a_tree_name_their_places(ada: Agent, tree: Any, words: str) -> None:
     """Where in the tree, what is wrong, and the nearest word."""
     refusal = ada.is_refused("plan", tree=tree)
     assert refusal["kind"] == "invalid"
@@ -183,7 +185,7 @@ def test_faults_of_a_tree_name_their_places(ada: Any, tree: Any, words: str) -> 
 
 
 def test_a_parent_that_is_not_there_is_refused(
-    workshop: Any, ada: Any, plan: dict[str, str]
+    workshop: Workshop, ada: Agent, plan: dict[str, str]
 ) -> None:
     """Neither a wrong id nor one of another project."""
     stranger = workshop.agent("sam", app=workshop.project("elsewhere"))
@@ -191,7 +193,7 @@ def test_a_parent_that_is_not_there_is_refused(
     ada.is_refused("plan", markdown="# A\n", parent="demo-99")
 
 
-def test_an_unknown_template_names_those_there_are(ada: Any) -> None:
+def test_an_unknown_template_names_those_there_are(ada: Agent) -> None:
     """The hint lists them."""
     refusal = ada.is_refused("plan", template="epic")
     assert refusal["error"] == "not_found"
@@ -199,12 +201,12 @@ def test_an_unknown_template_names_those_there_are(ada: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["../secret", "a/b", "A", ".."])
-def test_a_template_name_is_no_path(ada: Any, name: str) -> None:
+def test_a_template_name_is_no_path(ada: Agent, name: str) -> None:
     """Nothing outside the shelf can be read."""
     assert ada.is_refused("plan", template=name)["kind"] == "invalid"
 
 
-def test_a_retry_with_its_key_makes_one_plan(ada: Any) -> None:
+def test_a_retry_with_its_key_makes_one_plan(ada: Agent) -> None:
     """A lost answer does not double the work."""
     first = ada.does("plan", tree=TREE, idempotency_key="k")
     size = ada.ledger_size

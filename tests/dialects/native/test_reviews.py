@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 import builders
+from builders import Agent, Workshop
 
 
 @pytest.fixture
-def shippable(workshop: Any, ada: Any, plan: dict[str, str]) -> str:
+def shippable(workshop: Workshop, ada: Agent, plan: dict[str, str]) -> str:
     """Answer the phase `Ship` with all its work done by ada, and a file to submit."""
     ada.does("edit", id=plan["Parser"], verify=[])
     for title in ("Parser", "Printer", "Notes", "Package"):
@@ -21,7 +22,7 @@ def shippable(workshop: Any, ada: Any, plan: dict[str, str]) -> str:
     return plan["Ship"]
 
 
-def test_a_phase_is_submitted_with_its_artifact(ada: Any, shippable: str) -> None:
+def test_a_phase_is_submitted_with_its_artifact(ada: Agent, shippable: str) -> None:
     """The file is hashed; the phase waits for its review."""
     answer = ada.does("submit", id=shippable, summary="ready", path="dist/notes.md")
     assert answer["sha256"] == hashlib.sha256(b"notes\n").hexdigest()
@@ -32,7 +33,7 @@ def test_a_phase_is_submitted_with_its_artifact(ada: Any, shippable: str) -> Non
     assert shown["submissions"][0]["path"] == "dist/notes.md"
 
 
-def test_an_approval_closes_the_phase(ada: Any, bob: Any, shippable: str) -> None:
+def test_an_approval_closes_the_phase(ada: Agent, bob: Agent, shippable: str) -> None:
     """Another session's approving verdict, bound to the hash it looked at."""
     sha = ada.does("submit", id=shippable, summary="ready", path="dist/notes.md")["sha256"]
     answer = bob.does("review", id=shippable, verdict="approve", reason="good", subject=sha)
@@ -42,7 +43,7 @@ def test_an_approval_closes_the_phase(ada: Any, bob: Any, shippable: str) -> Non
     assert bob.does("show", id=answer["verdict"])["reason"] == "good"
 
 
-def test_who_did_the_work_cannot_approve_it(workshop: Any, ada: Any, shippable: str) -> None:
+def test_who_did_the_work_cannot_approve_it(workshop: Workshop, ada: Agent, shippable: str) -> None:
     """Neither in the same session nor in another one under the same name."""
     ada.does("submit", id=shippable, summary="ready", path="dist/notes.md")
     for agent in (ada, workshop.agent("ada")):
@@ -50,7 +51,7 @@ def test_who_did_the_work_cannot_approve_it(workshop: Any, ada: Any, shippable: 
         assert refusal["error"] == "forbidden"
 
 
-def test_a_rejection_reopens_with_its_fixes(ada: Any, bob: Any, shippable: str) -> None:
+def test_a_rejection_reopens_with_its_fixes(ada: Agent, bob: Agent, shippable: str) -> None:
     """What must be mended can be read by the worker."""
     ada.does("submit", id=shippable, summary="ready", path="dist/notes.md")
     answer = bob.does("review", id=shippable, verdict="reject", reason="thin", fixes=["add more"])
@@ -60,7 +61,7 @@ def test_a_rejection_reopens_with_its_fixes(ada: Any, bob: Any, shippable: str) 
 
 
 def test_an_approval_of_something_else_is_stale(
-    workshop: Any, ada: Any, bob: Any, shippable: str
+    workshop: Workshop, ada: Agent, bob: Agent, shippable: str
 ) -> None:
     """The file changed after the reviewer had looked at it."""
     sha = ada.does("submit", id=shippable, summary="ready", path="dist/notes.md")["sha256"]
@@ -69,7 +70,7 @@ def test_an_approval_of_something_else_is_stale(
     assert refusal["error"] == "stale_version"
 
 
-def test_unfinished_work_cannot_be_submitted(ada: Any, plan: dict[str, str]) -> None:
+def test_unfinished_work_cannot_be_submitted(ada: Agent, plan: dict[str, str]) -> None:
     """All below it must be closed first."""
     refusal = ada.is_refused("submit", id=plan["Ship"], summary="ready")
     assert refusal["error"] == "gate_closed"
@@ -80,7 +81,7 @@ def test_unfinished_work_cannot_be_submitted(ada: Any, plan: dict[str, str]) -> 
     [("../outside", "path_outside"), ("/etc/passwd", "path_outside"), ("gone.md", "not_found")],
 )
 def test_an_artifact_must_lie_in_the_project(
-    ada: Any, shippable: str, path: str, error: str
+    ada: Agent, shippable: str, path: str, error: str
 ) -> None:
     """Ports, or not there at all."""
     refusal = ada.is_refused("submit", id=shippable, summary="ready", path=path)
@@ -88,7 +89,7 @@ def test_an_artifact_must_lie_in_the_project(
 
 
 def test_a_submitted_item_of_another_project_is_not_found(
-    workshop: Any, ada: Any, plan: dict[str, str]
+    workshop: Workshop, ada: Agent, plan: dict[str, str]
 ) -> None:
     """Neither can be handed in nor judged from outside."""
     stranger = workshop.agent("sam", app=workshop.project("elsewhere"))
@@ -97,7 +98,7 @@ def test_a_submitted_item_of_another_project_is_not_found(
     assert refusal["error"] == "not_found"
 
 
-def test_handing_in_again_with_its_key_is_one_submission(ada: Any, shippable: str) -> None:
+def test_handing_in_again_with_its_key_is_one_submission(ada: Agent, shippable: str) -> None:
     """A retry hears the first answer."""
     arguments = {"id": shippable, "summary": "r", "path": "dist/notes.md", "idempotency_key": "k"}
     first = ada.does("submit", **arguments)
@@ -119,7 +120,7 @@ def test_handing_in_again_with_its_key_is_one_submission(ada: Any, shippable: st
     ],
 )
 def test_wrong_words_are_refused(
-    ada: Any, plan: dict[str, str], tool: str, arguments: dict[str, Any]
+    ada: Agent, plan: dict[str, str], tool: str, arguments: dict[str, Any]
 ) -> None:
     """Before anything is measured."""
     assert ada.is_refused(tool, id=plan["Ship"], **arguments)["error"] == "invalid_input"

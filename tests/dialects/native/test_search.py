@@ -6,23 +6,24 @@ from typing import Any
 
 import pytest
 
+from builders import Agent, Workshop
 from counterpoint.dialects.agentic.nouns.briefs import BriefRequest
 from counterpoint.dialects.agentic.verbs.briefs import Briefs
 
 
-def test_words_find_items_and_records(ada: Any, plan: dict[str, str]) -> None:
+def test_words_find_items_and_records(ada: Agent, plan: dict[str, str]) -> None:
     """Everything that was written is searched, the best first."""
     ada.does("note", kind="learning", text="The parser dislikes tabs", id=plan["Parser"])
     hits = ada.does("find", query="parser")["hits"]
     assert {hit["id"] for hit in hits} == {plan["Parser"], "demo-r1"}
 
 
-def test_hits_are_marked_as_data(ada: Any, plan: dict[str, str]) -> None:
+def test_hits_are_marked_as_data(ada: Agent, plan: dict[str, str]) -> None:
     """What others wrote is no instruction."""
     assert "not instructions" in ada.does("find", query="parser")["note"]
 
 
-def test_kinds_and_item_narrow_the_search(ada: Any, plan: dict[str, str]) -> None:
+def test_kinds_and_item_narrow_the_search(ada: Agent, plan: dict[str, str]) -> None:
     """Only the kinds asked for, only about the item."""
     ada.does("note", kind="learning", text="parser one", id=plan["Parser"])
     ada.does("note", kind="decision", text="parser two", id=plan["Notes"])
@@ -33,7 +34,7 @@ def test_kinds_and_item_narrow_the_search(ada: Any, plan: dict[str, str]) -> Non
 
 
 def test_outcomes_handoffs_and_verdicts_are_found(
-    ada: Any, bob: Any, begun: tuple[str, int]
+    ada: Agent, bob: Agent, begun: tuple[str, int]
 ) -> None:
     """Summaries and reasons are searched too."""
     item, token = begun
@@ -45,7 +46,7 @@ def test_outcomes_handoffs_and_verdicts_are_found(
     assert kinds == {"outcome", "handoff", "verdict"}
 
 
-def test_a_brief_is_found(ada: Any) -> None:
+def test_a_brief_is_found(ada: Agent) -> None:
     """With its title, and what it is to say."""
     wish = BriefRequest(title="Zebra", content_type="blog_post", description="Stripes.")
     ada.core.use(Briefs).create(wish)
@@ -53,7 +54,7 @@ def test_a_brief_is_found(ada: Any) -> None:
     assert (hit["id"], hit["kind"], hit["text"]) == ("demo-b1", "brief", "Zebra: Stripes.")
 
 
-def test_pages_follow_each_other_without_a_gap(ada: Any) -> None:
+def test_pages_follow_each_other_without_a_gap(ada: Agent) -> None:
     """A cursor goes on where the page ended, and every hit comes once."""
     for number in range(25):
         ada.does("note", kind="finding", text=f"zebra number {number}")
@@ -68,14 +69,14 @@ def test_pages_follow_each_other_without_a_gap(ada: Any) -> None:
     assert sorted(seen) == sorted(f"demo-r{number}" for number in range(1, 26))
 
 
-def test_nothing_found_is_an_answer_with_a_hint(ada: Any) -> None:
+def test_nothing_found_is_an_answer_with_a_hint(ada: Agent) -> None:
     """No hit is no fault."""
     answer = ada.does("find", query="unicorn")
     assert answer["hits"] == []
     assert "words" in answer["hint"]
 
 
-def test_a_cursor_of_another_search_is_refused(ada: Any) -> None:
+def test_a_cursor_of_another_search_is_refused(ada: Agent) -> None:
     """A cursor is bound to its query."""
     for number in range(5):
         ada.does("note", kind="finding", text=f"zebra {number}")
@@ -98,12 +99,12 @@ def test_a_cursor_of_another_search_is_refused(ada: Any) -> None:
         {},
     ],
 )
-def test_a_search_that_cannot_be_made_is_refused(ada: Any, arguments: dict[str, Any]) -> None:
+def test_a_search_that_cannot_be_made_is_refused(ada: Agent, arguments: dict[str, Any]) -> None:
     """Empty words, unknown kinds and limits out of range are named."""
     assert ada.is_refused("find", **arguments)["kind"] == "invalid"
 
 
-def test_what_another_project_wrote_is_never_found(workshop: Any, ada: Any) -> None:
+def test_what_another_project_wrote_is_never_found(workshop: Workshop, ada: Agent) -> None:
     """Each search is of one project."""
     ada.does("note", kind="finding", text="zebra")
     stranger = workshop.agent("sam", app=workshop.project("elsewhere"))

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from builders import Agent, Workshop
 
-def test_pausing_keeps_the_claims(ada: Any, begun: tuple[str, int]) -> None:
+
+def test_pausing_keeps_the_claims(ada: Agent, begun: tuple[str, int]) -> None:
     """The handoff is kept with all its parts."""
     answer = ada.does(
         "handoff",
@@ -24,7 +26,7 @@ def test_pausing_keeps_the_claims(ada: Any, begun: tuple[str, int]) -> None:
     assert ada.last_entry.action == "session.paused"
 
 
-def test_a_paused_session_is_resumed(ada: Any, begun: tuple[str, int]) -> None:
+def test_a_paused_session_is_resumed(ada: Agent, begun: tuple[str, int]) -> None:
     """With its claims and what it left itself."""
     ada.does("handoff", action="pause", summary="lunch")
     answer = ada.does("handoff", action="resume")
@@ -33,7 +35,7 @@ def test_a_paused_session_is_resumed(ada: Any, begun: tuple[str, int]) -> None:
     assert answer["handoff"]["summary"] == "lunch"
 
 
-def test_ending_gives_the_claims_back(ada: Any, bob: Any, begun: tuple[str, int]) -> None:
+def test_ending_gives_the_claims_back(ada: Agent, bob: Agent, begun: tuple[str, int]) -> None:
     """Another can start at once; the ended session writes no more."""
     answer = ada.does("handoff", action="end", summary="gone")
     assert answer["session"]["status"] == "handed_off"
@@ -44,7 +46,7 @@ def test_ending_gives_the_claims_back(ada: Any, bob: Any, begun: tuple[str, int]
 
 
 def test_another_session_continues_with_the_claims(
-    ada: Any, bob: Any, begun: tuple[str, int]
+    ada: Agent, bob: Agent, begun: tuple[str, int]
 ) -> None:
     """The token rises, and the old one is worth nothing."""
     ada.does("handoff", action="pause", summary="half", next_steps=["floats"])
@@ -59,14 +61,16 @@ def test_another_session_continues_with_the_claims(
     assert refusal["kind"] == "forbidden"
 
 
-def test_a_session_at_work_is_not_taken_away(ada: Any, bob: Any, begun: tuple[str, int]) -> None:
+def test_a_session_at_work_is_not_taken_away(
+    ada: Agent, bob: Agent, begun: tuple[str, int]
+) -> None:
     """Not before its leases have run out."""
     refusal = bob.is_refused("handoff", action="continue", session=ada.session)
     assert refusal["error"] == "already_claimed"
 
 
 def test_after_its_leases_a_lost_session_is_continued(
-    workshop: Any, ada: Any, bob: Any, begun: tuple[str, int]
+    workshop: Workshop, ada: Agent, bob: Agent, begun: tuple[str, int]
 ) -> None:
     """A crash loses nothing."""
     workshop.clock.pass_by(minutes=31)
@@ -89,20 +93,20 @@ def test_after_its_leases_a_lost_session_is_continued(
     ],
 )
 def test_a_handoff_that_cannot_be_is_refused(
-    ada: Any, begun: tuple[str, int], arguments: dict[str, Any], kind: str
+    ada: Agent, begun: tuple[str, int], arguments: dict[str, Any], kind: str
 ) -> None:
     """Each with its kind."""
     assert ada.is_refused("handoff", **arguments)["kind"] == kind
 
 
-def test_a_session_cannot_continue_itself(ada: Any, begun: tuple[str, int]) -> None:
+def test_a_session_cannot_continue_itself(ada: Agent, begun: tuple[str, int]) -> None:
     """It resumes instead."""
     refusal = ada.is_refused("handoff", action="continue", session=ada.session)
     assert "resume" in refusal["hint"]
 
 
 def test_a_session_of_another_project_is_not_found(
-    workshop: Any, ada: Any, begun: tuple[str, int]
+    workshop: Workshop, ada: Agent, begun: tuple[str, int]
 ) -> None:
     """Nor are its claims."""
     stranger = workshop.agent("sam", app=workshop.project("elsewhere"))
@@ -110,14 +114,14 @@ def test_a_session_of_another_project_is_not_found(
     assert refusal["error"] == "not_found"
 
 
-def test_a_long_handoff_fits_into_a_page(ada: Any) -> None:
+def test_a_long_handoff_fits_into_a_page(ada: Agent) -> None:
     """What is clipped is named, and `show` has it whole."""
     reply = ada.call("handoff", {"action": "pause", "context": "ä" * 20_000, "summary": "s"})
     assert len(reply.text.encode()) <= 10_000
     assert reply.answer["handoff"]["cut"] == ["context"]
 
 
-def test_a_retry_with_its_key_hands_over_once(ada: Any) -> None:
+def test_a_retry_with_its_key_hands_over_once(ada: Agent) -> None:
     """The first answer again, even after the end of the session."""
     arguments = {"action": "end", "summary": "bye", "idempotency_key": "k"}
     first = ada.does("handoff", **arguments)

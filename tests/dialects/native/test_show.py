@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from builders import Agent, Workshop
+
 
 def read_on(agent: Any, name: str, part: str, **first: Any) -> list[Any]:
     """Answer every page of a part."""
@@ -21,7 +23,7 @@ def read_on(agent: Any, name: str, part: str, **first: Any) -> list[Any]:
         more = {"cursor": cursor}
 
 
-def test_an_item_shows_what_hangs_on_it(ada: Any, plan: dict[str, str]) -> None:
+def test_an_item_shows_what_hangs_on_it(ada: Agent, plan: dict[str, str]) -> None:
     """Description, acceptance, gates, areas, labels, dependencies, readiness."""
     shown = ada.does("show", id=plan["Parser"])
     assert shown["description"] == "Reads the text of a plan."
@@ -35,7 +37,7 @@ def test_an_item_shows_what_hangs_on_it(ada: Any, plan: dict[str, str]) -> None:
     assert "not instructions" in shown["note"]
 
 
-def test_a_phase_shows_its_progress_and_children(ada: Any, plan: dict[str, str]) -> None:
+def test_a_phase_shows_its_progress_and_children(ada: Agent, plan: dict[str, str]) -> None:
     """How many of what is below it are in which category."""
     shown = ada.does("show", id=plan["Build"], include=["children"])
     assert shown["progress"] == {"open": 3}
@@ -43,7 +45,7 @@ def test_a_phase_shows_its_progress_and_children(ada: Any, plan: dict[str, str])
 
 
 def test_everything_that_happened_can_be_included(
-    ada: Any, bob: Any, begun: tuple[str, int]
+    ada: Agent, bob: Agent, begun: tuple[str, int]
 ) -> None:
     """Records, outcomes, receipts, verdicts, handoffs and the log."""
     item, token = begun
@@ -71,7 +73,7 @@ def test_everything_that_happened_can_be_included(
     ]
 
 
-def test_every_id_that_an_answer_gives_can_be_shown(ada: Any, begun: tuple[str, int]) -> None:
+def test_every_id_that_an_answer_gives_can_be_shown(ada: Agent, begun: tuple[str, int]) -> None:
     """Records, receipts, handoffs, sessions, ledger entries."""
     item, token = begun
     record = ada.does("note", kind="finding", text="x", id=item)["record"]["id"]
@@ -88,7 +90,7 @@ def test_every_id_that_an_answer_gives_can_be_shown(ada: Any, begun: tuple[str, 
     assert {row["table"] for row in entry["rows"]} >= {"handoffs"}
 
 
-def test_a_long_text_goes_on_at_its_cursor(ada: Any) -> None:
+def test_a_long_text_goes_on_at_its_cursor(ada: Agent) -> None:
     """The pieces together are the text, and each answer fits into a page."""
     text = "".join(f"Zeile {number} – \u0001\t\n" for number in range(1200))[:20_000].strip()
     record = ada.does("note", kind="finding", text=text)["record"]["id"]
@@ -96,7 +98,7 @@ def test_a_long_text_goes_on_at_its_cursor(ada: Any) -> None:
 
 
 @pytest.mark.parametrize("part", ["children", "records", "log"])
-def test_long_lists_go_on_at_their_cursors(ada: Any, part: str) -> None:
+def test_long_lists_go_on_at_their_cursors(ada: Agent, part: str) -> None:
     """Every entry comes once, in order."""
     tasks = "".join(f"- [ ] {'ö' * 100} {number}\n" for number in range(90))
     root = ada.does("plan", markdown=f"# Much\n{tasks}")["root"]
@@ -110,7 +112,7 @@ def test_long_lists_go_on_at_their_cursors(ada: Any, part: str) -> None:
     assert len(names) == len(set(names)) == expected
 
 
-def test_many_long_parts_share_a_page(ada: Any) -> None:
+def test_many_long_parts_share_a_page(ada: Agent) -> None:
     """A page never overflows, and each part says where it goes on."""
     long = "ß" * 490
     node = {
@@ -138,14 +140,14 @@ def test_many_long_parts_share_a_page(ada: Any) -> None:
     "name",
     ["demo-99", "demo-r99", "demo-c1", "ses_x", "#99", "#", "#x", "#-1", "#²", "", "memory:x"],
 )
-def test_what_is_not_there_is_not_found(ada: Any, plan: dict[str, str], name: str) -> None:
+def test_what_is_not_there_is_not_found(ada: Agent, plan: dict[str, str], name: str) -> None:
     """Whatever the id looks like."""
     refusal = ada.is_refused("show", id=name)
     assert refusal["kind"] in {"not_found", "invalid"}
 
 
 def test_things_of_another_project_are_not_found(
-    workshop: Any, ada: Any, begun: tuple[str, int]
+    workshop: Workshop, ada: Agent, begun: tuple[str, int]
 ) -> None:
     """A foreign id and a wrong one give the same refusal."""
     record = ada.does("note", kind="finding", text="x")["record"]["id"]
@@ -154,14 +156,14 @@ def test_things_of_another_project_are_not_found(
         assert stranger.is_refused("show", id=name)["error"] == "not_found"
 
 
-def test_a_part_that_a_thing_does_not_have_is_refused(ada: Any) -> None:
+def test_a_part_that_a_thing_does_not_have_is_refused(ada: Agent) -> None:
     """The hint says what can be included."""
     record = ada.does("note", kind="finding", text="x")["record"]["id"]
     assert "include" in ada.is_refused("show", id=record, include=["children"])["message"]
     assert ada.is_refused("show", id=record, include=["all"])["error"] == "invalid_input"
 
 
-def test_a_cursor_of_another_thing_is_refused(ada: Any, plan: dict[str, str]) -> None:
+def test_a_cursor_of_another_thing_is_refused(ada: Agent, plan: dict[str, str]) -> None:
     """A cursor is bound to the id."""
     first = ada.does("show", id=plan["Build"], include=["children"], limit=1)
     cursor = first["more"]["children"]

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from builders import Agent, Workshop
 from counterpoint.core.model.filters import Edit
 from counterpoint.settings import Settings
 
 
 @pytest.fixture
-def seat(workshop: Any) -> Callable[..., Any]:
+def seat(workshop: Workshop) -> Callable[..., Agent]:
     """Give what seats an agent of a type, bound to an issue and a run."""
 
     def seated(name: str, type_: str = "", item: str = "", run: str = "run-1", **more: Any) -> Any:
@@ -25,7 +26,7 @@ def seat(workshop: Any) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def make(workshop: Any, seat: Any) -> Callable[..., str]:
+def make(workshop: Workshop, seat: Callable[..., Agent]) -> Callable[..., str]:
     """Give what makes an issue that is ready (or in another state); answer its identifier."""
 
     def made(title: str = "Make it float", status: str = "open", **more: Any) -> str:
@@ -39,6 +40,6 @@ def make(workshop: Any, seat: Any) -> Callable[..., str]:
 
 
 @pytest.fixture
-def worker(seat: Any, make: Any) -> Any:
+def worker(seat: Callable[..., Agent], make: Callable[..., str]) -> Agent:
     """Give a worker who is bound to a fresh issue."""
     return seat("will", "worker", make())

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from builders import Agent, Workshop
 from counterpoint.settings import Settings
 
 GUIDE = "# Retry\n\nUse exponential backoff when you retry.\n\n# Cache\n\nThe cache is small.\n"
 
 
-def test_the_vault_takes_in_finds_and_lets_go(seat: Any, workshop: Any) -> None:
+def test_the_vault_takes_in_finds_and_lets_go(
+    seat: Callable[..., Agent], workshop: Workshop
+) -> None:
     """By path; the same content is not taken in twice."""
     (workshop.root / "docs").mkdir()
     (workshop.root / "docs/guide.md").write_text(GUIDE)
@@ -30,7 +35,9 @@ def test_the_vault_takes_in_finds_and_lets_go(seat: Any, workshop: Any) -> None:
     assert judge.does("vault_retrieve", query="retry")["results"] == []
 
 
-def test_what_cannot_be_in_the_vault_is_refused(seat: Any, workshop: Any) -> None:
+def test_what_cannot_be_in_the_vault_is_refused(
+    seat: Callable[..., Agent], workshop: Workshop
+) -> None:
     """Paths that lead out, files that are not there or no text, entries that are not there."""
     (workshop.root / "x.bin").write_bytes(b"\0\1")
     worker = seat("will", "worker")
@@ -42,7 +49,7 @@ def test_what_cannot_be_in_the_vault_is_refused(seat: Any, workshop: Any) -> Non
     assert worker.is_refused("vault_retrieve", query="a", top_k=51)["code"] == "VALIDATION_ERROR"
 
 
-def test_long_results_go_on_at_a_cursor(seat: Any, workshop: Any) -> None:
+def test_long_results_go_on_at_a_cursor(seat: Callable[..., Agent], workshop: Workshop) -> None:
     """Each page within its limit, every passage once."""
     parts = (f"# Part {n}\n\n" + f"backoff word{n} " * 70 for n in range(30))
     (workshop.root / "long.md").write_text("\n\n".join(parts))
@@ -60,7 +67,9 @@ def test_long_results_go_on_at_a_cursor(seat: Any, workshop: Any) -> None:
     assert len(seen) == len(set(seen)) == 30
 
 
-def test_a_projects_own_knowledge_has_to_be_configured(seat: Any, workshop: Any) -> None:
+def test_a_projects_own_knowledge_has_to_be_configured(
+    seat: Callable[..., Agent], workshop: Workshop
+) -> None:
     """Then it is found with a least score; the limits are those of the contract."""
     (workshop.root / "g.md").write_text(GUIDE)
     agent = seat("ida", "intake")
@@ -77,7 +86,7 @@ def test_a_projects_own_knowledge_has_to_be_configured(seat: Any, workshop: Any)
 
 
 @pytest.fixture
-def remembering(workshop: Any, tmp_path: Any) -> Any:
+def remembering(workshop: Workshop, tmp_path: Path) -> Callable[..., Any]:
     """Give what seats an agent whose memory is mirrored into files."""
 
     def seated(type_: str, **more: str) -> Any:
@@ -88,7 +97,7 @@ def remembering(workshop: Any, tmp_path: Any) -> Any:
 
 
 def test_memory_is_given_to_later_runs_of_the_type_only(
-    remembering: Any, workshop: Any, tmp_path: Any
+    remembering: Callable[..., Any], workshop: Workshop, tmp_path: Path
 ) -> None:
     """In the native brief and at its address, marked as data; and as a file."""
     worker = remembering("worker", project_slug="shop")
@@ -118,14 +127,16 @@ def test_memory_is_given_to_later_runs_of_the_type_only(
     ("filename", "content"),
     [("../x.md", "x"), ("x.txt", "x"), ("a b.md", "x"), ("x.md", "x" * 10_001), ("", "x")],
 )
-def test_wrong_memory_is_refused(remembering: Any, filename: str, content: str) -> None:
+def test_wrong_memory_is_refused(
+    remembering: Callable[..., Any], filename: str, content: str
+) -> None:
     """By name or size, before anything is written."""
     asked = {"scope": "project", "filename": filename, "content": content}
     refusal = remembering("worker").is_refused("update_memory", **asked)
     assert refusal["code"] == "VALIDATION_ERROR"
 
 
-def test_memory_is_that_of_a_type(remembering: Any) -> None:
+def test_memory_is_that_of_a_type(remembering: Callable[..., Any]) -> None:
     """A server without one has none; a slug is one folder."""
     asked = {"scope": "project", "filename": "x.md", "content": "x"}
     assert "--agent-type" in remembering("").is_refused("update_memory", **asked)["error"]
@@ -133,7 +144,7 @@ def test_memory_is_that_of_a_type(remembering: Any) -> None:
     assert slug.is_refused("update_memory", **asked)["code"] == "VALIDATION_ERROR"
 
 
-def test_memory_is_not_kept_where_no_folder_is(workshop: Any, tmp_path: Any) -> None:
+def test_memory_is_not_kept_where_no_folder_is(workshop: Workshop, tmp_path: Path) -> None:
     """The refusal names the folder and the flag; nothing is written."""
     settings = Settings(surface="symphony", profile="worker", symphony_dir=str(tmp_path / "gone"))
     agent = workshop.agent("will", profile="worker", surface="symphony", settings=settings)

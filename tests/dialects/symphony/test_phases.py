@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from builders import commit, git
+from builders import Agent, Workshop, commit, git
 from counterpoint.dialects.symphony.tools.workspace import MARKER
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.phases import Phases
@@ -23,7 +23,7 @@ TEXT = "# Research\n\n" + "\n\n".join(
 
 
 @pytest.fixture
-def opened(workshop: Any, make: Any) -> Callable[..., str]:
+def opened(workshop: Workshop, make: Callable[..., str]) -> Callable[..., str]:
     """Give what makes an issue in a phase and marks the tree for it; answer its identifier."""
 
     def made(phase: str = "research", *labels: str, mark: bool = True, **more: Any) -> str:
@@ -37,7 +37,7 @@ def opened(workshop: Any, make: Any) -> Callable[..., str]:
 
 
 @pytest.fixture
-def claim(workshop: Any) -> Callable[..., dict[str, Any]]:
+def claim(workshop: Workshop) -> Callable[..., dict[str, Any]]:
     """Give what writes an artifact and answers the arguments that hand it over."""
 
     def said(identifier: str, text: str = TEXT, **more: Any) -> dict[str, Any]:
@@ -58,7 +58,9 @@ def claim(workshop: Any) -> Callable[..., dict[str, Any]]:
     return said
 
 
-def test_a_workspace_is_verified_by_its_marker(seat: Any, opened: Any, workshop: Any) -> None:
+def test_a_workspace_is_verified_by_its_marker(
+    seat: Callable[..., Agent], opened: Callable[..., str], workshop: Workshop
+) -> None:
     """It says which issue and branch; without it the way back is told."""
     identifier = opened(mark=False)
     worker = seat("rita", "researcher", identifier)
@@ -76,7 +78,9 @@ def test_a_workspace_is_verified_by_its_marker(seat: Any, opened: Any, workshop:
     }
 
 
-def test_a_phase_is_handed_over_once(seat: Any, opened: Any, claim: Any) -> None:
+def test_a_phase_is_handed_over_once(
+    seat: Callable[..., Agent], opened: Callable[..., str], claim: Callable[..., dict[str, Any]]
+) -> None:
     """It is kept as a finding of its own sort, not yet processed; the same again answers the first."""
     identifier = opened()
     agent = seat("rita", "researcher", identifier, run="run-9")
@@ -106,7 +110,11 @@ def test_a_phase_is_handed_over_once(seat: Any, opened: Any, claim: Any) -> None
     ],
 )
 def test_what_is_wrong_is_told_and_nothing_recorded(
-    seat: Any, opened: Any, claim: Any, change: dict[str, Any], word: str
+    seat: Callable[..., Agent],
+    opened: Callable[..., str],
+    claim: Callable[..., dict[str, Any]],
+    change: dict[str, Any],
+    word: str,
 ) -> None:
     """With all that is needed to mend it."""
     identifier = opened()
@@ -117,7 +125,10 @@ def test_what_is_wrong_is_told_and_nothing_recorded(
 
 
 def test_another_phase_and_another_tree_are_refused(
-    seat: Any, opened: Any, claim: Any, workshop: Any
+    seat: Callable[..., Agent],
+    opened: Callable[..., str],
+    claim: Callable[..., dict[str, Any]],
+    workshop: Workshop,
 ) -> None:
     """And a path out of the tree, whatever project the caller names."""
     identifier = opened("architecture")
@@ -135,7 +146,9 @@ def test_another_phase_and_another_tree_are_refused(
     assert mine.is_refused("complete_phase", **led)["code"] == "VALIDATION_ERROR"
 
 
-def test_ready_means_committed_and_ahead(seat: Any, opened: Any, workshop: Any) -> None:
+def test_ready_means_committed_and_ahead(
+    seat: Callable[..., Agent], opened: Callable[..., str], workshop: Workshop
+) -> None:
     """The marker is no change; everything else has to be committed."""
     git(workshop.root, "switch", "-q", "-c", "work")
     identifier = opened("ready")
@@ -151,7 +164,10 @@ def test_ready_means_committed_and_ahead(seat: Any, opened: Any, workshop: Any) 
 
 
 def test_a_judge_approves_and_the_step_goes_on(
-    seat: Any, opened: Any, claim: Any, workshop: Any
+    seat: Callable[..., Agent],
+    opened: Callable[..., str],
+    claim: Callable[..., dict[str, Any]],
+    workshop: Workshop,
 ) -> None:
     """Nothing moves before the step; the issue shows what was said and what became of it."""
     identifier = opened("research", "security")
@@ -174,7 +190,12 @@ def test_a_judge_approves_and_the_step_goes_on(
     assert (workshop.root / "docs/research/cause.md").read_text() == TEXT
 
 
-def test_a_judge_rejects_with_what_to_do(seat: Any, opened: Any, claim: Any, workshop: Any) -> None:
+def test_a_judge_rejects_with_what_to_do(
+    seat: Callable[..., Agent],
+    opened: Callable[..., str],
+    claim: Callable[..., dict[str, Any]],
+    workshop: Workshop,
+) -> None:
     """The comment has both; the step sends the issue back."""
     identifier = opened()
     asked = claim(identifier)
@@ -197,7 +218,9 @@ def test_a_judge_rejects_with_what_to_do(seat: Any, opened: Any, claim: Any, wor
     assert status["status"] == "todo"
 
 
-def test_verdicts_that_cannot_be_are_refused(seat: Any, opened: Any, claim: Any) -> None:
+def test_verdicts_that_cannot_be_are_refused(
+    seat: Callable[..., Agent], opened: Callable[..., str], claim: Callable[..., dict[str, Any]]
+) -> None:
     """Without a claim, of another text, of one's own, without a reason."""
     identifier = opened()
     judge = seat("jo", "judge", identifier)
@@ -214,7 +237,9 @@ def test_verdicts_that_cannot_be_are_refused(seat: Any, opened: Any, claim: Any)
     assert own.is_refused("reject_phase", **word, reason="x")["code"] == "PERMISSION_DENIED"
 
 
-def test_without_an_issue_there_is_nothing_to_hand_over(seat: Any, claim: Any) -> None:
+def test_without_an_issue_there_is_nothing_to_hand_over(
+    seat: Callable[..., Agent], claim: Callable[..., dict[str, Any]]
+) -> None:
     """Nor a workspace to verify."""
     loose = seat("rita", "researcher")
     assert loose.is_refused("verify_workspace")["code"] == "VALIDATION_ERROR"
@@ -222,7 +247,10 @@ def test_without_an_issue_there_is_nothing_to_hand_over(seat: Any, claim: Any) -
 
 
 def test_the_native_dialect_shows_claims_and_verdicts(
-    seat: Any, opened: Any, claim: Any, workshop: Any
+    seat: Callable[..., Agent],
+    opened: Callable[..., str],
+    claim: Callable[..., dict[str, Any]],
+    workshop: Workshop,
 ) -> None:
     """By their ids, with the words that were said, and what became of them."""
     identifier = opened()
@@ -249,7 +277,10 @@ def test_the_native_dialect_shows_claims_and_verdicts(
 
 
 def test_a_native_reviewer_judges_a_phase(
-    seat: Any, opened: Any, claim: Any, workshop: Any
+    seat: Callable[..., Agent],
+    opened: Callable[..., str],
+    claim: Callable[..., dict[str, Any]],
+    workshop: Workshop,
 ) -> None:
     """Nothing moves until the step; who handed it over may not, nor judge another text."""
     identifier = opened()

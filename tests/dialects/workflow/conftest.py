@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from builders import Agent, Workshop
+
 
 @pytest.fixture
-def lead(workshop: Any) -> Any:
+def lead(workshop: Workshop) -> Agent:
     """Answer an agent that speaks the workflow dialect."""
     return workshop.agent("lead", surface="workflow")
 
 
 @pytest.fixture
-def other(workshop: Any) -> Any:
+def other(workshop: Workshop) -> Agent:
     """Answer another agent that speaks it, in a session of its own."""
     return workshop.agent("other", surface="workflow")
 
 
 @pytest.fixture
-def workflow(lead: Any) -> str:
+def workflow(lead: Agent) -> str:
     """Answer the id of a workflow that has begun."""
     return lead.does("start_workflow", name="Login", objective="People can log in")["workflow_id"]
 
 
 @pytest.fixture
-def phase(lead: Any, workflow: str) -> str:
+def phase(lead: Agent, workflow: str) -> str:
     """Answer the id of its first phase."""
     asked = {"workflow_id": workflow, "number": 1, "name": "Design"}
     return lead.does("start_phase", **asked)["phase_id"]
 
 
 @pytest.fixture
-def begin(lead: Any, workflow: str, phase: str) -> Any:
+def begin(lead: Agent, workflow: str, phase: str) -> Callable[..., str]:
     """Answer what begins a task of a name in that phase, and answers its id."""
 
     def begun(name: str = "Draw", *, by: Any = lead, **more: Any) -> str:
@@ -51,7 +54,7 @@ def begin(lead: Any, workflow: str, phase: str) -> Any:
 
 
 @pytest.fixture
-def end(lead: Any) -> Any:
+def end(lead: Agent) -> Callable[..., dict[str, Any]]:
     """Answer what ends a task, and answers what was answered."""
 
     def ended(task: str, status: str = "success", *, by: Any = lead, **more: Any) -> Any:

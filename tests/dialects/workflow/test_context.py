@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from builders import Agent, Workshop
 from counterpoint.core.model.drafts import Draft
 
 ALL = ["phase_summary", "tasks", "decisions", "milestones", "blockers"]
@@ -13,7 +15,12 @@ ALL = ["phase_summary", "tasks", "decisions", "milestones", "blockers"]
 
 @pytest.fixture
 def busy(
-    lead: Any, workshop: Any, workflow: str, phase: str, begin: Any, end: Any
+    lead: Agent,
+    workshop: Workshop,
+    workflow: str,
+    phase: str,
+    begin: Callable[..., str],
+    end: Callable[..., dict[str, Any]],
 ) -> dict[str, str]:
     """Answer the ids of a workflow with two phases, tasks of two agents, and logs."""
     first = begin("One")
@@ -40,7 +47,7 @@ def names(lines: list[dict[str, Any]], by: str = "name") -> list[Any]:
 
 
 def test_every_part_has_the_fields_of_the_contract(
-    lead: Any, workflow: str, phase: str, busy: dict[str, str]
+    lead: Agent, workflow: str, phase: str, busy: dict[str, str]
 ) -> None:
     """Header, lists, counts."""
     seen = lead.does("get_context", workflow_id=workflow, include=ALL)
@@ -92,7 +99,7 @@ def test_every_part_has_the_fields_of_the_contract(
 
 @pytest.mark.parametrize("part", ALL)
 def test_only_what_is_asked_for_is_told(
-    lead: Any, workflow: str, busy: dict[str, str], part: str
+    lead: Agent, workflow: str, busy: dict[str, str], part: str
 ) -> None:
     """One part alone."""
     seen = lead.does("get_context", workflow_id=workflow, include=[part])
@@ -100,7 +107,7 @@ def test_only_what_is_asked_for_is_told(
 
 
 def test_filters_narrow_every_list_alone_and_together(
-    lead: Any, workshop: Any, workflow: str, busy: dict[str, str]
+    lead: Agent, workshop: Workshop, workflow: str, busy: dict[str, str]
 ) -> None:
     """Also the summary of phases; what was applied is told."""
 
@@ -135,7 +142,7 @@ def test_filters_narrow_every_list_alone_and_together(
     assert seen(since=now) == ([], [], ["Q3"], [])
 
 
-def test_an_unknown_phase_is_a_warning(lead: Any, workflow: str, busy: dict[str, str]) -> None:
+def test_an_unknown_phase_is_a_warning(lead: Agent, workflow: str, busy: dict[str, str]) -> None:
     """With the header and empty lists."""
     seen = lead.does("get_context", workflow_id=workflow, include=ALL, filter={"phase": 9})
     assert "no phase 9" in seen["warning"]
@@ -146,7 +153,7 @@ def test_an_unknown_phase_is_a_warning(lead: Any, workflow: str, busy: dict[str,
     "since",
     ["yesterday", "2026-13-01", "0", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"],
 )
-def test_a_moment_that_is_none_is_refused(lead: Any, workflow: str, since: str) -> None:
+def test_a_moment_that_is_none_is_refused(lead: Agent, workflow: str, since: str) -> None:
     """In words, not as a fault of the server."""
     refusal = lead.is_refused(
         "get_context", workflow_id=workflow, include=[], filter={"since": since}
@@ -155,7 +162,9 @@ def test_a_moment_that_is_none_is_refused(lead: Any, workflow: str, since: str) 
     assert "filter.since" in refusal["message"]
 
 
-def test_long_lists_go_on_at_a_cursor(lead: Any, workflow: str, begin: Any, end: Any) -> None:
+def test_long_lists_go_on_at_a_cursor(
+    lead: Agent, workflow: str, begin: Callable[..., str], end: Callable[..., dict[str, Any]]
+) -> None:
     """Each task and each record comes once, in order, whatever fits on a page."""
     for number in range(30):
         task = begin(f"Task {number}", goal="g" * 900)
@@ -182,7 +191,9 @@ def test_long_lists_go_on_at_a_cursor(lead: Any, workflow: str, begin: Any, end:
     assert refusal["code"] == "VALIDATION_ERROR"
 
 
-def test_entries_of_any_size_are_listed(lead: Any, workflow: str, begin: Any, end: Any) -> None:
+def test_entries_of_any_size_are_listed(
+    lead: Agent, workflow: str, begin: Callable[..., str], end: Callable[..., dict[str, Any]]
+) -> None:
     """Each once, cut so far that it fits beside others; what lies behind a large one is reached."""
     task = begin(name="N" * 200, goal="g" * 20_000)
     said = {"question": "é" * 20_000, "chosen": "c" * 20_000, "reasoning": "r" * 20_000}
@@ -212,7 +223,7 @@ def test_entries_of_any_size_are_listed(lead: Any, workflow: str, begin: Any, en
 
 
 def test_work_of_other_dialects_is_part_of_the_context(
-    lead: Any, ada: Any, workflow: str, phase: str
+    lead: Agent, ada: Agent, workflow: str, phase: str
 ) -> None:
     """A task that was planned natively below the phase is listed, and so is its decision."""
     made = ada.core.plans.create(Draft(kind="task", title="Native"), phase).root.id

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from builders import Agent, Workshop
 from counterpoint.core.model.filters import Edit, Note
 from counterpoint.core.model.journal import Outcome, Record
 from counterpoint.core.model.work import Attribute, Item
@@ -14,13 +15,13 @@ from counterpoint.dialects.workflow.events import tell
 
 
 @pytest.fixture
-def lead(workshop: Any) -> Any:
+def lead(workshop: Workshop) -> Agent:
     """Give an orchestrator."""
     return workshop.agent("lead", surface="workflow")
 
 
 @pytest.fixture
-def hear(workshop: Any) -> Any:
+def hear(workshop: Workshop) -> Any:
     """Give what hears the events since it was last asked."""
     call = Call(core=workshop.agent("ear").core, secret=b"")
     place, _ = tell(call, None, 100, 0)
@@ -34,7 +35,7 @@ def hear(workshop: Any) -> Any:
 
 
 @pytest.fixture
-def flow(lead: Any) -> dict[str, str]:
+def flow(lead: Agent) -> dict[str, str]:
     """Give a workflow with a phase; answer the ids."""
     workflow = lead.does("start_workflow", name="Ship", objective="It floats")["workflow_id"]
     phase = lead.does("start_phase", workflow_id=workflow, number=1, name="Hull")["phase_id"]

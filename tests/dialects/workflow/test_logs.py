@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from builders import Agent
 from counterpoint.core.model.journal import Record
 
 DECISION = {"question": "Which?", "chosen": "This", "reasoning": "It is better"}
@@ -15,7 +17,9 @@ ISSUE = {"type": "bug_encountered", "description": "It breaks", "resolution": "M
 @pytest.mark.parametrize(
     "category", ["architecture", "library_choice", "trade_off", "workaround", "other"]
 )
-def test_a_decision_of_each_category_is_kept(lead: Any, begin: Any, category: str) -> None:
+def test_a_decision_of_each_category_is_kept(
+    lead: Agent, begin: Callable[..., str], category: str
+) -> None:
     """With all that was said, under the task, as one entry."""
     task, size = begin(), lead.ledger_size
     answer = lead.does(
@@ -40,7 +44,7 @@ def test_a_decision_of_each_category_is_kept(lead: Any, begin: Any, category: st
     ],
 )
 def test_an_issue_of_each_type_is_kept(
-    lead: Any, workflow: str, begin: Any, kind: str, stored: str
+    lead: Agent, workflow: str, begin: Callable[..., str], kind: str, stored: str
 ) -> None:
     """One that needs no person is no blocker."""
     task = begin()
@@ -53,7 +57,7 @@ def test_an_issue_of_each_type_is_kept(
 
 
 def test_an_issue_for_a_person_blocks_until_it_is_resolved(
-    lead: Any, ada: Any, workflow: str, begin: Any
+    lead: Agent, ada: Agent, workflow: str, begin: Callable[..., str]
 ) -> None:
     """It is listed here and in the native brief, and goes from both when it is resolved."""
     task = begin()
@@ -81,7 +85,7 @@ def test_an_issue_for_a_person_blocks_until_it_is_resolved(
     assert refusal["code"] == "VALIDATION_ERROR"
 
 
-def test_a_blocker_of_another_workflow_is_not_found(lead: Any, begin: Any) -> None:
+def test_a_blocker_of_another_workflow_is_not_found(lead: Agent, begin: Callable[..., str]) -> None:
     """Nor one that is named beside a task that is not there; it stays open."""
     task = begin()
     asked = {"task_id": task, "requires_human_review": True}
@@ -97,7 +101,11 @@ def test_a_blocker_of_another_workflow_is_not_found(lead: Any, begin: Any) -> No
 
 
 def test_a_blocker_of_an_ended_task_holds_what_goes_on(
-    lead: Any, workflow: str, phase: str, begin: Any, end: Any
+    lead: Agent,
+    workflow: str,
+    phase: str,
+    begin: Callable[..., str],
+    end: Callable[..., dict[str, Any]],
 ) -> None:
     """Its phase, or the workflow; it still names the task."""
     task = begin()
@@ -115,7 +123,9 @@ def test_a_blocker_of_an_ended_task_holds_what_goes_on(
     lead.does("log_decision", task_id=task, category="other", **DECISION)
 
 
-def test_a_milestone_is_kept_with_its_progress(lead: Any, workflow: str, begin: Any) -> None:
+def test_a_milestone_is_kept_with_its_progress(
+    lead: Agent, workflow: str, begin: Callable[..., str]
+) -> None:
     """And its metadata, which the list shows too."""
     task = begin()
     answer = lead.does(
@@ -153,14 +163,14 @@ def test_a_milestone_is_kept_with_its_progress(lead: Any, workflow: str, begin: 
     ],
 )
 def test_what_is_out_of_bounds_is_refused(
-    lead: Any, begin: Any, tool: str, wrong: dict[str, Any]
+    lead: Agent, begin: Callable[..., str], tool: str, wrong: dict[str, Any]
 ) -> None:
     """Nothing is clamped, rounded or dropped."""
     assert lead.is_refused(tool, task_id=begin(), **wrong)["code"] == "VALIDATION_ERROR"
 
 
 @pytest.mark.parametrize("tool", ["log_decision", "log_issue", "log_milestone"])
-def test_a_task_that_is_not_there_is_not_found(lead: Any, phase: str, tool: str) -> None:
+def test_a_task_that_is_not_there_is_not_found(lead: Agent, phase: str, tool: str) -> None:
     """A phase is no task."""
     more = {
         "log_decision": {"category": "other", **DECISION},

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from builders import Agent, Workshop
 from counterpoint.dialects.workflow.verbs.queries import WorkflowQueries
 
 
-def test_a_phase_begins_with_every_field_of_the_contract(lead: Any, workflow: str) -> None:
+def test_a_phase_begins_with_every_field_of_the_contract(lead: Agent, workflow: str) -> None:
     """It runs at once, and others see it with its number."""
     answer = lead.does(
         "start_phase", workflow_id=workflow, number=2, name="Build", description="d",
@@ -30,7 +32,7 @@ def test_a_phase_begins_with_every_field_of_the_contract(lead: Any, workflow: st
     assert lead.core.items.get(workflow).status == "active"
 
 
-def test_a_phase_that_is_there_is_answered(lead: Any, other: Any, workflow: str) -> None:
+def test_a_phase_that_is_there_is_answered(lead: Agent, other: Agent, workflow: str) -> None:
     """Whoever asks, whatever name; nothing is written."""
     asked = {"workflow_id": workflow, "number": 1, "name": "Design"}
     first = lead.does("start_phase", **asked)
@@ -40,7 +42,7 @@ def test_a_phase_that_is_there_is_answered(lead: Any, other: Any, workflow: str)
     assert lead.ledger_size == size
 
 
-def test_a_race_for_a_number_makes_one_phase(workshop: Any, workflow: str) -> None:
+def test_a_race_for_a_number_makes_one_phase(workshop: Workshop, workflow: str) -> None:
     """Of sixteen at once one makes it, fifteen hear of it."""
     agents = [workshop.agent(f"a{number}", surface="workflow") for number in range(16)]
     asked = {"workflow_id": workflow, "number": 1, "name": "Design"}
@@ -53,7 +55,9 @@ def test_a_race_for_a_number_makes_one_phase(workshop: Any, workflow: str) -> No
 @pytest.mark.parametrize(
     "wrong", [{"number": 0}, {"number": 1001}, {"name": ""}, {"name": " "}, {"name": "a\nb"}]
 )
-def test_a_phase_out_of_bounds_is_refused(lead: Any, workflow: str, wrong: dict[str, Any]) -> None:
+def test_a_phase_out_of_bounds_is_refused(
+    lead: Agent, workflow: str, wrong: dict[str, Any]
+) -> None:
     """Nothing is clamped."""
     asked = {"workflow_id": workflow, "number": 1, "name": "Design"} | wrong
     assert lead.is_refused("start_phase", **asked)["code"] == "VALIDATION_ERROR"
@@ -61,12 +65,12 @@ def test_a_phase_out_of_bounds_is_refused(lead: Any, workflow: str, wrong: dict[
 
 @pytest.mark.parametrize(("status", "told"), [("completed", "COMPLETED"), ("failed", "FAILED")])
 def test_a_phase_ends_with_every_field_of_the_contract(
-    lead: Any,
-    workshop: Any,
+    lead: Agent,
+    workshop: Workshop,
     workflow: str,
     phase: str,
-    begin: Any,
-    end: Any,
+    begin: Callable[..., str],
+    end: Callable[..., dict[str, Any]],
     status: str,
     told: str,
 ) -> None:
@@ -92,7 +96,7 @@ def test_a_phase_ends_with_every_field_of_the_contract(
     assert lead.core.items.get(workflow).status == "active"
 
 
-def test_a_summary_is_told_again_as_far_as_it_fits(lead: Any, workflow: str) -> None:
+def test_a_summary_is_told_again_as_far_as_it_fits(lead: Agent, workflow: str) -> None:
     """It is kept whole; one that is too large to keep is refused by its name."""
     for number in (1, 2):
         lead.does("start_phase", workflow_id=workflow, number=number, name="P")
@@ -110,7 +114,9 @@ def test_a_summary_is_told_again_as_far_as_it_fits(lead: Any, workflow: str) -> 
     assert refusal["message"].startswith("summary")
 
 
-def test_tasks_that_run_outlive_their_phase(lead: Any, phase: str, begin: Any, end: Any) -> None:
+def test_tasks_that_run_outlive_their_phase(
+    lead: Agent, phase: str, begin: Callable[..., str], end: Callable[..., dict[str, Any]]
+) -> None:
     """They are counted and warned of, and end by their own word; a nested one counts too."""
     task = begin("Outer")
     inner = begin("Inner", parent_task_id=task)
@@ -122,14 +128,14 @@ def test_tasks_that_run_outlive_their_phase(lead: Any, phase: str, begin: Any, e
     assert end(task)["phase_status"] == {"total": 2, "completed": 2, "failed": 0, "in_progress": 0}
 
 
-def test_a_phase_ends_once(lead: Any, phase: str) -> None:
+def test_a_phase_ends_once(lead: Agent, phase: str) -> None:
     """Another end is refused, and nothing begins in it."""
     lead.does("complete_phase", phase_id=phase, status="completed")
     refusal = lead.is_refused("complete_phase", phase_id=phase, status="failed")
     assert (refusal["code"], refusal["details"]["state"]) == ("VALIDATION_ERROR", "done")
 
 
-def test_a_phase_with_a_closed_gate_is_not_completed(lead: Any, ada: Any, phase: str) -> None:
+def test_a_phase_with_a_closed_gate_is_not_completed(lead: Agent, ada: Agent, phase: str) -> None:
     """A check that somebody asked for natively holds here too."""
     ada.does("edit", id=phase, verify=[["git", "status"]])
     refusal = lead.is_refused("complete_phase", phase_id=phase, status="completed")
@@ -137,7 +143,7 @@ def test_a_phase_with_a_closed_gate_is_not_completed(lead: Any, ada: Any, phase:
     assert lead.does("complete_phase", phase_id=phase, status="failed")["status"] == "FAILED"
 
 
-def test_a_phase_that_is_not_there_is_not_found(lead: Any, workflow: str) -> None:
+def test_a_phase_that_is_not_there_is_not_found(lead: Agent, workflow: str) -> None:
     """A workflow's id is no phase's."""
     for name in (workflow, "demo-999"):
         refusal = lead.is_refused("complete_phase", phase_id=name, status="failed")

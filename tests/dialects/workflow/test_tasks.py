@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from builders import commit, git, open_repository
+from builders import Agent, Workshop, commit, git, open_repository
 
 pytestmark = pytest.mark.both_eras
 
@@ -16,7 +17,7 @@ OUTCOME = {"summary": "Done"}
 
 
 def test_a_task_begins_with_every_field_of_the_contract(
-    lead: Any, workshop: Any, workflow: str, phase: str
+    lead: Agent, workshop: Workshop, workflow: str, phase: str
 ) -> None:
     """The snapshot is the commit that the tree stands on."""
     asked = {"workflow_id": workflow, "phase_id": phase, "name": "Draw", "goal": "A picture"}
@@ -40,7 +41,7 @@ def test_a_task_begins_with_every_field_of_the_contract(
     )  # fmt: skip
 
 
-def test_an_orchestrator_needs_no_name(lead: Any, begin: Any) -> None:
+def test_an_orchestrator_needs_no_name(lead: Agent, begin: Callable[..., str]) -> None:
     """The connection's own name stands for it; a subagent must say who it is."""
     task = begin(caller_type="orchestrator", agent_name="")
     assert lead.core.items.get(task).assignee == "lead"
@@ -48,7 +49,7 @@ def test_an_orchestrator_needs_no_name(lead: Any, begin: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "  "])
-def test_a_subagent_must_say_who_it_is(lead: Any, workflow: str, phase: str, name: str) -> None:
+def test_a_subagent_must_say_who_it_is(lead: Agent, workflow: str, phase: str, name: str) -> None:
     """A name of blanks is none."""
     refusal = lead.is_refused(
         "start_task", workflow_id=workflow, phase_id=phase, caller_type="subagent",
@@ -59,7 +60,7 @@ def test_a_subagent_must_say_who_it_is(lead: Any, workflow: str, phase: str, nam
 
 
 def test_a_task_ends_with_every_field_of_the_contract(
-    lead: Any, workshop: Any, workflow: str, begin: Any
+    lead: Agent, workshop: Workshop, workflow: str, begin: Callable[..., str]
 ) -> None:
     """What changed is measured: committed, staged, loose and new files alike."""
     (workshop.root / "old.py").write_text("1")
@@ -110,7 +111,11 @@ def test_a_task_ends_with_every_field_of_the_contract(
 
 
 def test_a_task_ends_however_long_the_names_are(
-    lead: Any, workshop: Any, workflow: str, begin: Any, end: Any
+    lead: Agent,
+    workshop: Workshop,
+    workflow: str,
+    begin: Callable[..., str],
+    end: Callable[..., dict[str, Any]],
 ) -> None:
     """What does not fit beside the task, or in the answer, is left out there; it is still evidence."""
     task = begin(areas=[f"{number}{'ä' * 490}" for number in range(50)])
@@ -127,7 +132,7 @@ def test_a_task_ends_however_long_the_names_are(
     assert line["verification"]["warnings"][0].startswith("110 of 110")
 
 
-def test_an_empty_area_is_refused(lead: Any, workflow: str, phase: str) -> None:
+def test_an_empty_area_is_refused(lead: Agent, workflow: str, phase: str) -> None:
     """It would be the whole tree."""
     refusal = lead.is_refused(
         "start_task", workflow_id=workflow, phase_id=phase, caller_type="orchestrator", name="x",
@@ -140,7 +145,9 @@ def test_an_empty_area_is_refused(lead: Any, workflow: str, phase: str) -> None:
     ("status", "told"),
     [("success", "SUCCESS"), ("partial_success", "PARTIAL_SUCCESS"), ("failed", "FAILED")],
 )
-def test_each_end_of_a_task_is_told(begin: Any, end: Any, status: str, told: str) -> None:
+def test_each_end_of_a_task_is_told(
+    begin: Callable[..., str], end: Callable[..., dict[str, Any]], status: str, told: str
+) -> None:
     """And counted in its phase."""
     answer = end(begin(), status)
     assert answer["status"] == told
@@ -148,7 +155,9 @@ def test_each_end_of_a_task_is_told(begin: Any, end: Any, status: str, told: str
     assert counts["failed" if status == "failed" else "completed"] == 1
 
 
-def test_a_part_of_a_task_ends_before_it(lead: Any, phase: str, begin: Any, end: Any) -> None:
+def test_a_part_of_a_task_ends_before_it(
+    lead: Agent, phase: str, begin: Callable[..., str], end: Callable[..., dict[str, Any]]
+) -> None:
     """The refusal names it; both are tasks of the phase."""
     outer = begin("Outer")
     inner = begin("Inner", parent_task_id=outer)
@@ -160,7 +169,9 @@ def test_a_part_of_a_task_ends_before_it(lead: Any, phase: str, begin: Any, end:
     assert lead.core.items.get(inner).parent == outer
 
 
-def test_a_task_ends_once(lead: Any, begin: Any, end: Any) -> None:
+def test_a_task_ends_once(
+    lead: Agent, begin: Callable[..., str], end: Callable[..., dict[str, Any]]
+) -> None:
     """The refusal says how it stands."""
     task = begin()
     end(task)
@@ -168,7 +179,9 @@ def test_a_task_ends_once(lead: Any, begin: Any, end: Any) -> None:
     assert (refusal["code"], refusal["details"]["state"]) == ("VALIDATION_ERROR", "done")
 
 
-def test_of_three_who_end_a_task_at_once_one_does(workshop: Any, begin: Any) -> None:
+def test_of_three_who_end_a_task_at_once_one_does(
+    workshop: Workshop, begin: Callable[..., str]
+) -> None:
     """The others hear that it does not run any more."""
     task = begin()
     agents = [workshop.agent(f"a{number}", surface="workflow") for number in range(3)]
@@ -186,13 +199,15 @@ def test_of_three_who_end_a_task_at_once_one_does(workshop: Any, begin: Any) -> 
     assert len(workshop.agent("x").core.overview.outcomes(task)) == 1
 
 
-def test_another_connection_ends_a_task(other: Any, begin: Any, end: Any) -> None:
+def test_another_connection_ends_a_task(
+    other: Agent, begin: Callable[..., str], end: Callable[..., dict[str, Any]]
+) -> None:
     """Whoever knows its id ends it for the session that began it."""
     assert end(begin(), by=other)["status"] == "SUCCESS"
 
 
 def test_a_task_that_was_taken_over_is_no_longer_the_late_workers(
-    lead: Any, ada: Any, workshop: Any, begin: Any
+    lead: Agent, ada: Agent, workshop: Workshop, begin: Callable[..., str]
 ) -> None:
     """Its lease ran out and somebody claimed it; the id alone is not enough then."""
     task = begin()
@@ -204,7 +219,7 @@ def test_a_task_that_was_taken_over_is_no_longer_the_late_workers(
 
 
 def test_a_late_worker_that_nobody_replaced_still_ends_its_task(
-    workshop: Any, begin: Any, end: Any
+    workshop: Workshop, begin: Callable[..., str], end: Callable[..., dict[str, Any]]
 ) -> None:
     """A lease that ran out is good until somebody takes over."""
     task = begin()
@@ -212,7 +227,9 @@ def test_a_late_worker_that_nobody_replaced_still_ends_its_task(
     assert end(task)["duration_seconds"] == 300 * 60
 
 
-def test_tasks_at_once_are_told_of_each_other(lead: Any, begin: Any, end: Any) -> None:
+def test_tasks_at_once_are_told_of_each_other(
+    lead: Agent, begin: Callable[..., str], end: Callable[..., dict[str, Any]]
+) -> None:
     """A sequential phase warns, and so do areas that overlap; nothing is refused."""
     first = begin("One", areas=["src"])
     asked = {"caller_type": "subagent", "agent_name": "b", "name": "Two", "goal": "g"}
@@ -225,7 +242,7 @@ def test_tasks_at_once_are_told_of_each_other(lead: Any, begin: Any, end: Any) -
 
 
 def test_a_task_is_measured_in_its_own_repository(
-    lead: Any, workshop: Any, begin: Any, end: Any
+    lead: Agent, workshop: Workshop, begin: Callable[..., str], end: Callable[..., dict[str, Any]]
 ) -> None:
     """One below the project; one outside of it is refused."""
     inner = open_repository(Path(workshop.root) / "vendor" / "lib")
@@ -241,7 +258,9 @@ def test_a_task_is_measured_in_its_own_repository(
     assert refusal["details"]["kind"] == "path_outside"
 
 
-def test_a_task_is_measured_where_it_began(lead: Any, workshop: Any, begin: Any, end: Any) -> None:
+def test_a_task_is_measured_where_it_began(
+    lead: Agent, workshop: Workshop, begin: Callable[..., str], end: Callable[..., dict[str, Any]]
+) -> None:
     """In a linked worktree, though somebody ends it whose connection is bound to the main tree."""
     git(workshop.root, "worktree", "add", "-q", "-b", "side", "../side")
     side = Path(workshop.root).parent / "side"
@@ -257,7 +276,9 @@ def test_a_task_is_measured_where_it_began(lead: Any, workshop: Any, begin: Any,
     assert "the working tree is gone" in answer["verification"]["warnings"][0]
 
 
-def test_long_lists_of_files_are_cut_to_a_page(workshop: Any, begin: Any, end: Any) -> None:
+def test_long_lists_of_files_are_cut_to_a_page(
+    workshop: Workshop, begin: Callable[..., str], end: Callable[..., dict[str, Any]]
+) -> None:
     """What is not shown is counted."""
     task = begin()
     for number in range(700):
@@ -276,7 +297,7 @@ def test_long_lists_of_files_are_cut_to_a_page(workshop: Any, begin: Any, end: A
     ],
 )
 def test_parts_that_are_not_there_are_not_found(
-    lead: Any, workflow: str, phase: str, wrong: dict[str, str]
+    lead: Agent, workflow: str, phase: str, wrong: dict[str, str]
 ) -> None:
     """Whichever of them."""
     asked = {
@@ -290,7 +311,11 @@ def test_parts_that_are_not_there_are_not_found(
 
 
 def test_parts_that_do_not_belong_together_are_refused(
-    lead: Any, workflow: str, phase: str, begin: Any, end: Any
+    lead: Agent,
+    workflow: str,
+    phase: str,
+    begin: Callable[..., str],
+    end: Callable[..., dict[str, Any]],
 ) -> None:
     """A phase of another workflow, a task of another phase, a task or phase that has ended."""
     else_ = lead.does("start_workflow", name="B", objective="x")["workflow_id"]
@@ -311,7 +336,9 @@ def test_parts_that_do_not_belong_together_are_refused(
     assert "has ended" in lead.is_refused("start_task", **asked, **ended)["message"]
 
 
-def test_a_retry_under_its_key_begins_no_second_task(lead: Any, begin: Any) -> None:
+def test_a_retry_under_its_key_begins_no_second_task(
+    lead: Agent, begin: Callable[..., str]
+) -> None:
     """Nor ends one twice."""
     task = begin(idempotency_key="k")
     size = lead.ledger_size

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+from builders import Agent, Workshop
 
 ASKED = {"name": "Login", "objective": "People can log in"}
 
 
 @pytest.mark.parametrize(("profile", "phases"), [("simple", 2), ("standard", 3), ("complex", 4)])
 def test_a_workflow_expects_as_many_phases_as_its_profile_says(
-    lead: Any, profile: str, phases: int
+    lead: Agent, profile: str, phases: int
 ) -> None:
     """Every field of the answer is there; enumerations go out in upper case."""
     answer = lead.does("start_workflow", **ASKED, profile=profile)
@@ -22,7 +25,7 @@ def test_a_workflow_expects_as_many_phases_as_its_profile_says(
     assert lead.last_entry.action == "plan.created"
 
 
-def test_what_is_told_of_a_workflow_is_kept(lead: Any) -> None:
+def test_what_is_told_of_a_workflow_is_kept(lead: Agent) -> None:
     """Scope, constraints and the expected phases are seen from every other place too."""
     more = {"scope": "Only the web", "constraints": "No cookies", "total_phases": 7}
     answer = lead.does("start_workflow", **ASKED, **more)
@@ -44,19 +47,19 @@ def test_what_is_told_of_a_workflow_is_kept(lead: Any) -> None:
         {"plan": "x"},
     ],
 )
-def test_a_workflow_out_of_bounds_is_refused(lead: Any, wrong: dict[str, Any]) -> None:
+def test_a_workflow_out_of_bounds_is_refused(lead: Agent, wrong: dict[str, Any]) -> None:
     """With the code of the dialect, and nothing written."""
     refusal = lead.is_refused("start_workflow", **(ASKED | wrong))
     assert (refusal["error"], refusal["code"]) == (True, "VALIDATION_ERROR")
     assert next(iter(wrong)) in refusal["message"]
 
 
-def test_a_workflow_needs_an_objective(lead: Any) -> None:
+def test_a_workflow_needs_an_objective(lead: Agent) -> None:
     """As the contract says, though the original let it pass."""
     assert lead.is_refused("start_workflow", name="x")["code"] == "VALIDATION_ERROR"
 
 
-def test_a_retry_under_its_key_makes_no_second_workflow(lead: Any) -> None:
+def test_a_retry_under_its_key_makes_no_second_workflow(lead: Agent) -> None:
     """The first answer again; another call under the key is refused."""
     first = lead.does("start_workflow", **ASKED, idempotency_key="k")
     size = lead.ledger_size
@@ -67,7 +70,12 @@ def test_a_retry_under_its_key_makes_no_second_workflow(lead: Any) -> None:
 
 
 def test_a_workflow_ends_with_its_numbers(
-    lead: Any, workshop: Any, workflow: str, phase: str, begin: Any, end: Any
+    lead: Agent,
+    workshop: Workshop,
+    workflow: str,
+    phase: str,
+    begin: Callable[..., str],
+    end: Callable[..., dict[str, Any]],
 ) -> None:
     """Wall time and summed time, tasks, phases, distinct files, tokens."""
     first, second = begin("One"), begin("Two")
@@ -104,7 +112,7 @@ def test_a_workflow_ends_with_its_numbers(
 @pytest.mark.parametrize(
     ("status", "told"), [("completed", "COMPLETED"), ("failed", "FAILED"), ("partial", "PARTIAL")]
 )
-def test_an_end_is_said_once(lead: Any, workflow: str, status: str, told: str) -> None:
+def test_an_end_is_said_once(lead: Agent, workflow: str, status: str, told: str) -> None:
     """The same words answer again; others are refused; `partial` stays partial."""
     asked = {"workflow_id": workflow, "status": status, "summary": "So it is"}
     first = lead.does("complete_workflow", **asked)
@@ -120,7 +128,7 @@ def test_an_end_is_said_once(lead: Any, workflow: str, status: str, told: str) -
 
 
 def test_a_finished_workflow_is_not_reopened_by_accident(
-    lead: Any, workflow: str, phase: str
+    lead: Agent, workflow: str, phase: str
 ) -> None:
     """Neither a phase nor a task begins in it."""
     lead.does("complete_workflow", workflow_id=workflow, status="completed", summary="x")
@@ -137,7 +145,7 @@ def test_a_finished_workflow_is_not_reopened_by_accident(
 
 
 def test_a_workflow_that_ends_tells_of_tasks_that_run(
-    lead: Any, workflow: str, begin: Any, end: Any
+    lead: Agent, workflow: str, begin: Callable[..., str], end: Callable[..., dict[str, Any]]
 ) -> None:
     """They are not thrown away: each is ended by its own word."""
     task = begin()
@@ -147,7 +155,7 @@ def test_a_workflow_that_ends_tells_of_tasks_that_run(
 
 
 def test_a_workflow_that_ends_tells_of_phases_that_were_not_ended(
-    lead: Any, workflow: str, phase: str
+    lead: Agent, workflow: str, phase: str
 ) -> None:
     """They end as it does; whoever says it again hears it again."""
     asked = {"workflow_id": workflow, "status": "partial", "summary": "x"}
@@ -159,7 +167,7 @@ def test_a_workflow_that_ends_tells_of_phases_that_were_not_ended(
 
 
 def test_words_too_many_to_be_kept_are_refused_by_their_names(
-    lead: Any, workflow: str, begin: Any
+    lead: Agent, workflow: str, begin: Callable[..., str]
 ) -> None:
     """Nothing has ended then."""
     many = ["x" * 2_000] * 100
@@ -177,7 +185,11 @@ def test_words_too_many_to_be_kept_are_refused_by_their_names(
 
 
 def test_a_workflow_that_ends_tells_of_blockers_that_are_open(
-    lead: Any, ada: Any, workflow: str, begin: Any, end: Any
+    lead: Agent,
+    ada: Agent,
+    workflow: str,
+    begin: Callable[..., str],
+    end: Callable[..., dict[str, Any]],
 ) -> None:
     """Those of its own tasks, not those of other work."""
     issue = {"type": "other", "description": "d", "resolution": "r"}
@@ -192,7 +204,7 @@ def test_a_workflow_that_ends_tells_of_blockers_that_are_open(
 
 
 @pytest.mark.parametrize("tool", ["complete_workflow", "get_context"])
-def test_a_workflow_that_is_not_there_is_not_found(lead: Any, phase: str, tool: str) -> None:
+def test_a_workflow_that_is_not_there_is_not_found(lead: Agent, phase: str, tool: str) -> None:
     """A phase's id, another project's and a made-up one give the same answer."""
     more = {"include": []} if tool == "get_context" else {"status": "failed", "summary": "x"}
     for name in (phase, "demo-999", "else-1"):

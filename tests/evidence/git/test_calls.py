@@ -14,10 +14,11 @@ from counterpoint.evidence.git import diff
 from counterpoint.evidence.git.call import GitCall
 from counterpoint.evidence.local import LocalEvidence
 from counterpoint.kernel.clock import SystemClock
+from fakes.repositories import Repo
 
 
 @pytest.fixture
-def counted(repo: Any, tmp_path: Path) -> Any:
+def counted(repo: Repo, tmp_path: Path) -> Any:
     """The repository, with a git that writes down each of its runs."""
     real = shutil.which("git")
     programs = tmp_path / "programs"
@@ -36,7 +37,7 @@ def _times(runs: Path) -> int:
     return many
 
 
-def test_a_tree_where_nothing_changed_costs_one_run_a_look(repo: Any, counted: Any) -> None:
+def test_a_tree_where_nothing_changed_costs_one_run_a_look(repo: Repo, counted: Any) -> None:
     """What git says of the repository itself is remembered, and a clean status says it all."""
     evidence, runs = counted
     start = evidence.snapshot(repo.root)
@@ -46,7 +47,7 @@ def test_a_tree_where_nothing_changed_costs_one_run_a_look(repo: Any, counted: A
     assert _times(runs) == 2
 
 
-def test_a_linked_worktree_costs_as_little(repo: Any, counted: Any) -> None:
+def test_a_linked_worktree_costs_as_little(repo: Repo, counted: Any) -> None:
     """Where agents work side by side, each in a tree of its own, the same is remembered."""
     evidence, runs = counted
     repo.sh("git worktree add -q -b side ../linked")
@@ -61,7 +62,7 @@ def test_a_linked_worktree_costs_as_little(repo: Any, counted: Any) -> None:
 
 
 def test_a_folder_below_the_top_is_asked_of_each_time_but_not_its_whole_index(
-    repo: Any, counted: Any
+    repo: Repo, counted: Any
 ) -> None:
     """Whether it is ignored may change; what the index hides is remembered all the same."""
     evidence, runs = counted
@@ -71,7 +72,7 @@ def test_a_folder_below_the_top_is_asked_of_each_time_but_not_its_whole_index(
     assert _times(runs) == 3
 
 
-def test_a_file_that_was_untracked_all_along_costs_no_further_run(repo: Any, counted: Any) -> None:
+def test_a_file_that_was_untracked_all_along_costs_no_further_run(repo: Repo, counted: Any) -> None:
     """Only what is untracked and another than before has to be looked into."""
     evidence, runs = counted
     repo.sh("echo 1 > stray")
@@ -84,7 +85,7 @@ def test_a_file_that_was_untracked_all_along_costs_no_further_run(repo: Any, cou
 
 
 def test_what_the_index_hides_is_asked_again_only_when_it_was_written(
-    repo: Any, counted: Any
+    repo: Repo, counted: Any
 ) -> None:
     """One more run after the index is another; none while it stays."""
     evidence, runs = counted
@@ -109,7 +110,7 @@ def test_what_the_index_hides_is_asked_again_only_when_it_was_written(
     ],
 )
 def test_a_comparison_of_work_costs_few_runs(
-    repo: Any, counted: Any, script: str, most: int
+    repo: Repo, counted: Any, script: str, most: int
 ) -> None:
     """A status, what a new index hides, new files entered, a diff, one more for renames; commits."""
     evidence, runs = counted
@@ -121,7 +122,7 @@ def test_a_comparison_of_work_costs_few_runs(
 
 
 def test_with_very_many_changes_git_looks_at_all_with_the_same_answer(
-    repo: Any, monkeypatch: pytest.MonkeyPatch
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Names are passed on only as long as they are few."""
     start = repo.evidence.snapshot(repo.root)
@@ -133,7 +134,7 @@ def test_with_very_many_changes_git_looks_at_all_with_the_same_answer(
 
 
 def test_a_folder_outside_of_any_repository_asks_git_nothing(
-    bare_folder: Any, counted: Any
+    bare_folder: Repo, counted: Any
 ) -> None:
     """There is no `.git` from here upward, so its answer is known."""
     evidence, runs = counted
@@ -143,14 +144,14 @@ def test_a_folder_outside_of_any_repository_asks_git_nothing(
 
 
 @pytest.mark.parametrize("script", ["rm -rf .git", "git config core.bare true"])
-def test_a_repository_that_became_another_is_asked_anew(repo: Any, script: str) -> None:
+def test_a_repository_that_became_another_is_asked_anew(repo: Repo, script: str) -> None:
     """What is remembered ends with the folder or the configuration it was read from."""
     assert repo.evidence.snapshot(repo.root).method == "git"
     repo.sh(script)
     assert repo.evidence.snapshot(repo.root).method == "hash"
 
 
-def test_a_clone_that_became_shallow_is_told(repo: Any) -> None:
+def test_a_clone_that_became_shallow_is_told(repo: Repo) -> None:
     """The warning does not wait for a restart."""
     start = repo.evidence.snapshot(repo.root)
     repo.sh("git commit -q --allow-empty -m two; git rev-parse HEAD > .git/shallow")
@@ -158,7 +159,7 @@ def test_a_clone_that_became_shallow_is_told(repo: Any) -> None:
     assert any("shallow" in line for line in warnings)
 
 
-def test_an_emptied_branch_without_commits_shows_what_is_gone(repo: Any) -> None:
+def test_an_emptied_branch_without_commits_shows_what_is_gone(repo: Repo) -> None:
     """With HEAD gone a status of nothing does not mean that nothing differs from the start."""
     start = repo.evidence.snapshot(repo.root)
     repo.sh("git checkout -q --orphan other; git rm -q -r -f .")
@@ -168,7 +169,7 @@ def test_an_emptied_branch_without_commits_shows_what_is_gone(repo: Any) -> None
 
 
 def test_git_s_end_is_waited_for_where_the_kernel_does_not_tell_it(
-    repo: Any, monkeypatch: pytest.MonkeyPatch
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Systems without process descriptors give the same answer."""
     monkeypatch.delattr(os, "pidfd_open", raising=False)

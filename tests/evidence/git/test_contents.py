@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from counterpoint.evidence.marks import shown
+from fakes.repositories import Repo
 
 COMMIT = "git add -A && git commit -qm work"
 _SUBMODULE = """
@@ -433,7 +434,7 @@ def head(repo: Any) -> str:
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_each_odd_tree_is_seen_as_its_contents_are(repo: Any, name: str) -> None:
+def test_each_odd_tree_is_seen_as_its_contents_are(repo: Repo, name: str) -> None:
     """Changed is what git would take in otherwise than before, and what commits carry besides."""
     situation = SITUATIONS[name]
     repo.sh(situation.before)

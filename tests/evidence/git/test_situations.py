@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from fakes.repositories import Repo
+
 COMMIT = "git add -A && git commit -qm work"
 
 
@@ -193,7 +195,7 @@ def kinds(changes: Any) -> dict[str, tuple[str, str]]:
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("name", [*CLEAN, *DIRTY])
-def test_each_situation_is_seen_as_git_sees_it(repo: Any, name: str) -> None:
+def test_each_situation_is_seen_as_git_sees_it(repo: Repo, name: str) -> None:
     """Paths, kinds and renames equal those of a diff between the two full trees.
 
     From a clean start the lines do too; commits are those that git lists.
@@ -238,7 +240,7 @@ def walk(chance: random.Random, length: int) -> str:
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("seed", range(12))
-def test_any_walk_from_any_dirt_is_seen_as_git_sees_it(repo: Any, seed: int) -> None:
+def test_any_walk_from_any_dirt_is_seen_as_git_sees_it(repo: Repo, seed: int) -> None:
     """Random work on random dirt gives the paths and kinds that git's full trees give."""
     chance = random.Random(seed)  # noqa: S311 - a repeatable walk, no secret
     situation = Situation(before=walk(chance, 6), task=walk(chance, 8))

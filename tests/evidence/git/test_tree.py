@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,6 +14,7 @@ from counterpoint.evidence.git.call import GitCall
 from counterpoint.evidence.local import LocalEvidence
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import Unavailable
+from fakes.repositories import Repo
 
 COMMIT = "git add -A && git commit -qm work"
 
@@ -34,7 +34,7 @@ def said(comparison: Comparison, words: str) -> bool:
     return any(words in warning for warning in comparison.warnings)
 
 
-def test_a_snapshot_holds_head_branch_and_the_marks_of_dirt(repo: Any) -> None:
+def test_a_snapshot_holds_head_branch_and_the_marks_of_dirt(repo: Repo) -> None:
     """Staged, unstaged, deleted, linked and untracked paths are all there, nothing else."""
     repo.sh(
         "printf s > a.txt; git add a.txt; printf w > b.txt; rm dir/c.txt; ln -sfn blob.bin link;"
@@ -52,14 +52,14 @@ def test_a_snapshot_holds_head_branch_and_the_marks_of_dirt(repo: Any) -> None:
     assert found.warnings == ()
 
 
-def test_a_detached_head_has_no_branch(repo: Any) -> None:
+def test_a_detached_head_has_no_branch(repo: Repo) -> None:
     """The commit is still told."""
     repo.sh("git checkout -q --detach")
     found = repo.evidence.snapshot(repo.root)
     assert (found.branch, found.commit) == ("", repo.head())
 
 
-def test_a_repository_without_a_commit_is_measured_from_nothing(bare_folder: Any) -> None:
+def test_a_repository_without_a_commit_is_measured_from_nothing(bare_folder: Repo) -> None:
     """What was there before stays out, the first commits count."""
     bare_folder.sh("git init -q -b trunk .; echo old > old; echo both > both")
     start = bare_folder.evidence.snapshot(bare_folder.root)
@@ -71,7 +71,7 @@ def test_a_repository_without_a_commit_is_measured_from_nothing(bare_folder: Any
     assert found.warnings == ()
 
 
-def test_a_repository_that_stays_without_a_commit_is_compared(bare_folder: Any) -> None:
+def test_a_repository_that_stays_without_a_commit_is_compared(bare_folder: Repo) -> None:
     """No commit at the end either: only files tell."""
     bare_folder.sh("git init -q .; echo old > old")
     start = bare_folder.evidence.snapshot(bare_folder.root)
@@ -81,7 +81,7 @@ def test_a_repository_that_stays_without_a_commit_is_compared(bare_folder: Any) 
     assert found.commits == ()
 
 
-def test_a_repository_with_sha256_ids_is_measured(bare_folder: Any) -> None:
+def test_a_repository_with_sha256_ids_is_measured(bare_folder: Repo) -> None:
     """The empty tree and the ids are those of its object format."""
     bare_folder.sh("git init -q --object-format=sha256 .")
     start = bare_folder.evidence.snapshot(bare_folder.root)
@@ -91,7 +91,7 @@ def test_a_repository_with_sha256_ids_is_measured(bare_folder: Any) -> None:
     assert len(found.commits[0]) == 64
 
 
-def test_a_vanished_start_commit_is_a_warning(repo: Any) -> None:
+def test_a_vanished_start_commit_is_a_warning(repo: Repo) -> None:
     """After amend and garbage collection, what is on disk is still told."""
     start = repo.evidence.snapshot(repo.root)
     repo.sh(
@@ -104,7 +104,7 @@ def test_a_vanished_start_commit_is_a_warning(repo: Any) -> None:
     assert found.commits == ()
 
 
-def test_an_amended_start_commit_is_a_warning(repo: Any) -> None:
+def test_an_amended_start_commit_is_a_warning(repo: Repo) -> None:
     """HEAD moved sideways: the diff of the trees is right, and it is said."""
     start = repo.evidence.snapshot(repo.root)
     repo.sh("echo x >> a.txt; git commit -qa --amend -m other")
@@ -114,7 +114,7 @@ def test_an_amended_start_commit_is_a_warning(repo: Any) -> None:
     assert found.commits == (repo.head(),)
 
 
-def test_dirt_that_was_committed_as_it_was_is_no_change(repo: Any) -> None:
+def test_dirt_that_was_committed_as_it_was_is_no_change(repo: Repo) -> None:
     """It is older than the task, which a warning says; whoever committed it has the commit listed."""
     repo.sh("echo d >> a.txt; echo u > u; rm b.txt")
     start = repo.evidence.snapshot(repo.root)
@@ -125,7 +125,7 @@ def test_dirt_that_was_committed_as_it_was_is_no_change(repo: Any) -> None:
     assert found.commits == (repo.head(),)
 
 
-def test_dirt_that_was_committed_otherwise_than_it_was_counts(repo: Any) -> None:
+def test_dirt_that_was_committed_otherwise_than_it_was_counts(repo: Repo) -> None:
     """The disk is as at the start, but the commit carries what it was not."""
     repo.sh("echo d >> a.txt")
     start = repo.evidence.snapshot(repo.root)
@@ -135,7 +135,7 @@ def test_dirt_that_was_committed_otherwise_than_it_was_counts(repo: Any) -> None
     assert said(found, "`a.txt`: was changed in commits, but lies on disk as at the start")
 
 
-def test_a_commit_undone_on_disk_is_told_apart(repo: Any) -> None:
+def test_a_commit_undone_on_disk_is_told_apart(repo: Repo) -> None:
     """The commit still carries it, and a warning says that the disk does not."""
     start = repo.evidence.snapshot(repo.root)
     repo.sh("echo d >> a.txt; git commit -qam work; git checkout -q HEAD~1 -- a.txt")
@@ -144,7 +144,7 @@ def test_a_commit_undone_on_disk_is_told_apart(repo: Any) -> None:
     assert said(found, "lies on disk as at the start")
 
 
-def test_what_is_only_staged_is_a_warning(repo: Any) -> None:
+def test_what_is_only_staged_is_a_warning(repo: Repo) -> None:
     """Content that lies in the index alone is no change, but the next commit would carry it."""
     start = repo.evidence.snapshot(repo.root)
     repo.sh("echo x > a.txt; git add a.txt; git show HEAD:a.txt > a.txt")
@@ -153,7 +153,7 @@ def test_what_is_only_staged_is_a_warning(repo: Any) -> None:
     assert said(found, "`a.txt`: is staged with other content")
 
 
-def test_a_file_taken_from_the_index_alone_is_a_warning(repo: Any) -> None:
+def test_a_file_taken_from_the_index_alone_is_a_warning(repo: Repo) -> None:
     """It lies on disk as before, but the next commit would delete it."""
     start = repo.evidence.snapshot(repo.root)
     repo.sh("git rm -q --cached a.txt")
@@ -162,7 +162,7 @@ def test_a_file_taken_from_the_index_alone_is_a_warning(repo: Any) -> None:
     assert said(found, "`a.txt`: is staged with other content")
 
 
-def test_an_untracked_file_that_is_ignored_later_did_not_change(repo: Any) -> None:
+def test_an_untracked_file_that_is_ignored_later_did_not_change(repo: Repo) -> None:
     """Only the ignore file did."""
     repo.sh("echo u > u.tmp")
     start = repo.evidence.snapshot(repo.root)
@@ -170,7 +170,7 @@ def test_an_untracked_file_that_is_ignored_later_did_not_change(repo: Any) -> No
     assert kinds(repo.evidence.compare(repo.root, start)) == {".gitignore": "modified"}
 
 
-def test_a_linked_worktree_is_measured_on_its_own(repo: Any, tmp_path: Path) -> None:
+def test_a_linked_worktree_is_measured_on_its_own(repo: Repo, tmp_path: Path) -> None:
     """Work in the main tree does not show in the linked one."""
     repo.sh("git worktree add -q -b side ../linked")
     linked = tmp_path / "linked"
@@ -181,7 +181,7 @@ def test_a_linked_worktree_is_measured_on_its_own(repo: Any, tmp_path: Path) -> 
     assert len(found.commits) == 1
 
 
-def test_a_shallow_clone_says_that_commits_may_be_missing(repo: Any, tmp_path: Path) -> None:
+def test_a_shallow_clone_says_that_commits_may_be_missing(repo: Repo, tmp_path: Path) -> None:
     """The difference is right all the same."""
     repo.sh(f"echo 2 >> a.txt; {COMMIT}; git clone -q --depth 1 file://$PWD ../shallow")
     root = tmp_path / "shallow"
@@ -192,7 +192,7 @@ def test_a_shallow_clone_says_that_commits_may_be_missing(repo: Any, tmp_path: P
     assert said(found, "shallow")
 
 
-def test_a_submodule_counts_by_its_commit(repo: Any) -> None:
+def test_a_submodule_counts_by_its_commit(repo: Repo) -> None:
     """Dirt inside it does not count; another commit does."""
     repo.sh(
         "git -c protocol.file.allow=always clone -q . ../inner;"
@@ -208,7 +208,7 @@ def test_a_submodule_counts_by_its_commit(repo: Any) -> None:
     assert found.end.files == {"sub": repo.sh("git -C sub rev-parse HEAD").strip()}
 
 
-def test_a_repository_inside_is_named_and_left_alone(repo: Any) -> None:
+def test_a_repository_inside_is_named_and_left_alone(repo: Repo) -> None:
     """A worktree of somebody else inside the tree is not this task's work."""
     start = repo.evidence.snapshot(repo.root)
     repo.sh("git worktree add -q -b side trees/side; echo x > trees/side/x; echo y > trees/y")
@@ -217,7 +217,7 @@ def test_a_repository_inside_is_named_and_left_alone(repo: Any) -> None:
     assert said(found, "`trees/side`: is a repository of its own")
 
 
-def test_an_ignored_folder_is_measured_by_hashes(repo: Any) -> None:
+def test_an_ignored_folder_is_measured_by_hashes(repo: Repo) -> None:
     """A project in a folder that the repository around it ignores is not invisible."""
     repo.sh("mkdir -p out.log/p; echo 1 > out.log/p/f")
     root = repo.root / "out.log" / "p"
@@ -226,7 +226,7 @@ def test_an_ignored_folder_is_measured_by_hashes(repo: Any) -> None:
 
 
 @pytest.mark.parametrize("lock", [":", "touch .git/index.lock"])
-def test_the_repository_is_not_written(repo: Any, lock: str) -> None:
+def test_the_repository_is_not_written(repo: Repo, lock: str) -> None:
     """Neither the index nor any other file of git changes, nor need its lock be free."""
     repo.sh(f"touch -d '2020-01-01' a.txt; echo x > fresh; echo y >> b.txt; {lock}")
     start = Snapshot(method="git", commit=repo.head(), branch="main")
@@ -236,7 +236,7 @@ def test_the_repository_is_not_written(repo: Any, lock: str) -> None:
     assert repo.sh("find .git -type f -printf '%p %T@ %s\\n' | sort") == before
 
 
-def test_a_stranger_s_programs_are_not_run(repo: Any, tmp_path: Path) -> None:
+def test_a_stranger_s_programs_are_not_run(repo: Repo, tmp_path: Path) -> None:
     """Monitor, hooks, external diffs, text conversions and pagers of a repository stay silent."""
     trap = tmp_path / "trap"
     trap.write_text(f'#!/bin/sh\necho "$0 $*" >> {tmp_path}/sprung\ncat\n')
@@ -257,7 +257,7 @@ def test_a_stranger_s_programs_are_not_run(repo: Any, tmp_path: Path) -> None:
     assert not (tmp_path / "sprung").exists()
 
 
-def test_the_repository_s_taste_does_not_change_the_answer(repo: Any) -> None:
+def test_the_repository_s_taste_does_not_change_the_answer(repo: Repo) -> None:
     """Settings for people (prefixes, relative names, colours, order) do not reach us."""
     repo.sh(
         "git config diff.noprefix true; git config diff.relative true; git config color.ui always;"
@@ -272,7 +272,7 @@ def test_the_repository_s_taste_does_not_change_the_answer(repo: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"])
-def test_variables_of_a_calling_git_do_not_mislead(repo: Any, tmp_path: Path, name: str) -> None:
+def test_variables_of_a_calling_git_do_not_mislead(repo: Repo, tmp_path: Path, name: str) -> None:
     """A server started from a hook still looks at the repository it was told."""
     environ = repo.environ | {name: str(tmp_path / "elsewhere"), "GIT_TRACE": str(tmp_path / "t")}
     evidence = LocalEvidence(clock=SystemClock(), environ=environ)
@@ -280,7 +280,7 @@ def test_variables_of_a_calling_git_do_not_mislead(repo: Any, tmp_path: Path, na
     assert not (tmp_path / "t").exists()
 
 
-def test_a_repository_that_git_refuses_is_measured_by_hashes(repo: Any) -> None:
+def test_a_repository_that_git_refuses_is_measured_by_hashes(repo: Repo) -> None:
     """The warning gives git's reason; a comparison with a snapshot of git says it knows nothing."""
     before = repo.evidence.snapshot(repo.root)
     (repo.root / ".git" / "config").write_text("[broken\n")
@@ -290,7 +290,7 @@ def test_a_repository_that_git_refuses_is_measured_by_hashes(repo: Any) -> None:
     assert said(repo.evidence.compare(repo.root, before), "is not known: git refuses")
 
 
-def test_a_damaged_repository_is_unavailable(repo: Any) -> None:
+def test_a_damaged_repository_is_unavailable(repo: Repo) -> None:
     """What git says is passed on, with the way to mend it."""
     start = repo.evidence.snapshot(repo.root)
     (repo.root / ".git" / "index").write_bytes(b"not an index")
@@ -300,14 +300,14 @@ def test_a_damaged_repository_is_unavailable(repo: Any) -> None:
         repo.evidence.snapshot(repo.root)
 
 
-def test_a_lost_repository_is_a_warning(repo: Any) -> None:
+def test_a_lost_repository_is_a_warning(repo: Repo) -> None:
     """Without .git there is nothing to measure from."""
     start = repo.evidence.snapshot(repo.root)
     repo.sh("rm -rf .git")
     assert said(repo.evidence.compare(repo.root, start), "no longer there")
 
 
-def test_without_git_the_hashes_speak(repo: Any, tmp_path: Path) -> None:
+def test_without_git_the_hashes_speak(repo: Repo, tmp_path: Path) -> None:
     """A machine without git still gives evidence, and says why it is another kind."""
     evidence = LocalEvidence(clock=SystemClock(), environ={"PATH": str(tmp_path)})
     found = evidence.snapshot(repo.root)
@@ -316,7 +316,7 @@ def test_without_git_the_hashes_speak(repo: Any, tmp_path: Path) -> None:
     assert "a.txt" in found.files
 
 
-def test_a_large_untracked_file_is_not_read(repo: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_untracked_file_is_not_read(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is compared by size and time, with a warning, and counted without lines."""
     monkeypatch.setattr(marks, "LARGEST", 1000)
     start = repo.evidence.snapshot(repo.root)
@@ -329,7 +329,7 @@ def test_a_large_untracked_file_is_not_read(repo: Any, monkeypatch: pytest.Monke
     assert repo.evidence.compare(repo.root, found.end).changes == ()
 
 
-def test_git_that_does_not_answer_is_ended(repo: Any, tmp_path: Path) -> None:
+def test_git_that_does_not_answer_is_ended(repo: Repo, tmp_path: Path) -> None:
     """A filter that hangs is killed with its whole group at the limit."""
     repo.sh("echo '*.txt filter=slow' > .gitattributes; git config filter.slow.clean 'sleep 60'")
     call = GitCall(folder=repo.root, environ=repo.environ, limit_seconds=0.3)
@@ -337,7 +337,7 @@ def test_git_that_does_not_answer_is_ended(repo: Any, tmp_path: Path) -> None:
         call.ask("hash-object", "--path=a.txt", "a.txt")
 
 
-def test_an_orphan_branch_is_a_warning(repo: Any) -> None:
+def test_an_orphan_branch_is_a_warning(repo: Repo) -> None:
     """HEAD had a commit and has none now: no commits are listed, the files are compared."""
     start = repo.evidence.snapshot(repo.root)
     repo.sh("git checkout -q --orphan fresh; echo x >> a.txt")
@@ -346,7 +346,7 @@ def test_an_orphan_branch_is_a_warning(repo: Any) -> None:
     assert (kinds(found), found.commits) == ({"a.txt": "modified"}, ())
 
 
-def test_a_file_that_became_an_empty_repository_is_deleted(repo: Any) -> None:
+def test_a_file_that_became_an_empty_repository_is_deleted(repo: Repo) -> None:
     """What stands there now is no part of this tree, and has no commit to be known by."""
     repo.sh("echo u > inner")
     start = repo.evidence.snapshot(repo.root)
@@ -354,14 +354,14 @@ def test_a_file_that_became_an_empty_repository_is_deleted(repo: Any) -> None:
     assert kinds(repo.evidence.compare(repo.root, start)) == {"inner": "deleted"}
 
 
-def test_a_bare_repository_is_measured_by_hashes(bare_folder: Any) -> None:
+def test_a_bare_repository_is_measured_by_hashes(bare_folder: Repo) -> None:
     """It has no working tree of which git could speak."""
     bare_folder.sh("git init -q --bare .")
     assert bare_folder.evidence.snapshot(bare_folder.root).method == "hash"
 
 
 def test_only_the_last_thousand_commits_are_listed(
-    repo: Any, monkeypatch: pytest.MonkeyPatch
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The oldest are left out, with a warning."""
     monkeypatch.setattr(tree, "_MOST_COMMITS", 2)
@@ -372,7 +372,7 @@ def test_only_the_last_thousand_commits_are_listed(
     assert said(found, "only the last 2 commits")
 
 
-def test_a_root_below_another_counts_only_itself(repo: Any) -> None:
+def test_a_root_below_another_counts_only_itself(repo: Repo) -> None:
     """The snapshot and the comparison of a folder know nothing of what lies beside it."""
     repo.sh(
         "echo x >> a.txt; echo y >> dir/c.txt; mkdir dir/.counterpoint; echo z > dir/.counterpoint/z"
@@ -384,7 +384,7 @@ def test_a_root_below_another_counts_only_itself(repo: Any) -> None:
     assert kinds(found) == {"from-above": "added"}
 
 
-def test_the_port_contains_and_digests(repo: Any) -> None:
+def test_the_port_contains_and_digests(repo: Repo) -> None:
     """Both stand behind the same door as the rest."""
     assert repo.evidence.contain(repo.root, "./dir/c.txt") == "dir/c.txt"
     assert repo.evidence.digest(repo.root, "dir/d.txt") == (sha("one\n"), 4)

@@ -16,6 +16,7 @@ from counterpoint.core.model.evidence import Comparison
 from counterpoint.evidence.local import LocalEvidence
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import Unavailable
+from fakes.repositories import Repo
 
 _NOBODY = 65534
 
@@ -26,7 +27,7 @@ def kinds(comparison: Comparison) -> dict[str, str]:
 
 
 @pytest.fixture
-def barred(repo: Any) -> Iterator[Any]:
+def barred(repo: Repo) -> Iterator[Any]:
     """The repository in a folder of its own, as somebody to whom a file can be closed."""
     place = Path(tempfile.mkdtemp(prefix="counterpoint-barred-"))
     shutil.move(repo.root, place / "repo")
@@ -94,7 +95,7 @@ def test_a_folder_that_cannot_be_listed_is_a_warning(barred: Any) -> None:
 
 
 @pytest.fixture
-def meddled(repo: Any, tmp_path: Path) -> Any:
+def meddled(repo: Repo, tmp_path: Path) -> Any:
     """Answer evidence whose git runs a script before each diff."""
     real = shutil.which("git")
     programs = tmp_path / "programs"
@@ -112,7 +113,7 @@ def meddled(repo: Any, tmp_path: Path) -> Any:
     return meddle
 
 
-def test_git_that_fails_once_is_asked_again(repo: Any, meddled: Any, tmp_path: Path) -> None:
+def test_git_that_fails_once_is_asked_again(repo: Repo, meddled: Any, tmp_path: Path) -> None:
     """A file that was cut while git read it is no reason to give up."""
     start = repo.evidence.snapshot(repo.root)
     repo.sh("echo x >> a.txt")
@@ -122,7 +123,7 @@ def test_git_that_fails_once_is_asked_again(repo: Any, meddled: Any, tmp_path: P
     assert found.warnings == ()
 
 
-def test_git_that_cannot_count_lines_tells_the_files(repo: Any, meddled: Any) -> None:
+def test_git_that_cannot_count_lines_tells_the_files(repo: Repo, meddled: Any) -> None:
     """Then it need not read them, and a warning says what is not known."""
     start = repo.evidence.snapshot(repo.root)
     repo.sh("echo x >> a.txt; git commit -qam w; echo y >> a.txt; git mv b.txt c.txt; echo z > n")
@@ -133,7 +134,7 @@ def test_git_that_cannot_count_lines_tells_the_files(repo: Any, meddled: Any) ->
     assert "lines are not counted" in found.warnings[0]
 
 
-def test_git_that_always_fails_is_unavailable(repo: Any, meddled: Any) -> None:
+def test_git_that_always_fails_is_unavailable(repo: Repo, meddled: Any) -> None:
     """What it said is passed on."""
     start = repo.evidence.snapshot(repo.root)
     repo.sh("echo x >> a.txt")
@@ -153,7 +154,7 @@ def test_git_that_always_fails_is_unavailable(repo: Any, meddled: Any) -> None:
     ],
 )
 def test_files_that_change_while_git_looks_are_told_sensibly(
-    repo: Any, meddled: Any, script: str, expected: dict[str, str]
+    repo: Repo, meddled: Any, script: str, expected: dict[str, str]
 ) -> None:
     """Whatever moment the answer is of, it fails nothing, and the next one tells what came later."""
     start = repo.evidence.snapshot(repo.root)
@@ -166,7 +167,7 @@ def test_files_that_change_while_git_looks_are_told_sensibly(
     assert set(last) <= set(told)
 
 
-def test_a_log_that_never_stops_growing_fails_nothing(repo: Any) -> None:
+def test_a_log_that_never_stops_growing_fails_nothing(repo: Repo) -> None:
     """A file that is written and cut all the time is named, with what else changed."""
     start = repo.evidence.snapshot(repo.root)
     repo.sh("echo x >> b.txt; echo 0 > out.txt")

@@ -22,7 +22,7 @@ def ask(query: str, **more: Any) -> PassageQuery:
     return PassageQuery(query=query, **more)
 
 
-def test_a_document_is_taken_in_once(studio: Any, ada: Any) -> None:
+def test_a_document_is_taken_in_once(studio: Studio, ada: Core) -> None:
     """The same bytes change nothing."""
     studio.tree.write("docs/guide.md", GUIDE)
     first = ada.documents.take("docs/guide.md")
@@ -35,7 +35,7 @@ def test_a_document_is_taken_in_once(studio: Any, ada: Any) -> None:
     assert ada.documents.list("vault", after="docs/guide.md") == []
 
 
-def test_a_question_finds_passages_with_their_place(studio: Any, ada: Any) -> None:
+def test_a_question_finds_passages_with_their_place(studio: Studio, ada: Core) -> None:
     """The best first, with scores from 0 to 1, below a least one nothing."""
     studio.tree.write("docs/guide.md", GUIDE)
     ada.documents.take("docs/guide.md")
@@ -48,13 +48,13 @@ def test_a_question_finds_passages_with_their_place(studio: Any, ada: Any) -> No
 
 
 @pytest.mark.parametrize("path", [".git/config", "part/.GIT/config", ".counterpoint/ledger.db"])
-def test_what_git_and_the_ledger_keep_is_no_document(studio: Any, ada: Any, path: str) -> None:
+def test_what_git_and_the_ledger_keep_is_no_document(studio: Studio, ada: Core, path: str) -> None:
     """Every project can read the vault: what names remotes or holds keys stays out of it."""
     studio.tree.write(path, "words\n")
     studio.refuses(PathOutside, lambda: ada.documents.take(path))
 
 
-def test_records_of_the_same_words_are_no_passages(studio: Any, ada: Any) -> None:
+def test_records_of_the_same_words_are_no_passages(studio: Studio, ada: Core) -> None:
     """What others wrote is found elsewhere."""
     from counterpoint.core.model.filters import Note
 
@@ -62,7 +62,7 @@ def test_records_of_the_same_words_are_no_passages(studio: Any, ada: Any) -> Non
     assert ada.documents.find(ask("exponential backoff")) == []
 
 
-def test_taking_a_document_in_anew_replaces_its_passages(studio: Any, ada: Any) -> None:
+def test_taking_a_document_in_anew_replaces_its_passages(studio: Studio, ada: Core) -> None:
     """Those that stayed are left alone, those that went are found no more."""
     studio.tree.write("g.md", GUIDE)
     ada.documents.take("g.md")
@@ -77,7 +77,7 @@ def test_taking_a_document_in_anew_replaces_its_passages(studio: Any, ada: Any) 
     assert len(ada.documents.find(ask("large"))) == 1
 
 
-def test_a_document_is_taken_out_with_all_its_passages(studio: Any, ada: Any) -> None:
+def test_a_document_is_taken_out_with_all_its_passages(studio: Studio, ada: Core) -> None:
     """Its file may be gone by then."""
     studio.tree.write("g.md", GUIDE)
     ada.documents.take("g.md")
@@ -91,7 +91,7 @@ def test_a_document_is_taken_out_with_all_its_passages(studio: Any, ada: Any) ->
 
 
 def test_what_is_outside_or_no_text_is_refused(
-    studio: Any, ada: Any, monkeypatch: pytest.MonkeyPatch
+    studio: Studio, ada: Core, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And what would be too many passages."""
     studio.refuses(PathOutside, lambda: ada.documents.take("../x.md"))
@@ -102,7 +102,9 @@ def test_what_is_outside_or_no_text_is_refused(
     studio.refuses(InvalidInput, lambda: ada.documents.take("g.md"))
 
 
-def test_a_projects_own_documents_have_to_be_turned_on(studio: Any, ada: Any, person: Any) -> None:
+def test_a_projects_own_documents_have_to_be_turned_on(
+    studio: Studio, ada: Core, person: Core
+) -> None:
     """They are apart from the vault, and can be turned off again."""
     studio.tree.write("g.md", GUIDE)
     studio.refuses(Conflict, lambda: ada.documents.find(ask("retry"), "project"))

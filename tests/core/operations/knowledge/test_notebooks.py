@@ -18,7 +18,7 @@ def names(core: Any, role: str) -> list[tuple[str, str]]:
     return [(page.name, page.content) for page in core.notebooks.offered(role).pages]
 
 
-def test_a_file_is_remembered_for_its_role_only(studio: Any, ada: Any, bob: Any) -> None:
+def test_a_file_is_remembered_for_its_role_only(studio: Studio, ada: Core, bob: Core) -> None:
     """The newest first; writing it anew replaces it."""
     ada.notebooks.write("project", "worker", "a.md", "one")
     studio.clock.pass_by(seconds=1)
@@ -30,7 +30,7 @@ def test_a_file_is_remembered_for_its_role_only(studio: Any, ada: Any, bob: Any)
     assert names(bob, "judge") == []
 
 
-def test_an_empty_content_takes_a_file_away(ada: Any) -> None:
+def test_an_empty_content_takes_a_file_away(ada: Core) -> None:
     """It is offered no more, but can be written again."""
     ada.notebooks.write("project", "worker", "a.md", "one")
     ada.notebooks.write("project", "worker", "a.md", "")
@@ -48,12 +48,14 @@ def test_an_empty_content_takes_a_file_away(ada: Any) -> None:
         ("", "x.md", "x"),
     ],
 )
-def test_wrong_files_are_refused(studio: Any, ada: Any, role: str, name: str, content: str) -> None:
+def test_wrong_files_are_refused(
+    studio: Studio, ada: Core, role: str, name: str, content: str
+) -> None:
     """By name, size, or for want of a role."""
     studio.refuses(InvalidInput, lambda: ada.notebooks.write("project", role, name, content))
 
 
-def test_a_mirror_of_files_is_written_behind_the_ledger(studio: Any, ada: Any) -> None:
+def test_a_mirror_of_files_is_written_behind_the_ledger(studio: Studio, ada: Core) -> None:
     """Also taken away; what cannot be mirrored is not remembered either. Secrets reach neither."""
     studio.tree.places["mirror"] = files = {}
     mirror = Path("mirror")
@@ -71,7 +73,7 @@ def test_a_mirror_of_files_is_written_behind_the_ledger(studio: Any, ada: Any) -
     )
 
 
-def test_a_redacted_file_is_offered_no_more(studio: Any, ada: Any, person: Any) -> None:
+def test_a_redacted_file_is_offered_no_more(studio: Studio, ada: Core, person: Core) -> None:
     """What a person took away stays away."""
     from counterpoint.core.model.journal import StateEntry
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from counterpoint.core.model.delivery.runs import NOT_TOLD, EventFilter, RunOrde
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.operations.runs import streams
 from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound
+from fakes.studio import Studio
 
 INIT = json.dumps({"type": "system", "subtype": "init", "session_id": "s"})
 RESULT = json.dumps(
@@ -34,12 +36,12 @@ def text(words: str) -> str:
 
 
 @pytest.fixture
-def item(person: Any) -> str:
+def item(person: Core) -> str:
     """Answer an issue."""
     return person.plans.create(Draft(kind="issue", title="A thing")).root.id
 
 
-def test_a_stream_becomes_a_run_with_its_events(studio: Any, person: Any, item: str) -> None:
+def test_a_stream_becomes_a_run_with_its_events(studio: Studio, person: Core, item: str) -> None:
     """Its result tells what it came to."""
     lines = [INIT, text("hello"), "no json", RESULT]
     done = person.runs.ingest(lines, RunOrder(run="r1", item=item, profile="worker", agent="w"))
@@ -55,7 +57,7 @@ def test_a_stream_becomes_a_run_with_its_events(studio: Any, person: Any, item: 
 
 
 def test_some_hundred_events_are_one_entry(
-    studio: Any, person: Any, monkeypatch: pytest.MonkeyPatch
+    studio: Studio, person: Core, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And a stream of exactly so many needs no further one."""
     monkeypatch.setattr(streams, "BATCH", 10)
@@ -66,7 +68,7 @@ def test_some_hundred_events_are_one_entry(
     assert studio.image().size == size + 4
 
 
-def test_a_stream_goes_on_behind_what_is_there(studio: Any, person: Any, item: str) -> None:
+def test_a_stream_goes_on_behind_what_is_there(studio: Studio, person: Core, item: str) -> None:
     """Again it changes nothing; grown, only what is more is taken in."""
     first = person.runs.ingest([INIT, text("a")], RunOrder(run="r1"))
     assert (first.run.status, first.run.item) == ("unfinished", "")
@@ -78,7 +80,7 @@ def test_a_stream_goes_on_behind_what_is_there(studio: Any, person: Any, item: s
     assert grown.run.number == first.run.number
 
 
-def test_a_run_belongs_to_one_issue(studio: Any, person: Any, item: str) -> None:
+def test_a_run_belongs_to_one_issue(studio: Studio, person: Core, item: str) -> None:
     """Which has to be there; the name of a run is a plain one."""
     other = person.plans.create(Draft(kind="issue", title="Another")).root.id
     person.runs.ingest([INIT], RunOrder(run="r1", item=item))
@@ -87,14 +89,14 @@ def test_a_run_belongs_to_one_issue(studio: Any, person: Any, item: str) -> None
     studio.refuses(InvalidInput, lambda: person.runs.ingest([INIT], RunOrder(run=" x")))
 
 
-def test_a_run_without_a_name_gets_one(person: Any) -> None:
+def test_a_run_without_a_name_gets_one(person: Core) -> None:
     """An empty stream is a run too, which has begun."""
     done = person.runs.ingest([], RunOrder())
     assert done.run.id.startswith("run_")
     assert (done.run.events, done.run.status) == (0, "unfinished")
 
 
-def test_secrets_in_a_stream_are_masked(studio: Any, person: Any) -> None:
+def test_secrets_in_a_stream_are_masked(studio: Studio, person: Core) -> None:
     """In what was said and in why it failed."""
     studio.masking("hunter2hunter2")
     core = Core(studio.ports, person.caller)
@@ -106,7 +108,7 @@ def test_secrets_in_a_stream_are_masked(studio: Any, person: Any) -> None:
 
 
 @pytest.fixture
-def present(person: Any, item: str) -> Any:
+def present(person: Core, item: str) -> Callable[..., Any]:
     """Answer what tells the payload numbers of the events of an issue with two runs."""
     for run in ("r2", "r1"):
         lines = [INIT, *(text(f"{run} {n}") for n in range(3)), RESULT]
@@ -119,7 +121,7 @@ def present(person: Any, item: str) -> Any:
     return tell
 
 
-def test_events_are_found_by_run_and_by_issue(present: Any, item: str) -> None:
+def test_events_are_found_by_run_and_by_issue(present: Callable[..., Any], item: str) -> None:
     """In the order of the runs and of the stream, page by page."""
     assert present(run="r1") == ([("r1", n) for n in range(1, 6)], 5)
     every = [(run, n) for run in ("r2", "r1") for n in range(1, 6)]
@@ -129,7 +131,7 @@ def test_events_are_found_by_run_and_by_issue(present: Any, item: str) -> None:
     assert present(limit=2, offset=1, run="r1", item=item) == (every[6:8], 5)
 
 
-def test_events_are_found_by_type_and_subtype(present: Any, item: str) -> None:
+def test_events_are_found_by_type_and_subtype(present: Callable[..., Any], item: str) -> None:
     """The place counts only those that are meant."""
     assert present(item=item, type="system") == ([("r2", 1), ("r1", 1)], 2)
     assert present(run="r1", type="assistant", subtype="text") == (
@@ -139,7 +141,9 @@ def test_events_are_found_by_type_and_subtype(present: Any, item: str) -> None:
     assert present(limit=2, offset=2, item=item, subtype="text") == ([("r2", 4), ("r1", 2)], 6)
 
 
-def test_events_of_nothing_are_refused(studio: Any, person: Any, present: Any) -> None:
+def test_events_of_nothing_are_refused(
+    studio: Studio, person: Core, present: Callable[..., Any]
+) -> None:
     """A run or an issue is named, is there, and both belong together."""
     for sought, fault in (
         (EventFilter(type="system"), InvalidInput),

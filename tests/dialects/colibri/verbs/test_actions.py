@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 
+from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
 from counterpoint.dialects.colibri.nouns.actions import Action, Asked, Ended
@@ -15,6 +17,7 @@ from counterpoint.dialects.colibri.verbs.actions import Actions
 from counterpoint.dialects.colibri.verbs.health import Health
 from counterpoint.dialects.colibri.verbs.sessions import AuditSessions
 from counterpoint.kernel.errors import InvalidInput
+from fakes.studio import Studio
 
 ASKED = Asked(tool="do", arguments="a" * 64)
 OK = Ended(outcome="ok", answer="b" * 64)
@@ -40,7 +43,7 @@ class FakeHost:
 
 
 @pytest.fixture
-def on(studio: Any) -> Any:
+def on(studio: Studio) -> Callable[..., Core]:
     """Answer what makes a core that runs in a process of a name."""
 
     def running(name: str, *gone: str) -> Any:
@@ -53,7 +56,7 @@ def on(studio: Any) -> Any:
     return running
 
 
-def test_a_call_has_two_rows_under_one_number(ada: Any) -> None:
+def test_a_call_has_two_rows_under_one_number(ada: Core) -> None:
     """The first is durable before the call runs."""
     entered = ada.use(Actions).enter(ASKED)
     assert ada.use(Actions).list() == [(entered, None)]
@@ -67,7 +70,7 @@ def test_a_call_has_two_rows_under_one_number(ada: Any) -> None:
     assert (second.number, second.call, second.outcome) == (1, entered.call, "ok")
 
 
-def test_the_end_of_a_call_lands_with_its_change(studio: Any, ada: Any) -> None:
+def test_the_end_of_a_call_lands_with_its_change(studio: Studio, ada: Core) -> None:
     """In one entry, and never apart."""
     entered = ada.use(Actions).enter(ASKED)
 
@@ -79,7 +82,7 @@ def test_the_end_of_a_call_lands_with_its_change(studio: Any, ada: Any) -> None:
     assert {"records", "actions"} <= {row.table for row in last.rows}
 
 
-def test_a_call_that_is_refused_leaves_only_its_rows(studio: Any, ada: Any) -> None:
+def test_a_call_that_is_refused_leaves_only_its_rows(studio: Studio, ada: Core) -> None:
     """What it wrote is undone; its end is written afterwards."""
     entered = ada.use(Actions).enter(ASKED)
 
@@ -96,7 +99,7 @@ def test_a_call_that_is_refused_leaves_only_its_rows(studio: Any, ada: Any) -> N
     assert ada.use(Actions).list()[0][1].code == "x"
 
 
-def test_numbers_have_no_gap_also_for_calls_that_never_ran(studio: Any, ada: Any) -> None:
+def test_numbers_have_no_gap_also_for_calls_that_never_ran(studio: Studio, ada: Core) -> None:
     """They are given inside the transaction."""
     for _ in range(3):
         ada.use(Actions).refuse(ASKED, Ended(outcome="invalid", code="INVALID_PARAMS"))
@@ -106,7 +109,7 @@ def test_numbers_have_no_gap_also_for_calls_that_never_ran(studio: Any, ada: Any
     assert numbers == [1, 2, 3, 4, 5, 6]
 
 
-def test_calls_are_listed_by_tool_outcome_and_session(ada: Any, bob: Any) -> None:
+def test_calls_are_listed_by_tool_outcome_and_session(ada: Core, bob: Core) -> None:
     """The latest first, from before a number."""
     first = ada.use(Actions).enter(ASKED)
     second = bob.use(Actions).enter(Asked(tool="other", arguments=""))
@@ -125,7 +128,7 @@ def test_calls_are_listed_by_tool_outcome_and_session(ada: Any, bob: Any) -> Non
     assert listed(session=bob.caller.actor.session) == [2]
 
 
-def test_a_list_of_what_runs_looks_past_what_has_ended(ada: Any) -> None:
+def test_a_list_of_what_runs_looks_past_what_has_ended(ada: Core) -> None:
     """However much of that there is in between."""
     left = ada.use(Actions).enter(ASKED)
     for _ in range(5):
@@ -133,7 +136,7 @@ def test_a_list_of_what_runs_looks_past_what_has_ended(ada: Any) -> None:
     assert ada.use(Actions).list(outcome="running", limit=2) == [(left, None)]
 
 
-def test_calls_of_a_process_that_is_gone_are_ended_once(on: Any) -> None:
+def test_calls_of_a_process_that_is_gone_are_ended_once(on: Callable[..., Core]) -> None:
     """Those of one that lives are left alone, and so are those that had ended."""
     dead, alive = on("dead"), on("alive")
     dead.use(Actions).leave(dead.use(Actions).enter(ASKED), OK)
@@ -148,7 +151,9 @@ def test_calls_of_a_process_that_is_gone_are_ended_once(on: Any) -> None:
     assert after.audit.log(limit=1)[0].facts["calls"] == 1
 
 
-def test_two_that_find_the_same_end_it_once(on: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_that_find_the_same_end_it_once(
+    on: Callable[..., Core], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The second looks again when it is alone."""
     dead = on("dead")
     dead.use(Actions).enter(ASKED)
@@ -164,7 +169,7 @@ def test_two_that_find_the_same_end_it_once(on: Any, monkeypatch: pytest.MonkeyP
     assert first.use(Actions).sweep() == 0
 
 
-def test_a_project_stands_as_its_parts_do(studio: Any, on: Any) -> None:
+def test_a_project_stands_as_its_parts_do(studio: Studio, on: Callable[..., Core]) -> None:
     """Running and crashed calls, open sessions, room, and the faults of the file."""
     dead = on("dead")
     dead.use(Actions).enter(ASKED)
@@ -178,13 +183,13 @@ def test_a_project_stands_as_its_parts_do(studio: Any, on: Any) -> None:
     assert found.entries == studio.image().size
 
 
-def test_a_long_ledger_is_not_looked_through(ada: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_ledger_is_not_looked_through(ada: Core, monkeypatch: pytest.MonkeyPatch) -> None:
     """That is what `doctor` is for."""
     monkeypatch.setattr(condition, "_LOOKED_THROUGH", 0)
     assert ada.use(Health).look().faults == ()
 
 
-def test_the_only_process_knows_of_no_other(studio: Any, ada: Any) -> None:
+def test_the_only_process_knows_of_no_other(studio: Studio, ada: Core) -> None:
     """Nobody is gone as far as it can tell, and the room is unknown."""
     host = studio.ports.host
     assert not host.is_gone("other", studio.clock.now())

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
+from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.dialects.colibri.verbs.health import Health
 from counterpoint.dialects.colibri.verbs.seals import Seals
@@ -14,7 +13,7 @@ from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from counterpoint.kernel.errors import InvalidInput, NotFound
 
 
-def test_an_audit_session_opens_with_an_intent(ada: Any) -> None:
+def test_an_audit_session_opens_with_an_intent(ada: Core) -> None:
     """It may be about an item, or about a word that is none."""
     item = ada.plans.create(Draft(kind="task", title="x")).root.id
     opened = ada.use(AuditSessions).open("Mend it", task="nothing", session="mine")
@@ -25,13 +24,15 @@ def test_an_audit_session_opens_with_an_intent(ada: Any) -> None:
 
 
 @pytest.mark.parametrize(("intent", "session"), [(" ", ""), ("x", "s" * 201)])
-def test_an_audit_session_that_is_not_valid_is_refused(ada: Any, intent: str, session: str) -> None:
+def test_an_audit_session_that_is_not_valid_is_refused(
+    ada: Core, intent: str, session: str
+) -> None:
     """Without an intent, or with a name that is too long."""
     with pytest.raises(InvalidInput):
         ada.use(AuditSessions).open(intent, session=session)
 
 
-def test_only_audit_sessions_that_are_open_wait_for_a_seal(ada: Any) -> None:
+def test_only_audit_sessions_that_are_open_wait_for_a_seal(ada: Core) -> None:
     """A session that a write opened by itself is none."""
     item = ada.plans.create(Draft(kind="task", title="x")).root.id
     for name in "abc":

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from counterpoint.core.coordinator import Core
 from counterpoint.core.model.texts.faults import TextFault
 from counterpoint.core.model.texts.skills import Skill, SkillReport, SkippedFile
 from counterpoint.dialects.colibri.verbs.skills import Skills
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import InvalidInput, NotFound
+from fakes.studio import Studio
 
 
 def skill(name: str, description: str, **changes: Any) -> Skill:
@@ -27,7 +29,7 @@ def skill(name: str, description: str, **changes: Any) -> Skill:
 
 
 @pytest.fixture(autouse=True)
-def shelved(studio: Any) -> SkillReport:
+def shelved(studio: Studio) -> SkillReport:
     """Put three skills and a file that was skipped on the shelf."""
     studio.cabinet.report = SkillReport(
         skills=(
@@ -59,7 +61,7 @@ def shelved(studio: Any) -> SkillReport:
     ],
 )
 def test_skills_are_listed_by_what_is_asked_for(
-    ada: Any, filters: dict[str, str], names: list[str]
+    ada: Core, filters: dict[str, str], names: list[str]
 ) -> None:
     """Words in the name or the description, a whole capability, a letter; all must be true."""
     assert [skill.name for skill in ada.use(Skills).list(**filters)] == names
@@ -67,31 +69,31 @@ def test_skills_are_listed_by_what_is_asked_for(
 
 @pytest.mark.parametrize("filters", [{"capability": "rea"}, {"letter": "ω"}, {"letter": "αβ"}])
 def test_a_filter_that_can_never_match_is_refused(
-    studio: Any, ada: Any, filters: dict[str, str]
+    studio: Studio, ada: Core, filters: dict[str, str]
 ) -> None:
     """An empty answer would look like an answer."""
     studio.refuses(InvalidInput, lambda: ada.use(Skills).list(**filters))
 
 
-def test_a_skill_is_got_by_its_name(ada: Any) -> None:
+def test_a_skill_is_got_by_its_name(ada: Core) -> None:
     """With all that its file says."""
     assert ada.use(Skills).get("deploy").description == "Brings a Release out"
 
 
-def test_a_skill_that_is_not_there_is_told_with_its_neighbours(studio: Any, ada: Any) -> None:
+def test_a_skill_that_is_not_there_is_told_with_its_neighbours(studio: Studio, ada: Core) -> None:
     """The nearest names help; if there is none, the list does."""
     assert "deploy" in studio.refuses(NotFound, lambda: ada.use(Skills).get("deplyo")).hint
     assert "List" in studio.refuses(NotFound, lambda: ada.use(Skills).get("x")).hint
 
 
-def test_a_skill_that_was_skipped_says_why(studio: Any, ada: Any) -> None:
+def test_a_skill_that_was_skipped_says_why(studio: Studio, ada: Core) -> None:
     """The author of the file reads the reason where it is missed."""
     refused = studio.refuses(NotFound, lambda: ada.use(Skills).get("broken"))
     assert "line 1: 'description' is missing" in refused.message
     assert ".agents/skills/broken/SKILL.md" in refused.hint
 
 
-def test_the_report_counts_every_file(ada: Any, shelved: SkillReport) -> None:
+def test_the_report_counts_every_file(ada: Core, shelved: SkillReport) -> None:
     """What was found is either a skill or skipped."""
     assert ada.use(Skills).report() is shelved
     assert shelved.found == 4

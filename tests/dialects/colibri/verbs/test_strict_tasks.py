@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, ItemFilter, Report
 from counterpoint.core.model.rows import Prose
@@ -14,12 +15,13 @@ from counterpoint.dialects.colibri.verbs.strict_tasks import StrictTasks
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from counterpoint.kernel.canonical import text_digest
 from counterpoint.kernel.errors import GateClosed, IllegalMove, NotFound, StaleVersion
+from fakes.studio import Studio
 
 WAY = ("gather", "analyze", "plan", "apply", "verify")
 
 
 @pytest.fixture
-def task(ada: Any) -> str:
+def task(ada: Core) -> str:
     """Answer the id of a strict task in its first state."""
     return (
         ada.use(StrictTasks)
@@ -34,7 +36,7 @@ def walk(core: Any, task: str, *states: str) -> None:
         core.items.edit(task, Edit(status=state))
 
 
-def test_a_strict_task_is_found_by_each_of_its_names(ada: Any, task: str) -> None:
+def test_a_strict_task_is_found_by_each_of_its_names(ada: Core, task: str) -> None:
     """An item on another table is none, and neither is one that is not there."""
     made = ada.use(StrictTasks).create(
         Draft(kind="task", title="x", body="b", assignee="bob", attributes={"priority": "high"})
@@ -51,7 +53,7 @@ def test_a_strict_task_is_found_by_each_of_its_names(ada: Any, task: str) -> Non
             ada.use(StrictTasks).get(name)
 
 
-def test_each_move_is_written_down_with_reason_and_attempt(ada: Any, bob: Any, task: str) -> None:
+def test_each_move_is_written_down_with_reason_and_attempt(ada: Core, bob: Core, task: str) -> None:
     """A check that sends the work back begins another attempt."""
     walk(ada, task, *WAY)
     bob.items.edit(task, Edit(status="gather", reason="It sticks."))
@@ -65,7 +67,7 @@ def test_each_move_is_written_down_with_reason_and_attempt(ada: Any, bob: Any, t
     assert ada.use(StrictTasks).get(task).attempt == 2
 
 
-def test_to_stay_is_no_move(ada: Any, task: str) -> None:
+def test_to_stay_is_no_move(ada: Core, task: str) -> None:
     """On a table that is traced; elsewhere nothing happens."""
     with pytest.raises(IllegalMove):
         ada.items.edit(task, Edit(status="init"))
@@ -73,7 +75,7 @@ def test_to_stay_is_no_move(ada: Any, task: str) -> None:
     assert ada.items.edit(other, Edit(status="open")).version == 1
 
 
-def test_done_needs_a_thought_since_the_work(ada: Any, task: str) -> None:
+def test_done_needs_a_thought_since_the_work(ada: Core, task: str) -> None:
     """Of the right type, about this task, and after the last entry into the work."""
     other = ada.use(StrictTasks).create(Draft(kind="task", title="other")).item.id
     walk(ada, task, *WAY[:3])
@@ -89,7 +91,7 @@ def test_done_needs_a_thought_since_the_work(ada: Any, task: str) -> None:
     assert ada.items.get(task).is_closed
 
 
-def test_a_claim_that_fails_cancels_with_its_summary(ada: Any, task: str) -> None:
+def test_a_claim_that_fails_cancels_with_its_summary(ada: Core, task: str) -> None:
     """The words of the report are the reason; without words it is refused."""
     token = ada.claims.start(task).claim.token
     assert ada.items.get(task).status == "gather"
@@ -101,7 +103,7 @@ def test_a_claim_that_fails_cancels_with_its_summary(ada: Any, task: str) -> Non
     assert ada.items.get(task).status == "cancelled"
 
 
-def test_what_closes_with_its_part_is_not_asked(ada: Any) -> None:
+def test_what_closes_with_its_part_is_not_asked(ada: Core) -> None:
     """A cancelled plan cancels what is below it, and says so in its account."""
     tree = Draft(
         kind="plan", title="p", children=(Draft(kind="task", title="t", lifecycle="staged"),)
@@ -112,7 +114,7 @@ def test_what_closes_with_its_part_is_not_asked(ada: Any) -> None:
     assert (move.goal, move.reason) == ("cancelled", f"{plan.id} above it is cancelled")
 
 
-def test_a_change_of_another_state_than_the_one_seen_is_refused(ada: Any, task: str) -> None:
+def test_a_change_of_another_state_than_the_one_seen_is_refused(ada: Core, task: str) -> None:
     """Whoever saw an older state looks again."""
     walk(ada, task, "gather")
     with pytest.raises(StaleVersion) as refused:
@@ -121,7 +123,7 @@ def test_a_change_of_another_state_than_the_one_seen_is_refused(ada: Any, task: 
     assert ada.items.edit(task, Edit(title="x", expected_status="gather")).title == "x"
 
 
-def test_a_task_that_was_taken_away_is_hidden_until_it_is_put_back(ada: Any, task: str) -> None:
+def test_a_task_that_was_taken_away_is_hidden_until_it_is_put_back(ada: Core, task: str) -> None:
     """Nothing of it is lost."""
     assert "deleted_at" in ada.use(StrictTasks).delete(task).attributes
     with pytest.raises(NotFound):
@@ -131,7 +133,7 @@ def test_a_task_that_was_taken_away_is_hidden_until_it_is_put_back(ada: Any, tas
     assert ada.use(StrictTasks).delete(task, back=True) == ada.use(StrictTasks).get(task)
 
 
-def test_lists_go_on_over_many_pages_of_the_store(ada: Any) -> None:
+def test_lists_go_on_over_many_pages_of_the_store(ada: Core) -> None:
     """Also where only few of them are sought, and where there are none."""
     assert ada.use(StrictTasks).list(ItemFilter(), 0, 9) == []
     made = [
@@ -151,7 +153,7 @@ def test_lists_go_on_over_many_pages_of_the_store(ada: Any) -> None:
     assert ada.use(StrictTasks).list(ItemFilter(), 0, 0) == []
 
 
-def test_next_moves_are_of_what_is_not_closed(ada: Any, task: str) -> None:
+def test_next_moves_are_of_what_is_not_closed(ada: Core, task: str) -> None:
     """With the states that may follow, and what is in the way."""
     other = (
         ada.use(StrictTasks)
@@ -169,7 +171,7 @@ def test_next_moves_are_of_what_is_not_closed(ada: Any, task: str) -> None:
     assert [one.task.item.id for one in ada.use(StrictTasks).next_moves(0, 9)] == [other]
 
 
-def test_a_value_that_was_redacted_is_its_mark(studio: Any, ada: Any) -> None:
+def test_a_value_that_was_redacted_is_its_mark(studio: Studio, ada: Core) -> None:
     """It is kept as no JSON any more."""
     made = (
         ada.use(StrictTasks)

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Branch
 from counterpoint.core.model.texts.contracts import Contract
 from counterpoint.dialects.symphony.nouns.phases import PhaseReport
 from counterpoint.kernel.canonical import text_digest
 from fakes.seats import ada, bob, person, studio
+from fakes.studio import Studio
 
 __all__ = ["ada", "bob", "person", "studio"]
 
@@ -48,13 +50,13 @@ def contract(phase: str, **more: Any) -> Contract:
 
 
 @pytest.fixture(autouse=True)
-def contracts(studio: Any) -> None:
+def contracts(studio: Studio) -> None:
     """Put the contracts of four phases on the shelf."""
     studio.cabinet.contracts |= {phase: contract(phase) for phase in FOLLOWING}
 
 
 @pytest.fixture
-def issue(person: Any) -> Callable[..., str]:
+def issue(person: Core) -> Callable[..., str]:
     """Answer what makes an issue in a phase, and answers its id."""
 
     def made(phase: str = "research", *labels: str, status: str = "", **more: Any) -> str:
@@ -66,7 +68,7 @@ def issue(person: Any) -> Callable[..., str]:
 
 
 @pytest.fixture
-def report(studio: Any) -> Callable[..., PhaseReport]:
+def report(studio: Studio) -> Callable[..., PhaseReport]:
     """Answer what writes the text of a phase and answers what is said about it."""
 
     def said(item: str, phase: str = "research", text: str = TEXT, **more: Any) -> PhaseReport:
@@ -87,7 +89,7 @@ def report(studio: Any) -> Callable[..., PhaseReport]:
 
 
 @pytest.fixture
-def branch(studio: Any) -> Callable[..., Branch]:
+def branch(studio: Studio) -> Callable[..., Branch]:
     """Answer what puts the branch of the tree in a state."""
 
     def put(name: str = "work", head: str = "", diff: str = DIFF, **more: Any) -> Branch:
@@ -109,7 +111,7 @@ def branch(studio: Any) -> Callable[..., Branch]:
 
 
 @pytest.fixture
-def labels(studio: Any) -> Callable[[str], list[str]]:
+def labels(studio: Studio) -> Callable[[str], list[str]]:
     """Answer what tells the labels of an item."""
     return lambda item: sorted(studio.system.overview.facets(item).labels)
 

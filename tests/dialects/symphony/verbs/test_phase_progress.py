@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from counterpoint.core.coordinator import Core
+from counterpoint.core.model.evidence import Branch
 from counterpoint.core.model.filters import Edit, Judgment
 from counterpoint.core.model.journal import Record
 from counterpoint.dialects.symphony.nouns.phases import PhaseReport
@@ -19,13 +20,14 @@ from counterpoint.dialects.symphony.verbs.policies import Policies
 from counterpoint.dialects.symphony.verbs.requests import Requests
 from counterpoint.kernel.canonical import text_digest
 from counterpoint.kernel.errors import MalformedDocument
+from fakes.studio import Studio
 
 TEXT = "# Research\n\n## Problem\n\n" + "What is true before anybody designs. " * 5
 READY = PhaseReport(phase="ready", summary="It is built")
 
 
 @pytest.fixture
-def hand(ada: Any, report: Callable[..., PhaseReport]) -> Callable[..., Any]:
+def hand(ada: Core, report: Callable[..., PhaseReport]) -> Callable[..., Any]:
     """Answer what hands the phase of an item over."""
 
     def handed(item: str, phase: str = "research", **more: Any) -> Any:
@@ -41,7 +43,11 @@ def records(studio: Any, item: str, kind: str) -> list[str]:
 
 
 def test_an_issue_goes_through_every_phase_to_be_ready(
-    person: Any, ada: Any, issue: Callable[..., str], hand: Callable[..., Any], labels: Any
+    person: Core,
+    ada: Core,
+    issue: Callable[..., str],
+    hand: Callable[..., Any],
+    labels: Callable[[str], list[str]],
 ) -> None:
     """Each label is swapped one step after its claim; at the end it is there to be built."""
     item = issue(status="backlog")
@@ -61,7 +67,7 @@ def test_an_issue_goes_through_every_phase_to_be_ready(
 
 
 def test_who_worked_on_a_phase_lets_go_of_the_issue(
-    person: Any, ada: Any, issue: Callable[..., str], hand: Callable[..., Any]
+    person: Core, ada: Core, issue: Callable[..., str], hand: Callable[..., Any]
 ) -> None:
     """It is open again for the next role."""
     item = issue()
@@ -73,12 +79,12 @@ def test_who_worked_on_a_phase_lets_go_of_the_issue(
 
 
 def test_a_claim_that_needs_a_verdict_waits_for_it(
-    studio: Any,
-    person: Any,
-    bob: Any,
+    studio: Studio,
+    person: Core,
+    bob: Core,
     issue: Callable[..., str],
     hand: Callable[..., Any],
-    labels: Any,
+    labels: Callable[[str], list[str]],
 ) -> None:
     """Waiting writes nothing; the verdict is acted upon once."""
     item = issue("research", "security")
@@ -98,13 +104,13 @@ def test_a_claim_that_needs_a_verdict_waits_for_it(
 
 
 def test_a_rejection_sends_an_issue_back(
-    studio: Any,
-    person: Any,
-    ada: Any,
-    bob: Any,
+    studio: Studio,
+    person: Core,
+    ada: Core,
+    bob: Core,
     issue: Callable[..., str],
     hand: Callable[..., Any],
-    labels: Any,
+    labels: Callable[[str], list[str]],
 ) -> None:
     """It is counted and labelled; the comment of the judge is not told twice; a new claim clears it."""
     item = issue()
@@ -136,11 +142,11 @@ def test_a_rejection_sends_an_issue_back(
     [({"version": 2}, "contract_version"), ({"next_phase": "ready"}, "recommended_next_phase")],
 )
 def test_a_contract_that_changed_meanwhile_refuses_a_claim(
-    studio: Any,
-    person: Any,
+    studio: Studio,
+    person: Core,
     issue: Callable[..., str],
     hand: Callable[..., Any],
-    labels: Any,
+    labels: Callable[[str], list[str]],
     change: dict[str, Any],
     word: str,
 ) -> None:
@@ -156,7 +162,7 @@ def test_a_contract_that_changed_meanwhile_refuses_a_claim(
 
 
 def test_a_text_that_changed_or_went_away_refuses_a_claim(
-    studio: Any, person: Any, issue: Callable[..., str], hand: Callable[..., Any]
+    studio: Studio, person: Core, issue: Callable[..., str], hand: Callable[..., Any]
 ) -> None:
     """What was claimed is what has to lie there."""
     item = issue()
@@ -169,7 +175,7 @@ def test_a_text_that_changed_or_went_away_refuses_a_claim(
 
 
 def test_a_text_is_sought_in_the_projects_own_tree_too(
-    studio: Any, person: Any, issue: Callable[..., str], report: Callable[..., PhaseReport]
+    studio: Studio, person: Core, issue: Callable[..., str], report: Callable[..., PhaseReport]
 ) -> None:
     """The tree it was claimed in may be gone by now."""
     item = issue()
@@ -183,7 +189,11 @@ def test_a_text_is_sought_in_the_projects_own_tree_too(
 
 
 def test_a_claim_of_another_phase_is_passed_over_silently(
-    studio: Any, person: Any, issue: Callable[..., str], hand: Callable[..., Any], labels: Any
+    studio: Studio,
+    person: Core,
+    issue: Callable[..., str],
+    hand: Callable[..., Any],
+    labels: Callable[[str], list[str]],
 ) -> None:
     """Neither label nor counter tells of it; a verdict about it is closed with it."""
     item = issue()
@@ -203,7 +213,7 @@ def test_a_claim_of_another_phase_is_passed_over_silently(
 
 
 def test_a_claim_of_a_closed_issue_is_stale(
-    person: Any, issue: Callable[..., str], hand: Callable[..., Any]
+    person: Core, issue: Callable[..., str], hand: Callable[..., Any]
 ) -> None:
     """Nothing is to be done any more."""
     item = issue()
@@ -213,7 +223,11 @@ def test_a_claim_of_a_closed_issue_is_stale(
 
 
 def test_a_contract_that_cannot_be_read_makes_a_claim_wait(
-    studio: Any, person: Any, issue: Callable[..., str], hand: Callable[..., Any], labels: Any
+    studio: Studio,
+    person: Core,
+    issue: Callable[..., str],
+    hand: Callable[..., Any],
+    labels: Callable[[str], list[str]],
 ) -> None:
     """It is no fault of who handed it over."""
     item = issue()
@@ -233,7 +247,11 @@ def test_a_contract_that_cannot_be_read_makes_a_claim_wait(
 
 
 def test_phases_that_may_be_skipped_are_passed_in_the_same_step(
-    studio: Any, person: Any, issue: Callable[..., str], hand: Callable[..., Any], labels: Any
+    studio: Studio,
+    person: Core,
+    issue: Callable[..., str],
+    hand: Callable[..., Any],
+    labels: Callable[[str], list[str]],
 ) -> None:
     """If their text is there and has its form; their label goes."""
     item = issue("research", "skip:architecture", "skip:grooming", "skip:ready", "skip:dreams")
@@ -247,7 +265,10 @@ def test_phases_that_may_be_skipped_are_passed_in_the_same_step(
 
 
 def test_phases_a_project_does_not_have_are_passed_over(
-    person: Any, issue: Callable[..., str], hand: Callable[..., Any], labels: Any
+    person: Core,
+    issue: Callable[..., str],
+    hand: Callable[..., Any],
+    labels: Callable[[str], list[str]],
 ) -> None:
     """Its policy says which it has."""
     person.use(Policies).edit(PolicyEdit(phases=("research", "ready")))
@@ -258,7 +279,11 @@ def test_phases_a_project_does_not_have_are_passed_over(
 
 
 def test_the_last_text_leaves_an_issue_without_a_phase(
-    studio: Any, person: Any, issue: Callable[..., str], hand: Callable[..., Any], labels: Any
+    studio: Studio,
+    person: Core,
+    issue: Callable[..., str],
+    hand: Callable[..., Any],
+    labels: Callable[[str], list[str]],
 ) -> None:
     """A contract may have nothing after it."""
     shelf = studio.cabinet.contracts
@@ -270,7 +295,7 @@ def test_the_last_text_leaves_an_issue_without_a_phase(
 
 
 def test_a_backlog_stays_a_backlog_before_the_last_phase(
-    studio: Any, person: Any, issue: Callable[..., str], hand: Callable[..., Any]
+    studio: Studio, person: Core, issue: Callable[..., str], hand: Callable[..., Any]
 ) -> None:
     """A next phase without a contract is the last one that is known."""
     item = issue(status="backlog")
@@ -284,7 +309,7 @@ def test_a_backlog_stays_a_backlog_before_the_last_phase(
 
 
 def test_a_text_is_copied_to_where_it_was_promised(
-    studio: Any, person: Any, issue: Callable[..., str], hand: Callable[..., Any]
+    studio: Studio, person: Core, issue: Callable[..., str], hand: Callable[..., Any]
 ) -> None:
     """Never over another one: that is told in a comment, and the phase passes all the same."""
     item = issue()
@@ -305,7 +330,7 @@ def test_a_text_is_copied_to_where_it_was_promised(
 
 
 def test_too_many_refusals_ask_for_a_person(
-    studio: Any, person: Any, issue: Callable[..., str], hand: Callable[..., Any]
+    studio: Studio, person: Core, issue: Callable[..., str], hand: Callable[..., Any]
 ) -> None:
     """The third one blocks the issue, and a comment says so."""
     item = issue()
@@ -321,7 +346,7 @@ def test_too_many_refusals_ask_for_a_person(
 
 
 def test_a_revision_that_nobody_makes_expires_once(
-    studio: Any, person: Any, issue: Callable[..., str], hand: Callable[..., Any]
+    studio: Studio, person: Core, issue: Callable[..., str], hand: Callable[..., Any]
 ) -> None:
     """After 24 hours, not before; a closed issue is left alone."""
     item, closed = issue(), issue()
@@ -340,7 +365,7 @@ def test_a_revision_that_nobody_makes_expires_once(
 
 
 def test_a_label_that_a_person_gave_never_expires(
-    studio: Any, person: Any, issue: Callable[..., str]
+    studio: Studio, person: Core, issue: Callable[..., str]
 ) -> None:
     """Nobody knows since when it is there."""
     issue("research", "needs-revision")
@@ -349,7 +374,12 @@ def test_a_label_that_a_person_gave_never_expires(
 
 
 def test_commits_become_a_request_and_the_issue_goes_to_review(
-    studio: Any, person: Any, ada: Any, issue: Callable[..., str], branch: Any, labels: Any
+    studio: Studio,
+    person: Core,
+    ada: Core,
+    issue: Callable[..., str],
+    branch: Callable[..., Branch],
+    labels: Callable[[str], list[str]],
 ) -> None:
     """Its author is who handed it over; the gates of the project are run."""
     person.use(Policies).edit(
@@ -376,7 +406,11 @@ def test_commits_become_a_request_and_the_issue_goes_to_review(
 
 
 def test_commits_that_cannot_be_measured_refuse_a_claim(
-    studio: Any, person: Any, ada: Any, issue: Callable[..., str], branch: Any
+    studio: Studio,
+    person: Core,
+    ada: Core,
+    issue: Callable[..., str],
+    branch: Callable[..., Branch],
 ) -> None:
     """The branch may be gone, or its difference too long."""
     item = issue("ready")
@@ -390,7 +424,11 @@ def test_commits_that_cannot_be_measured_refuse_a_claim(
 
 
 def test_commits_are_measured_without_the_tree_they_were_made_in(
-    studio: Any, person: Any, ada: Any, issue: Callable[..., str], branch: Any
+    studio: Studio,
+    person: Core,
+    ada: Core,
+    issue: Callable[..., str],
+    branch: Callable[..., Branch],
 ) -> None:
     """The branch is still there; no gate is run on other files."""
     from counterpoint.kernel.errors import NotFound
@@ -416,7 +454,7 @@ def test_commits_are_measured_without_the_tree_they_were_made_in(
 
 
 def test_an_issue_that_lost_its_worker_still_goes_to_review(
-    person: Any, ada: Any, issue: Callable[..., str], branch: Any
+    person: Core, ada: Core, issue: Callable[..., str], branch: Callable[..., Branch]
 ) -> None:
     """What was handed over counts, also out of the backlog."""
     for status in ("open", "backlog"):
@@ -430,7 +468,12 @@ def test_an_issue_that_lost_its_worker_still_goes_to_review(
 
 
 def test_a_request_whose_branch_went_on_is_open_again(
-    studio: Any, person: Any, ada: Any, bob: Any, issue: Callable[..., str], branch: Any
+    studio: Studio,
+    person: Core,
+    ada: Core,
+    bob: Core,
+    issue: Callable[..., str],
+    branch: Callable[..., Branch],
 ) -> None:
     """The approval was of another commit."""
     item = issue("ready")
@@ -449,7 +492,7 @@ def test_a_request_whose_branch_went_on_is_open_again(
 
 
 def test_a_claim_that_another_process_acted_upon_is_left(
-    studio: Any, person: Any, issue: Callable[..., str], hand: Callable[..., Any]
+    studio: Studio, person: Core, issue: Callable[..., str], hand: Callable[..., Any]
 ) -> None:
     """Even between looking at it and writing."""
     item = issue()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Judgment
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.sessions import Claim
@@ -23,13 +24,14 @@ from counterpoint.kernel.errors import (
     PathOutside,
     StaleVersion,
 )
+from fakes.studio import Studio
 
 TEXT = "# Research\n\n## Problem\n\n" + "What is true before anybody designs. " * 5
 READY = PhaseReport(phase="ready", summary="It is built")
 
 
 def test_a_claim_is_kept_with_what_the_server_measured(
-    studio: Any, ada: Any, issue: Callable[..., str], report: Callable[..., PhaseReport]
+    studio: Studio, ada: Core, issue: Callable[..., str], report: Callable[..., PhaseReport]
 ) -> None:
     """Nothing moves yet; the text is noted with the issue."""
     item = issue()
@@ -46,7 +48,7 @@ def test_a_claim_is_kept_with_what_the_server_measured(
 
 
 def test_what_a_phase_was_not_to_write_is_told(
-    studio: Any, ada: Any, issue: Callable[..., str], report: Callable[..., PhaseReport]
+    studio: Studio, ada: Core, issue: Callable[..., str], report: Callable[..., PhaseReport]
 ) -> None:
     """Neither the item's own texts, nor the marker, nor the promised copy; it stands in the entry."""
     item = issue()
@@ -58,7 +60,7 @@ def test_what_a_phase_was_not_to_write_is_told(
 
 
 def test_the_same_claim_again_changes_nothing(
-    studio: Any, ada: Any, issue: Callable[..., str], report: Callable[..., PhaseReport]
+    studio: Studio, ada: Core, issue: Callable[..., str], report: Callable[..., PhaseReport]
 ) -> None:
     """It answers the one that waits."""
     item = issue()
@@ -71,7 +73,7 @@ def test_the_same_claim_again_changes_nothing(
 
 
 def test_a_later_claim_takes_the_place_of_the_one_that_waits(
-    ada: Any, issue: Callable[..., str], report: Callable[..., PhaseReport]
+    ada: Core, issue: Callable[..., str], report: Callable[..., PhaseReport]
 ) -> None:
     """The first is closed as superseded; the revision counts up."""
     item = issue()
@@ -100,8 +102,8 @@ def test_a_later_claim_takes_the_place_of_the_one_that_waits(
     ],
 )
 def test_everything_wrong_with_a_claim_is_told_and_nothing_kept(
-    studio: Any,
-    ada: Any,
+    studio: Studio,
+    ada: Core,
     issue: Callable[..., str],
     report: Callable[..., PhaseReport],
     change: dict[str, Any],
@@ -117,7 +119,7 @@ def test_everything_wrong_with_a_claim_is_told_and_nothing_kept(
 
 
 def test_paths_out_of_the_folder_or_the_tree_are_refused(
-    studio: Any, ada: Any, issue: Callable[..., str], report: Callable[..., PhaseReport]
+    studio: Studio, ada: Core, issue: Callable[..., str], report: Callable[..., PhaseReport]
 ) -> None:
     """Neither another issue's folder nor a way up."""
     item = issue()
@@ -135,7 +137,7 @@ def test_paths_out_of_the_folder_or_the_tree_are_refused(
 
 
 def test_a_promised_copy_may_be_there_already_if_it_is_the_same(
-    studio: Any, ada: Any, issue: Callable[..., str], report: Callable[..., PhaseReport]
+    studio: Studio, ada: Core, issue: Callable[..., str], report: Callable[..., PhaseReport]
 ) -> None:
     """A repetition is no collision, nor is a free place."""
     item = issue()
@@ -146,8 +148,8 @@ def test_a_promised_copy_may_be_there_already_if_it_is_the_same(
 
 @pytest.mark.parametrize("phase", ["architecture", ""])
 def test_only_the_phase_an_issue_is_in_is_handed_over(
-    studio: Any,
-    ada: Any,
+    studio: Studio,
+    ada: Core,
     issue: Callable[..., str],
     report: Callable[..., PhaseReport],
     phase: str,
@@ -160,9 +162,9 @@ def test_only_the_phase_an_issue_is_in_is_handed_over(
 
 
 def test_what_is_closed_or_not_there_is_not_handed_over(
-    studio: Any,
-    ada: Any,
-    person: Any,
+    studio: Studio,
+    ada: Core,
+    person: Core,
     issue: Callable[..., str],
     report: Callable[..., PhaseReport],
 ) -> None:
@@ -180,7 +182,7 @@ def test_what_is_closed_or_not_there_is_not_handed_over(
 
 
 def test_commits_are_handed_over_clean_and_ahead(
-    studio: Any, ada: Any, issue: Callable[..., str], branch: Callable[..., Any]
+    studio: Studio, ada: Core, issue: Callable[..., str], branch: Callable[..., Any]
 ) -> None:
     """Uncommitted paths are named, all but the marker; a branch without commits is refused."""
     item = issue("ready")
@@ -200,7 +202,7 @@ def test_commits_are_handed_over_clean_and_ahead(
 
 
 def test_commits_of_an_issue_that_nobody_is_at_are_refused(
-    studio: Any, ada: Any, issue: Callable[..., str], branch: Callable[..., Any]
+    studio: Studio, ada: Core, issue: Callable[..., str], branch: Callable[..., Any]
 ) -> None:
     """An issue without a phase may be handed over ready, but not from nowhere."""
     item = issue("")
@@ -211,7 +213,7 @@ def test_commits_of_an_issue_that_nobody_is_at_are_refused(
 
 
 @pytest.fixture
-def claimed(ada: Any, issue: Callable[..., str], report: Callable[..., PhaseReport]) -> str:
+def claimed(ada: Core, issue: Callable[..., str], report: Callable[..., PhaseReport]) -> str:
     """Answer an issue whose research waits for a verdict."""
     item = issue("research", "security")
     ada.use(Phases).hand_over(item, report(item))
@@ -224,7 +226,7 @@ def verdict(**more: Any) -> Judgment:
     return Judgment(of="phase", **({"reason": ""} | plain | more))
 
 
-def test_a_verdict_is_kept_and_moves_nothing(studio: Any, bob: Any, claimed: str) -> None:
+def test_a_verdict_is_kept_and_moves_nothing(studio: Studio, bob: Core, claimed: str) -> None:
     """The same one again answers the first; another takes its place."""
     first = bob.reviews.review(claimed, verdict(reason="good")).verdict
     assert (first.decision, first.submission) == ("approve", "demo-s1")
@@ -238,7 +240,7 @@ def test_a_verdict_is_kept_and_moves_nothing(studio: Any, bob: Any, claimed: str
     assert bob.overview.facets(claimed).item.status == "open"
 
 
-def test_a_rejection_is_told_in_a_comment(studio: Any, bob: Any, claimed: str) -> None:
+def test_a_rejection_is_told_in_a_comment(studio: Studio, bob: Core, claimed: str) -> None:
     """With its reason and what to do."""
     bob.reviews.review(claimed, verdict(approves=False, reason="No plan", fixes=("Add one",)))
     assert studio.last().action == "phase.rejected"
@@ -248,7 +250,7 @@ def test_a_rejection_is_told_in_a_comment(studio: Any, bob: Any, claimed: str) -
     assert "Add one" in comment.body
 
 
-def test_nobody_judges_what_he_handed_in(studio: Any, ada: Any, claimed: str) -> None:
+def test_nobody_judges_what_he_handed_in(studio: Studio, ada: Core, claimed: str) -> None:
     """Neither in the same session nor by the same name in another one."""
     studio.refuses(Forbidden, lambda: ada.reviews.review(claimed, verdict()))
     again = studio.core("ada")
@@ -256,7 +258,7 @@ def test_nobody_judges_what_he_handed_in(studio: Any, ada: Any, claimed: str) ->
 
 
 def test_who_worked_on_an_issue_does_not_judge_it(
-    studio: Any, bob: Any, person: Any, claimed: str
+    studio: Studio, bob: Core, person: Core, claimed: str
 ) -> None:
     """Even if somebody else handed it in."""
     bob.claims.start(claimed)
@@ -264,7 +266,7 @@ def test_who_worked_on_an_issue_does_not_judge_it(
     assert person.reviews.review(claimed, verdict()).verdict.agent == "pat"
 
 
-def test_a_verdict_is_of_what_waits(studio: Any, bob: Any, claimed: str) -> None:
+def test_a_verdict_is_of_what_waits(studio: Studio, bob: Core, claimed: str) -> None:
     """Of another text or another phase there is nothing to say."""
     stale = verdict(subject="0" * 64)
     fault = studio.refuses(StaleVersion, lambda: bob.reviews.review(claimed, stale))
@@ -275,7 +277,7 @@ def test_a_verdict_is_of_what_waits(studio: Any, bob: Any, claimed: str) -> None
 
 
 def test_a_verdict_on_commits_names_the_commit(
-    ada: Any, bob: Any, issue: Callable[..., str], branch: Callable[..., Any]
+    ada: Core, bob: Core, issue: Callable[..., str], branch: Callable[..., Any]
 ) -> None:
     """There is no text whose hash could be named."""
     item = issue("ready")
@@ -287,7 +289,7 @@ def test_a_verdict_on_commits_names_the_commit(
 
 
 def test_claims_end_with_the_claim_of_the_issue_unchanged(
-    studio: Any, ada: Any, issue: Callable[..., str], report: Callable[..., PhaseReport]
+    studio: Studio, ada: Core, issue: Callable[..., str], report: Callable[..., PhaseReport]
 ) -> None:
     """Handing over moves nothing: the lease runs on until the step."""
     item = issue()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from counterpoint.core.coordinator import Core
+from counterpoint.core.model.evidence import Branch
 from counterpoint.core.model.filters import Judgment, Note
 from counterpoint.core.model.journal import Receipt, Record
 from counterpoint.dialects.symphony.nouns.policy import GateCommand, PolicyEdit
@@ -30,6 +31,7 @@ from counterpoint.kernel.errors import (
     NotReady,
     StaleVersion,
 )
+from fakes.studio import Studio
 
 DIFF = (
     "diff --git a/src/a.py b/src/a.py\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1,2 @@\n one\n+two\n"
@@ -41,7 +43,7 @@ TESTS = GateCommand(command="pytest -q", label="Tests", required=True)
 
 
 @pytest.fixture
-def item(ada: Any, issue: Callable[..., str], branch: Callable[..., Any]) -> str:
+def item(ada: Core, issue: Callable[..., str], branch: Callable[..., Any]) -> str:
     """Answer an issue that ada is at, with a branch in the tree."""
     made = issue("ready")
     ada.claims.start(made)
@@ -49,7 +51,7 @@ def item(ada: Any, issue: Callable[..., str], branch: Callable[..., Any]) -> str
     return made
 
 
-def test_a_change_is_measured_by_the_server(studio: Any, ada: Any, item: str) -> None:
+def test_a_change_is_measured_by_the_server(studio: Studio, ada: Core, item: str) -> None:
     """What git says counts; what was sent instead is remarked upon."""
     request = ada.use(Requests).propose(Proposal(item=item, diff=OTHER, run="r1"))
     assert (request.submission.id, request.changes.source, request.status) == (
@@ -74,13 +76,13 @@ def test_a_change_is_measured_by_the_server(studio: Any, ada: Any, item: str) ->
     assert studio.last().action == "change.proposed"
 
 
-def test_the_same_difference_is_no_remark(ada: Any, item: str) -> None:
+def test_the_same_difference_is_no_remark(ada: Core, item: str) -> None:
     """Its index lines may differ, its lines may not."""
     sent = DIFF.replace("--- a", "index 1..2 100644\n--- a")
     assert ada.use(Requests).propose(Proposal(item=item, diff=sent)).changes.remarks == ""
 
 
-def test_the_same_commit_again_changes_nothing(studio: Any, ada: Any, item: str) -> None:
+def test_the_same_commit_again_changes_nothing(studio: Studio, ada: Core, item: str) -> None:
     """No gate is run a second time."""
     first = ada.use(Requests).propose(Proposal(item=item))
     size = studio.image().size
@@ -89,7 +91,7 @@ def test_the_same_commit_again_changes_nothing(studio: Any, ada: Any, item: str)
 
 
 def test_another_commit_supersedes_the_request(
-    studio: Any, ada: Any, item: str, branch: Callable[..., Any]
+    studio: Studio, ada: Core, item: str, branch: Callable[..., Any]
 ) -> None:
     """The last one counts; so does one with other words about its gates."""
     ada.use(Requests).propose(Proposal(item=item))
@@ -103,7 +105,7 @@ def test_another_commit_supersedes_the_request(
 
 
 def test_gates_are_run_here_and_what_agents_say_is_their_word(
-    studio: Any, ada: Any, person: Any, item: str
+    studio: Studio, ada: Core, person: Core, item: str
 ) -> None:
     """Each with a signed receipt; of one command the measured result counts."""
     lint = GateCommand(command="ruff check", label="Lint", required=False)
@@ -138,7 +140,12 @@ def test_gates_are_run_here_and_what_agents_say_is_their_word(
 
 
 def test_nobody_waits_to_write_while_gates_run(
-    studio: Any, ada: Any, bob: Any, person: Any, issue: Callable[..., str], branch: Any
+    studio: Studio,
+    ada: Core,
+    bob: Core,
+    person: Core,
+    issue: Callable[..., str],
+    branch: Callable[..., Branch],
 ) -> None:
     """Not even under an idempotency key: a free issue is taken up after them."""
     free = issue("ready")
@@ -170,7 +177,7 @@ def _receipts(studio: Any) -> list[Any]:
 
 
 def test_a_gate_that_took_too_long_did_not_pass(
-    studio: Any, ada: Any, person: Any, item: str
+    studio: Studio, ada: Core, person: Core, item: str
 ) -> None:
     """Whatever code it ended with."""
     person.use(Policies).edit(PolicyEdit(gates=(TESTS,)))
@@ -180,7 +187,7 @@ def test_a_gate_that_took_too_long_did_not_pass(
 
 
 def test_gates_are_not_run_on_other_files_than_were_committed(
-    studio: Any, ada: Any, person: Any, item: str, branch: Callable[..., Any]
+    studio: Studio, ada: Core, person: Core, item: str, branch: Callable[..., Any]
 ) -> None:
     """A tree that is elsewhere, or gone, would say nothing about the branch."""
     person.use(Policies).edit(PolicyEdit(gates=(TESTS,)))
@@ -206,7 +213,7 @@ def _as(kind: type, tree: Any) -> Any:
     return made
 
 
-def test_without_a_repository_what_was_sent_counts(studio: Any, ada: Any, item: str) -> None:
+def test_without_a_repository_what_was_sent_counts(studio: Studio, ada: Core, item: str) -> None:
     """It is marked as sent; the same again changes nothing."""
     studio.tree.branches.clear()
     studio.tree.method = "hash"
@@ -225,7 +232,7 @@ def test_without_a_repository_what_was_sent_counts(studio: Any, ada: Any, item: 
 
 
 def test_a_branch_that_is_not_there_is_told_in_a_repository(
-    studio: Any, ada: Any, item: str
+    studio: Studio, ada: Core, item: str
 ) -> None:
     """A text that was sent does not stand in for it."""
     call = Proposal(item=item, branch="none", diff=DIFF)
@@ -237,7 +244,7 @@ def test_a_branch_that_is_not_there_is_told_in_a_repository(
     [("", Conflict), ("x" * (DIFF_LIMIT + 1), InvalidInput), ("no diff at all", InvalidInput)],
 )
 def test_a_difference_that_says_nothing_is_refused(
-    studio: Any, ada: Any, item: str, diff: str, fault: type
+    studio: Studio, ada: Core, item: str, diff: str, fault: type
 ) -> None:
     """Empty, too long, or not one."""
     verbs = Requests(ada._context)
@@ -246,7 +253,7 @@ def test_a_difference_that_says_nothing_is_refused(
 
 
 def test_only_work_that_somebody_is_at_is_handed_in(
-    studio: Any, ada: Any, issue: Callable[..., str], item: str
+    studio: Studio, ada: Core, issue: Callable[..., str], item: str
 ) -> None:
     """An issue that waits is not, nor one that is not there."""
     idle = issue("ready")
@@ -255,7 +262,7 @@ def test_only_work_that_somebody_is_at_is_handed_in(
 
 
 def test_an_approval_is_of_the_commit_that_was_looked_at(
-    studio: Any, ada: Any, bob: Any, item: str, branch: Callable[..., Any]
+    studio: Studio, ada: Core, bob: Core, item: str, branch: Callable[..., Any]
 ) -> None:
     """A second time it changes nothing; after another commit it is refused, approved or not."""
     ada.use(Requests).propose(Proposal(item=item))
@@ -278,7 +285,7 @@ def test_an_approval_is_of_the_commit_that_was_looked_at(
 
 
 def test_a_branch_that_was_taken_away_can_still_be_judged(
-    studio: Any, ada: Any, bob: Any, item: str
+    studio: Studio, ada: Core, bob: Core, item: str
 ) -> None:
     """What was looked at is kept."""
     ada.use(Requests).propose(Proposal(item=item))
@@ -287,7 +294,7 @@ def test_a_branch_that_was_taken_away_can_still_be_judged(
     assert bob.use(Requests).get(item).status == "approved"
 
 
-def test_nobody_judges_his_own_change(studio: Any, ada: Any, item: str) -> None:
+def test_nobody_judges_his_own_change(studio: Studio, ada: Core, item: str) -> None:
     """Neither to approve nor to reject it."""
     ada.use(Requests).propose(Proposal(item=item))
     studio.refuses(Forbidden, lambda: ada.reviews.review(item, YES))
@@ -295,7 +302,7 @@ def test_nobody_judges_his_own_change(studio: Any, ada: Any, item: str) -> None:
 
 
 def test_a_rejection_sends_the_issue_back_with_its_reason(
-    studio: Any, ada: Any, bob: Any, item: str
+    studio: Studio, ada: Core, bob: Core, item: str
 ) -> None:
     """As a comment that the next run sees; then there is nothing to judge."""
     studio.refuses(NotReady, lambda: bob.reviews.review(item, NO))
@@ -315,7 +322,7 @@ def test_a_rejection_sends_the_issue_back_with_its_reason(
 
 
 def test_an_approved_change_may_be_rejected_without_words(
-    studio: Any, ada: Any, person: Any, bob: Any, item: str
+    studio: Studio, ada: Core, person: Core, bob: Core, item: str
 ) -> None:
     """Also when a person has moved the issue by hand."""
     from counterpoint.core.model.filters import Edit
@@ -331,7 +338,7 @@ def test_an_approved_change_may_be_rejected_without_words(
 
 
 def test_a_request_that_cannot_be_measured_anew_is_open_with_the_reason(
-    studio: Any, ada: Any, person: Any, bob: Any, item: str, branch: Callable[..., Any]
+    studio: Studio, ada: Core, person: Core, bob: Core, item: str, branch: Callable[..., Any]
 ) -> None:
     """Its branch went on to something that cannot be read."""
     ada.use(Requests).propose(Proposal(item=item))
@@ -347,7 +354,7 @@ def test_a_request_that_cannot_be_measured_anew_is_open_with_the_reason(
 
 
 def test_a_request_that_somebody_renewed_meanwhile_is_left(
-    studio: Any, ada: Any, person: Any, bob: Any, item: str, branch: Callable[..., Any]
+    studio: Studio, ada: Core, person: Core, bob: Core, item: str, branch: Callable[..., Any]
 ) -> None:
     """Two processes that measure it at once write it once."""
     person.use(Policies).edit(PolicyEdit(gates=(TESTS,)))

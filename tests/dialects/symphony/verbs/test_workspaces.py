@@ -5,25 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
+from counterpoint.core.coordinator import Core
 from counterpoint.dialects.symphony.verbs.workspaces import Workspaces
 from counterpoint.kernel.errors import Conflict, NotFound
+from fakes.studio import Studio
 
 MARKER = ".marker"
 
 
 @pytest.fixture
-def opened(person: Any, issue: Callable[..., str]) -> str:
+def opened(person: Core, issue: Callable[..., str]) -> str:
     """Answer an issue that the tree was marked for."""
     item = issue()
     person.use(Workspaces).open(item, MARKER, "trunk", "r1")
     return item
 
 
-def test_a_marked_tree_is_the_right_one(studio: Any, ada: Any, opened: str) -> None:
+def test_a_marked_tree_is_the_right_one(studio: Studio, ada: Core, opened: str) -> None:
     """With the branch and the base that the marker names."""
     found = ada.use(Workspaces).verify(MARKER, opened)
     assert (found.item, found.identifier, found.branch, found.base) == (
@@ -35,7 +36,7 @@ def test_a_marked_tree_is_the_right_one(studio: Any, ada: Any, opened: str) -> N
     assert (kept["run_id"], kept["project_id"]) == ("r1", "demo")
 
 
-def test_a_tree_is_marked_for_an_issue_that_is_there(studio: Any, person: Any) -> None:
+def test_a_tree_is_marked_for_an_issue_that_is_there(studio: Studio, person: Core) -> None:
     """Else nothing is written."""
     studio.refuses(NotFound, lambda: person.use(Workspaces).open("demo-9", MARKER))
     assert MARKER not in studio.tree.files
@@ -51,7 +52,7 @@ def test_a_tree_is_marked_for_an_issue_that_is_there(studio: Any, person: Any) -
     ],
 )
 def test_another_tree_is_told_with_the_way_back(
-    studio: Any, ada: Any, opened: str, change: dict[str, str], word: str
+    studio: Studio, ada: Core, opened: str, change: dict[str, str], word: str
 ) -> None:
     """Each thing that does not fit."""
     kept = json.loads(studio.tree.files[MARKER]) | change
@@ -64,14 +65,14 @@ def test_another_tree_is_told_with_the_way_back(
 
 @pytest.mark.parametrize("text", ["no json", "[1]"])
 def test_a_marker_that_cannot_be_read_is_none(
-    studio: Any, ada: Any, opened: str, text: str
+    studio: Studio, ada: Core, opened: str, text: str
 ) -> None:
     """Whatever lies there."""
     studio.tree.write(MARKER, text)
     studio.refuses(Conflict, lambda: ada.use(Workspaces).verify(MARKER, opened))
 
 
-def test_a_tree_without_a_marker_is_the_wrong_one(studio: Any, ada: Any, opened: str) -> None:
+def test_a_tree_without_a_marker_is_the_wrong_one(studio: Studio, ada: Core, opened: str) -> None:
     """Or with one that leads out of it."""
     del studio.tree.files[MARKER]
     fault = studio.refuses(Conflict, lambda: ada.use(Workspaces).verify(MARKER, opened))
@@ -79,7 +80,9 @@ def test_a_tree_without_a_marker_is_the_wrong_one(studio: Any, ada: Any, opened:
     studio.refuses(Conflict, lambda: ada.use(Workspaces).verify("../marker", opened))
 
 
-def test_a_tree_that_is_on_no_branch_is_the_wrong_one(studio: Any, ada: Any, opened: str) -> None:
+def test_a_tree_that_is_on_no_branch_is_the_wrong_one(
+    studio: Studio, ada: Core, opened: str
+) -> None:
     """The way back is to switch."""
     script = studio.tree.snapshot
     studio.tree.snapshot = lambda root: replace(script(root), branch="")
