@@ -28,7 +28,7 @@ def handed_in(agent: Core) -> Core:
 def _finish(agent: Core, item: str) -> None:
     claim = agent.overview.facets(item).claim
     if claim is not None and claim.state == "live":
-        agent = agent.(claim.session)
+        agent = agent.in_session(claim.session)
     token = agent.claims.start(item).claim.token
     if item == KEEL:
         agent.gates.verify(Check(item=item), token)
