@@ -244,7 +244,7 @@ def test_a_transaction_that_sqlite_gives_up_takes_its_neighbours_with_it(shared,
     """No row of theirs is there any more, so all of them are told; the store goes on."""
 
     def give_up(writing) -> None:
-        writing._connection.execute("ROLLBACK")
+        writing._link.execute("ROLLBACK")
         raise ZeroDivisionError
 
     def begin(writing) -> None:
