@@ -49,6 +49,7 @@ def test_the_first_shape_is_one_migration_and_each_noun_of_a_dialect_another():
     assert [(one.number, one.name) for one in known] == [
         (schema.FIRST, "first"),
         (schema.FIRST, "actions"),
+        (schema.FIRST, "briefs"),
     ]
 
 

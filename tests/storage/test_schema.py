@@ -47,6 +47,15 @@ def test_every_table_is_strict(connection):
     assert loose is None
 
 
+@pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: noun.table)
+def test_rows_that_only_their_key_finds_are_kept_once(connection, noun):
+    """No index repeats the key of such a table; other indexes point to a row by its number."""
+    (within,) = connection.execute(
+        "SELECT wr FROM pragma_table_list WHERE name = ?", (noun.table,)
+    ).fetchone()
+    assert bool(within) is not bool(noun.indexes or noun.unique)
+
+
 @pytest.mark.parametrize(
     "statement",
     [

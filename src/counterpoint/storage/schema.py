@@ -122,8 +122,9 @@ def tables_of(noun: type[Noun], types: Types) -> str:
     """Return the statements that make the table and the indexes of a noun."""
     columns = columns_of(noun)
     lines = "".join(f'  "{column.name}" {_type(column, types)} NOT NULL,\n' for column in columns)
-    # Rows that are little more than their key are kept in its index, where the database can.
-    end = types.small if len(columns) <= len(noun.key) + 1 else types.end
+    # Rows that nothing but their key finds are kept in its index, where the database can. Rows with
+    # other indexes are not: each of these would hold the key in place of a short number.
+    end = types.end if noun.indexes or noun.unique else types.small
     table = f"CREATE TABLE {noun.table} (\n{lines}  PRIMARY KEY ({_quoted(noun.key)})\n){end};\n"
     return table + "".join(
         f"CREATE {kind} {noun.table}_{index.replace(',', '_')}"
