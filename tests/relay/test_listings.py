@@ -1,4 +1,4 @@
-"""Lists in the user's cache: written once for each state of the source, then only read."""
+"""Lists from the wheel or in the cache: written once for each state of the source."""
 
 from __future__ import annotations
 
@@ -40,6 +40,24 @@ def test_a_list_is_worked_out_once_and_then_read(tmp_path, spawned):
     assert spawned[0][0] == "listings"
     (folder,) = (tmp_path / "counterpoint").iterdir()
     assert [path.name for path in folder.iterdir()] == ["workflow.json"]
+
+
+def test_a_list_that_came_along_is_read_with_the_packages_that_it_was_made_with(
+    tmp_path, monkeypatch, spawned
+):
+    """Any other is worked out, and one that is damaged too."""
+    environ = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    came = tmp_path / "listings" / "none.json"
+    came.parent.mkdir()
+    monkeypatch.setattr(listings, "_TOP", str(tmp_path))
+    monkeypatch.setattr(listings, "SOURCES", ())
+    came.write_text(json.dumps({"packages": listings.packages()}))
+    assert listings.load("none", environ) == {"packages": listings.packages()}
+    assert spawned == []
+    for text in ('{"packages": ["mcp-0.dist-info"]}', "{"):
+        came.write_text(text)
+        assert listings.load("none", environ) is None
+    assert len(spawned) == 1
 
 
 def test_a_name_that_no_surface_has_is_asked_for_once(tmp_path, spawned):

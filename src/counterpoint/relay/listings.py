@@ -1,9 +1,11 @@
-"""Where the lists of the surfaces are kept for the relay: the user's cache.
+"""Where the lists of the surfaces are kept for the relay: the wheel or the cache.
 
-What a surface lists follows from the source of the product, so it is worked out once for each state of
-that source, by a command of its own, and then only read; a name that no surface has is kept as null. The name of the folder says which state:
-the version, and a checksum over the names, sizes and times of the files that the lists come from,
-and the versions of the protocol's packages. Whatever goes wrong here only costs the relay: the command
+What a surface lists follows from the source of the product and from the protocol's packages. A wheel
+brings the lists along, with the versions of these packages that they were made with. Where others are
+installed, and in a checkout, a command of its own works a list out once for each state of the source,
+and it is only read then; a name that no surface has is kept as null. The name of the folder says which
+state: the version, and a checksum over the names, sizes and times of the files that the lists come
+from, and over the names of these packages. Whatever goes wrong here only costs the relay: the command
 line takes the call then and asks its own server.
 """
 
@@ -26,15 +28,26 @@ SOURCES: Final = ("dialects", "protocol", os.path.join("core", "model"))
 """The folders that the lists come from."""
 PACKAGES: Final = ("mcp-", "mcp_types-")
 
+_TOP: Final = os.path.dirname(os.path.dirname(__file__))
+
 
 def load(surface: str, environ: Mapping[str, str]) -> dict[str, Any] | None:
     """Return what a surface lists, worked out now if it never was; None if it cannot be known."""
+    if not surface.isidentifier():
+        return None
+    packed = _read(os.path.join(_TOP, "listings", f"{surface}.json"))
+    if packed and packed.get("packages") == packages():
+        return packed
     place = folder(environ)
-    if not place or not surface.isidentifier():
+    if not place:
         return None
     path = os.path.join(place, f"{surface}.json")
     if not os.path.exists(path):
         _write(path, environ)
+    return _read(path)
+
+
+def _read(path: str) -> dict[str, Any] | None:
     try:
         with open(path, encoding="utf-8") as file:
             found = json.load(file)
@@ -52,13 +65,20 @@ def folder(environ: Mapping[str, str]) -> str:
     return os.path.join(cache, "counterpoint", f"listings-{__version__}-{_checksum():08x}")
 
 
+def packages() -> list[str]:
+    """Return the protocol's packages that are installed, each with its version."""
+    return [
+        name
+        for place in sys.path
+        if place.endswith("site-packages") and os.path.isdir(place)
+        for name in sorted(os.listdir(place))
+        if name.startswith(PACKAGES)
+    ]
+
+
 def _checksum() -> int:
-    top = os.path.dirname(os.path.dirname(__file__))
-    seen = sorted(line for name in SOURCES for line in _files(os.path.join(top, name)))
-    for place in sys.path:
-        if place.endswith("site-packages") and os.path.isdir(place):
-            seen += sorted(name for name in os.listdir(place) if name.startswith(PACKAGES))
-    return zlib.crc32("\n".join(seen).encode())
+    seen = sorted(line for name in SOURCES for line in _files(os.path.join(_TOP, name)))
+    return zlib.crc32("\n".join(seen + packages()).encode())
 
 
 def _files(place: str) -> Iterator[str]:

@@ -1,0 +1,67 @@
+"""Puts what the surfaces list into the wheel, where the relay looks for it first.
+
+It is the hook of the build, and the program that the hook starts.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class Listings(BuildHookInterface[Any]):
+    """Has the lists worked out from the very source that is packed, by a process of its own."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Add a file for each surface; nothing to an editable wheel, whose source changes."""
+        if version == "editable":
+            return
+        self._made = tempfile.TemporaryDirectory()
+        # What is on the path stays: a front end gives an isolated build its packages so.
+        paths = [str(Path(self.root, "src")), *filter(None, [os.environ.get("PYTHONPATH")])]
+        ran = subprocess.run(  # noqa: S603 this very file, with a folder that was just made
+            [sys.executable, "-P", "-B", __file__, self._made.name],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        for path in sorted(Path(self._made.name).iterdir()):
+            build_data["force_include"][str(path)] = f"counterpoint/listings/{path.name}"
+        if ran.stdout:
+            self.app.display_warning(
+                f"This wheel has no lists of tools, for here is {ran.stdout.strip()}; "
+                "the first start of each user works them out."
+            )
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove what is in the wheel now."""
+        del build_data, artifact_path
+        if version != "editable":
+            self._made.cleanup()
+
+
+def write(folder: Path) -> None:
+    """Write a list for each surface, and what it follows from; print what cannot be imported."""
+    try:
+        import orjson
+
+        from counterpoint.cli.clients.listings import listing_of
+        from counterpoint.dialects.registry import names
+        from counterpoint.relay.listings import packages
+    except ImportError as error:
+        print(error)
+        return
+    for name in names():
+        listing = listing_of(name) | {"packages": packages()}
+        (folder / f"{name}.json").write_bytes(orjson.dumps(listing))
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))

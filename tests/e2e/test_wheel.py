@@ -1,0 +1,104 @@
+"""The wheel of the product: it brings what its surfaces list."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from counterpoint.cli.clients.listings import listing_of
+from counterpoint.dialects.registry import names
+
+ROOT = Path(__file__).parents[2]
+BUILD = "import sys, hatchling.build; getattr(hatchling.build, sys.argv[1])(sys.argv[2])"
+
+pytestmark = pytest.mark.e2e
+
+
+def build(made: Path, kind: str = "build_wheel", **environ: str) -> tuple[Path, str]:
+    """Return the wheel that the build backend makes of the source, and what it said."""
+    made.mkdir()
+    ran = subprocess.run(
+        [sys.executable, "-c", BUILD, kind, str(made)],
+        cwd=ROOT, env={**os.environ, **environ}, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    (wheel,) = made.glob("*.whl")
+    return wheel, ran.stdout + ran.stderr
+
+
+def packed(wheel: Path) -> dict[str, bytes]:
+    """Return the lists in a wheel by the names of their surfaces."""
+    with zipfile.ZipFile(wheel) as files:
+        return {
+            Path(name).stem: files.read(name)
+            for name in files.namelist()
+            if name.startswith("counterpoint/listings/")
+        }
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the wheel as it is released."""
+    return build(tmp_path_factory.mktemp("build") / "made")[0]
+
+
+def test_a_wheel_brings_what_each_surface_lists(wheel: Path) -> None:
+    """It is what a server of this source answers, and the source is left as it was."""
+    lists = {name: json.loads(text) for name, text in packed(wheel).items()}
+    assert all(listing.pop("packages") for listing in lists.values())
+    assert lists == {name: json.loads(json.dumps(listing_of(name))) for name in names()}
+    assert not (ROOT / "src/counterpoint/listings").exists()
+
+
+def test_an_editable_wheel_brings_none(tmp_path: Path) -> None:
+    """Its source changes under it."""
+    made, said = build(tmp_path / "made", "build_editable")
+    assert packed(made) == {}
+    assert "lists of tools" not in said
+
+
+def test_a_wheel_is_built_where_the_product_cannot_run(tmp_path: Path) -> None:
+    """It brings no lists then, and the build says so."""
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "click.py").write_text("raise ModuleNotFoundError(\"No module named 'click'\")\n")
+    made, said = build(tmp_path / "made", PYTHONPATH=str(broken))
+    assert packed(made) == {}
+    assert "This wheel has no lists of tools, for here is No module named 'click'" in said
+
+
+def test_tools_are_listed_from_the_wheel(
+    wheel: Path, folder: Path, tmp_path: Path, connect: Callable[..., Any]
+) -> None:
+    """Nothing is written into the user's cache; with other packages, lists are worked out there."""
+    site, cache = tmp_path / "site", tmp_path / "cache"
+    with zipfile.ZipFile(wheel) as files:
+        files.extractall(site)
+    # A mark shows that it is this list which answers.
+    path = site / "counterpoint/listings/workflow.json"
+    listing = json.loads(path.read_text())
+    for answers in listing["answers"].values():
+        answers["tools/list"]["tools"][0]["name"] = "packed"
+    path.write_text(json.dumps(listing))
+    environ = {**os.environ, "PYTHONPATH": str(site), "XDG_CACHE_HOME": str(cache)}
+
+    def listed() -> list[str]:
+        client = connect(folder, "--surface", "workflow", environ=environ)
+        tools = client.ask("tools/list")["tools"]
+        assert client.close() == 0
+        return [tool["name"] for tool in tools]
+
+    first, *others = listed()
+    assert first == "packed"
+    assert not cache.exists()
+    path.write_text(json.dumps(listing | {"packages": ["mcp-0.dist-info"]}))
+    again, *rest = listed()
+    assert (again != "packed", rest) == (True, others)
+    assert [file.name for file in cache.glob("counterpoint/*/*")] == ["workflow.json"]
