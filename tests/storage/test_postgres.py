@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from counterpoint.app import NOUNS
 from counterpoint.core.model.catalogue import NOUNS as CORE
 from counterpoint.core.model.rows import columns
+from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Item, Label
 from counterpoint.dialects.colibri.nouns.actions import Action
 from counterpoint.kernel.errors import (
@@ -27,6 +28,7 @@ from counterpoint.kernel.errors import (
     StoreUnreachable,
     Unavailable,
 )
+from counterpoint.storage import statements
 from counterpoint.storage.postgres.address import is_address, masked
 from counterpoint.storage.postgres.dialect import fold, unfold
 from counterpoint.storage.postgres.pool import ConnectionPool
@@ -141,6 +143,28 @@ def test_several_that_open_an_empty_database_make_it_once(bare_address):
     with psycopg.connect(bare_address) as link:
         (many,) = link.execute("SELECT count(*) FROM counterpoint.migrations").fetchone()
     assert many == len(migrations(NOUNS, TYPES, OWN))
+
+
+@pytest.mark.parametrize(
+    ("noun", "equal", "index"),
+    [
+        # Without rows either of its two costs the same.
+        (Claim, {"session": "s", "state": "live"}, "claims_s"),
+        (Claim, {"state": "live"}, "claims_s"),
+        (
+            Item,
+            {"root": "r", "kind": "k", "category": "active", "blockers": 0},
+            "items_root_kind_category_blockers_priority_number",
+        ),
+    ],
+)
+def test_a_question_for_what_is_in_hand_reads_an_index_of_nothing_else(shell, noun, equal, index):
+    """The planner sees from the word in the statement that the partial index has every such row."""
+    shape, values = statements.shaped(noun, equal)
+    shell.execute("SET enable_seqscan = off")
+    asked = statements.exists(noun, shape).replace("?", "%s")
+    plan = shell.execute(f"EXPLAIN {asked}", ("p", *values)).fetchall()
+    assert f" {index}" in " ".join(line for (line,) in plan)
 
 
 def test_a_newer_database_is_refused_by_its_version(shell, address):

@@ -53,7 +53,7 @@ def test_rows_that_only_their_key_finds_are_kept_once(connection, noun):
     (within,) = connection.execute(
         "SELECT wr FROM pragma_table_list WHERE name = ?", (noun.table,)
     ).fetchone()
-    assert bool(within) is not bool(noun.indexes or noun.unique)
+    assert bool(within) is not bool(noun.indexes or noun.unique or noun.partial)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +78,8 @@ def test_a_stranger_with_a_shell_cannot_change_the_ledger(connection, statement)
     assert rows == [(0, b"\0"), (1, b"\0")]
 
 
+READY = "items_root_kind_category_blockers_priority_number"
+
 SHAPES = [
     (Item, {"kind": "k", "category": "open", "blockers": 0}, "priority,number", True),
     (Item, {"kind": "k", "category": "open", "blockers": 0, "root": "r"}, "priority,number", True),
@@ -87,7 +89,7 @@ SHAPES = [
     (Label, {"name": "x"}, "item", True),
     (Dependency, {"needs": "x"}, "item", False),
     (Dependency, {"item": "x"}, "needs", False),
-    (Claim, {"state": "live"}, "leased_until", True),
+    (Claim, {"state": "live"}, "item", True),
     (Record, {"item": "x", "kind": "k"}, "number desc", True),
     (Record, {"kind": "k", "status": "open"}, "number", True),
     (Record, {}, "number desc", True),
@@ -106,7 +108,7 @@ SHAPES = [
 @pytest.mark.parametrize(("noun", "equal", "order", "after"), SHAPES)
 def test_listing_reads_an_index_in_order(connection, noun, equal, order, after):
     """Neither a whole table nor a sorting of all that match: the cost is that of the page."""
-    shape, _ = statements.shaped(equal)
+    shape, _ = statements.shaped(noun, equal)
     for going_on in {False, after}:
         text = statements.select(noun, shape, order, after=going_on)
         plan = _plan(connection, text)
@@ -120,7 +122,7 @@ def test_listing_reads_an_index_in_order(connection, noun, equal, order, after):
     [
         *(statements.find(noun) for noun in NOUNS),
         *(statements.last_number(n) for n in (Item, Record, Receipt, Submission, Verdict, Handoff)),
-        statements.exists(Claim, (("session", -1),)),
+        statements.exists(Claim, (("session", -1), ("state", "live"))),
         statements.exists(Session, (("agent", -1),)),
         statements.exists(Item, (("category", 3), ("parent", -1))),
         statements.counts(Item, "category", (("parent", -1),)),
@@ -136,9 +138,48 @@ def test_looking_up_reads_no_whole_table(connection, text):
 
 def test_going_on_in_ready_work_starts_at_the_place(connection):
     """The page after a place is found by the index, not by walking from the beginning."""
-    shape, _ = statements.shaped({"kind": "k", "category": "open", "blockers": 0})
+    shape, _ = statements.shaped(Item, {"kind": "k", "category": "open", "blockers": 0})
     plan = _plan(connection, statements.select(Item, shape, "priority,number", after=True))
     assert "blockers=? AND (priority,number)>(?,?)" in plan
+
+
+LIVE = "claims_state_item"
+QUESTIONS = [
+    (Claim, {"session": "s", "state": "live"}, "claimed_at,item", "claims_session_state"),
+    (Claim, {"state": "live"}, "claimed_at,item", LIVE),
+    (Claim, {"state": "live"}, "", LIVE),
+    (Item, {"root": "r", "kind": "k", "category": "open", "blockers": 0}, "priority,number", READY),
+    (
+        Item,
+        {"root": "r", "kind": ("k", "l"), "category": "active", "blockers": 0},
+        "priority,number",
+        READY,
+    ),
+]
+
+
+@pytest.mark.parametrize(("noun", "equal", "order", "index"), QUESTIONS)
+def test_a_question_for_what_is_in_hand_reads_an_index_of_nothing_else(
+    connection, noun, equal, order, index
+):
+    """The planner sees from the word in the statement that the partial index has every such row."""
+    shape, values = statements.shaped(noun, equal)
+    assert not set(values) & {"live", "open", "active"}
+    assert f"INDEX {index} " in _plan(
+        connection, statements.select(noun, shape, order, after=False)
+    )
+    partial = connection.execute(
+        "SELECT name FROM pragma_index_list(?) WHERE partial", (noun.table,)
+    ).fetchall()
+    assert (index,) in partial
+
+
+def test_no_word_but_that_of_an_index_stands_in_a_statement():
+    """Whatever else is asked for travels as a parameter."""
+    assert statements.shaped(Claim, {"state": "released"}) == ((("state", -1),), ["released"])
+    assert statements.shaped(Item, {"status": "open"}) == ((("status", -1),), ["open"])
+    with pytest.raises(AssertionError, match="no word"):
+        statements.exists(Claim, (("state", "' OR 1 --"),))
 
 
 def _plan(connection: apsw.Connection, text: str) -> str:

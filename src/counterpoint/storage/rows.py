@@ -125,7 +125,7 @@ class StoreReading:
         **equal: Filter,
     ) -> list[N]:
         """Return the rows whose columns equal the filters, in order, beyond `after`."""
-        shape, values = statements.shaped(equal)
+        shape, values = statements.shaped(noun, equal)
         text = statements.select(noun, shape, order, after=bool(after))
         if after:
             values += statements.after_values(noun, order, after)
@@ -134,13 +134,13 @@ class StoreReading:
 
     def exists(self, noun: type[Noun], **equal: Filter) -> bool:
         """Return whether there is such a row."""
-        shape, values = statements.shaped(equal)
+        shape, values = statements.shaped(noun, equal)
         text = statements.exists(noun, shape)
         return self._link.execute(text, (self._project, *values)).fetchone() is not None
 
     def counts(self, noun: type[Noun], column: str, **equal: Filter) -> dict[str, int]:
         """Return how many rows there are for each value of a column."""
-        shape, values = statements.shaped(equal)
+        shape, values = statements.shaped(noun, equal)
         rows = self._link.execute(statements.counts(noun, column, shape), (self._project, *values))
         return {str(value): many for value, many in rows}
 

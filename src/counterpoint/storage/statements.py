@@ -2,7 +2,8 @@
 
 Rules: (1) every statement but one is bound to a project, whose value is the first parameter.
 (2) Names of tables and columns come from the nouns; any other name is a fault of the program and
-ends in an AssertionError before a statement is made. (3) Values only ever travel as parameters.
+ends in an AssertionError before a statement is made. (3) Values only ever travel as parameters, but
+for the words of a partial index, which stand in the text: only so does a database see that it will do.
 (4) A prose column is answered as its text: '' stays '', a text that is gone is NULL.
 """
 
@@ -15,8 +16,11 @@ from counterpoint.core.model.rows import Cell, Noun, columns
 from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Filter
 
-Shape = tuple[tuple[str, int], ...]
-"""The columns of a filter, each with how many values it has; -1 is one value that must equal."""
+Shape = tuple[tuple[str, int | str], ...]
+"""The columns of a filter, each with how many values it has; -1 is one value that must equal.
+
+A word of the noun's partial indexes stands there itself.
+"""
 
 
 TEXT = "SELECT body FROM texts WHERE project = ? AND sha256 = ?"
@@ -148,15 +152,17 @@ def counts(noun: type[Noun], column: str, shape: Shape) -> str:
     )
 
 
-def shaped(equal: Mapping[str, Filter]) -> tuple[Shape, list[Cell]]:
+def shaped(noun: type[Noun], equal: Mapping[str, Filter]) -> tuple[Shape, list[Cell]]:
     """Return the shape of a filter and its values in the order of the statement."""
-    shape: list[tuple[str, int]] = []
+    shape: list[tuple[str, int | str]] = []
     values: list[Cell] = []
     for name in sorted(equal):
         wanted = equal[name]
         if isinstance(wanted, tuple):
             shape.append((name, len(wanted)))
             values.extend(wanted)
+        elif isinstance(wanted, str) and _is_word(noun, name, wanted):
+            shape.append((name, wanted))
         else:
             shape.append((name, -1))
             values.append(wanted)
@@ -206,10 +212,25 @@ def _is_even(ways: tuple[tuple[str, bool], ...]) -> bool:
 
 def _filtered(noun: type[Noun], shape: Shape) -> str:
     check(noun, [name for name, _ in shape])
-    return "".join(
-        f' AND t."{name}" = ?' if many < 0 else f' AND t."{name}" IN ({", ".join("?" * many)})'
-        for name, many in shape
-    )
+    return "".join(_condition(noun, name, wanted) for name, wanted in shape)
+
+
+def _condition(noun: type[Noun], name: str, wanted: int | str) -> str:
+    if isinstance(wanted, str):
+        if not _is_word(noun, name, wanted):
+            raise AssertionError(f"{wanted!r} is no word of an index of {noun.table}")
+        return f" AND t.\"{name}\" = '{wanted}'"
+    return f' AND t."{name}" = ?' if wanted < 0 else f' AND t."{name}" IN ({_marks(wanted)})'
+
+
+def _marks(many: int) -> str:
+    return ", ".join("?" * many)
+
+
+def _is_word(noun: type[Noun], name: str, wanted: str) -> bool:
+    """Return whether the noun has indexes of only the rows that hold such a word."""
+    partial = noun.partial
+    return partial is not None and partial.column == name and wanted in partial.words
 
 
 def keyed(noun: type[Noun]) -> str:

@@ -107,8 +107,12 @@ def test_what_is_asked_for_names_columns_of_the_noun():
     """Indexes and what search reads are made of fields that there are."""
     for noun in ALL:
         names = {column.name for column in columns(noun)}
-        for index in (*noun.indexes, *noun.unique):
+        some = noun.partial.indexes if noun.partial else ()
+        for index in (*noun.indexes, *noun.unique, *some):
             assert set(index.split(",")) <= names
+        if noun.partial:
+            assert noun.partial.column in names
+            assert all(word.isalpha() for word in noun.partial.words)
         if noun.searched:
             told = (*noun.searched.title, noun.searched.body, noun.searched.about)
             assert {*told, noun.searched.kind or "project"} <= names

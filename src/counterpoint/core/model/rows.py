@@ -110,13 +110,24 @@ class Searched(NamedTuple):
     kind: str = ""
 
 
+class Partial(NamedTuple):
+    """Indexes of those rows of a noun in which a column holds one of some words.
+
+    A question that names one of the words reads them; what is over and done with takes no room in them.
+    """
+
+    column: str
+    words: tuple[str, ...]
+    indexes: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noun:
     """What every noun has: a project, a table, and the fields that find one row of it.
 
     key: begins with `project`. letter: stands before the number in its ids (`x-r12`), if it has such.
     indexes, unique: what is asked for besides the key, each as columns after the project with commas;
-    of what is unique a project has one row only.
+    of what is unique a project has one row only. partial: such indexes of some of the rows.
     """
 
     table: ClassVar[str]
@@ -124,6 +135,7 @@ class Noun:
     letter: ClassVar[str] = ""
     indexes: ClassVar[tuple[str, ...]] = ()
     unique: ClassVar[tuple[str, ...]] = ()
+    partial: ClassVar[Partial | None] = None
     searched: ClassVar[Searched | None] = None
 
     project: Id

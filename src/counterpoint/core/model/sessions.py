@@ -15,6 +15,7 @@ from counterpoint.core.model.rows import (
     Name,
     Noun,
     Number,
+    Partial,
     Prose,
     Proses,
     Searched,
@@ -79,7 +80,9 @@ class Claim(Noun):
 
     table: ClassVar[str] = "claims"
     key: ClassVar[tuple[str, ...]] = ("project", "item")
-    indexes: ClassVar[tuple[str, ...]] = ("session", "state,leased_until")
+    partial: ClassVar[Partial | None] = Partial(
+        column="state", words=("live",), indexes=("session,state", "state,item")
+    )
 
     item: Id
     token: int

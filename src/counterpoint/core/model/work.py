@@ -14,6 +14,7 @@ from counterpoint.core.model.rows import (
     Names,
     Noun,
     Number,
+    Partial,
     Prose,
     Root,
     Searched,
@@ -80,7 +81,11 @@ class Item(Noun):
         "parent,position",
         "root,kind,parent",
         "kind,category,blockers,priority,number",
-        "root,kind,category,blockers,priority,number",
+    )
+    partial: ClassVar[Partial | None] = Partial(
+        column="category",
+        words=("open", "active"),
+        indexes=("root,kind,category,blockers,priority,number",),
     )
     searched: ClassVar[Searched | None] = Searched(
         title=("title",), body="body", about="id", kind="kind"
