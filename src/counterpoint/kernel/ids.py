@@ -7,11 +7,7 @@ can say it. Everything else is `<prefix>_` and 26 letters of Crockford's base 32
 from __future__ import annotations
 
 import secrets
-from typing import NewType, Protocol
-
-ProjectId = NewType("ProjectId", str)
-ItemId = NewType("ItemId", str)
-SessionId = NewType("SessionId", str)
+from typing import Protocol
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _LENGTH = 26

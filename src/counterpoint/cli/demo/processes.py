@@ -43,7 +43,7 @@ class AgentProcesses:
         default_factory=dict[str, subprocess.Popen[bytes]]
     )
     killed: set[str] = field(default_factory=set[str])
-    _parse: SimpleQueue[Said] = field(default_factory=SimpleQueue[Said])
+    _received: SimpleQueue[Said] = field(default_factory=SimpleQueue[Said])
     _ears: list[Thread] = field(default_factory=list[Thread])
 
     def start(
@@ -63,7 +63,7 @@ class AgentProcesses:
                 start_new_session=True,
             )
         self.processes[name] = process
-        ear = Thread(target=_listen, args=(name, process, self._parse), daemon=True)
+        ear = Thread(target=_listen, args=(name, process, self._received), daemon=True)
         self._ears.append(ear)
         ear.start()
 
@@ -71,9 +71,9 @@ class AgentProcesses:
         """Return what was said meanwhile; wait for a first word only so long."""
         said: list[Said] = []
         with suppress(Empty):
-            said.append(self._parse.get(timeout=seconds))
+            said.append(self._received.get(timeout=seconds))
             while True:
-                said.append(self._parse.get_nowait())
+                said.append(self._received.get_nowait())
         return said
 
     def ring(self) -> None:

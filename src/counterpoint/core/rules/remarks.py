@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from counterpoint.core.model.evidence import Comparison
 from counterpoint.core.rules.areas import outside
-
-_SHOWN = 5
+from counterpoint.core.rules.enumeration import few
 
 
 def remarks_on(
@@ -28,18 +27,13 @@ def remarks_on(
         remarks.append("no file changed since the start")
     if areas and (beyond := outside(areas, paths)):
         remarks.append(
-            f"{len(beyond)} of {len(paths)} changed files lie outside the areas: {_few(beyond)}"
+            f"{len(beyond)} of {len(paths)} changed files lie outside the areas: {few(beyond)}"
         )
     if comparison.end.method == "git" and (left := sorted(comparison.end.files)):
         mine = [path for path in left if path in set(paths)]
         if mine:
-            remarks.append(f"{len(mine)} changed files are not committed: {_few(mine)}")
+            remarks.append(f"{len(mine)} changed files are not committed: {few(mine)}")
     if unmet:
-        remarks.append(f"acceptance not marked as met: {_few(unmet)}")
+        remarks.append(f"acceptance not marked as met: {few(unmet)}")
     remarks += unproved
     return remarks
-
-
-def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more

@@ -27,11 +27,11 @@ from typing import Literal
 from counterpoint.core.model.evidence import FileChange
 from counterpoint.core.model.journal import Receipt
 from counterpoint.core.rules.areas import covers, outside
+from counterpoint.core.rules.enumeration import few
 
 Tests = Literal["passed", "failed", "not_run", ""]
 """What the worker says of the tests; empty if nothing."""
 
-_SHOWN = 5
 
 _CODE_ENDINGS = """
 astro bash c cc clj cljs cpp cs css cu cxx dart elm erl ex exs f90 fs go gradle groovy h hh hpp hrl hs
@@ -163,7 +163,7 @@ def _of_scope(
     if unexpected:
         yield (
             f"{len(unexpected)} of {len(files.paths)} changed files lie outside the areas"
-            f" ({_few(areas)}): {_few(unexpected)}"
+            f" ({few(areas)}): {few(unexpected)}"
         )
 
 
@@ -172,13 +172,13 @@ def _of_tests(ended: Ended, files: FilesChanged) -> Iterable[str]:
     if ended.tests == "failed":
         yield "tests failed"
     elif ended.tests == "not_run" and code:
-        yield f"tests were not run, though code changed: {_few(code)}"
+        yield f"tests were not run, though code changed: {few(code)}"
     elif ended.tests == "passed" and not ended.receipts:
         yield (
             "tests are said to have passed, but the server ran no command for this task since it began"
         )
     elif not ended.tests and code and not ended.receipts:
-        yield f"nothing says whether tests were run, though code changed: {_few(code)}"
+        yield f"nothing says whether tests were run, though code changed: {few(code)}"
 
 
 def _of_runs(ended: Ended) -> Iterable[str]:
@@ -196,23 +196,18 @@ def _of_packages(ended: Ended, files: FilesChanged) -> Iterable[str]:
         names_packages(path) for path in (*files.added, *files.modified)
     ):
         yield (
-            f"packages are said to be added ({_few(ended.packages_added)}), but no manifest or lock"
+            f"packages are said to be added ({few(ended.packages_added)}), but no manifest or lock"
             " file changed"
         )
 
 
 def _of_subtasks(names: Sequence[str]) -> Iterable[str]:
     if names:
-        yield f"sub-tasks are still open: {_few(names)}"
+        yield f"sub-tasks are still open: {few(names)}"
 
 
 def _of_others(others: Mapping[str, Sequence[str]], files: FilesChanged) -> Iterable[str]:
     for name, areas in others.items():
         theirs = [path for path in files.paths if any(covers(area, path) for area in areas)]
         if theirs:
-            yield f"files in the areas of {name}, which is running, changed: {_few(theirs)}"
-
-
-def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+            yield f"files in the areas of {name}, which is running, changed: {few(theirs)}"

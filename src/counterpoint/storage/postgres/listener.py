@@ -29,7 +29,7 @@ class Listener:
         self._address = address
         self._patience = patience
         self._link: Link | None = None
-        self._parse = threading.Condition()
+        self._changed = threading.Condition()
         self._rung = 0
         self._is_attended = False
         self._is_closed = False
@@ -48,17 +48,17 @@ class Listener:
 
     def close(self) -> None:
         """Stop listening, and wake everybody for the last time."""
-        with self._parse:
+        with self._changed:
             self._is_closed = True
             if not self._is_attended:
                 self._hang_up()
-            self._parse.notify_all()
+            self._changed.notify_all()
 
     def _sleep(self, rung: int, until: float) -> None:
-        with self._parse:
+        with self._changed:
             while self._is_quiet(rung) and (left := until - time.monotonic()) > 0:
                 if self._is_attended:
-                    self._parse.wait(left)
+                    self._changed.wait(left)
                 else:
                     self._attend(rung, until)
 
@@ -68,7 +68,7 @@ class Listener:
     def _attend(self, rung: int, until: float) -> None:
         """Listen for all until something is told; another one takes over at the end."""
         self._is_attended = True
-        self._parse.release()
+        self._changed.release()
         heard = False
         try:
             while not heard and self._is_quiet(rung) and (left := until - time.monotonic()) > 0:
@@ -77,12 +77,12 @@ class Listener:
             self._hang_up()
             raise
         finally:
-            self._parse.acquire()
+            self._changed.acquire()
             self._is_attended = False
             self._rung += heard
             if self._is_closed:
                 self._hang_up()
-            self._parse.notify_all()
+            self._changed.notify_all()
 
     def _listen(self, timeout: float) -> bool:
         """Return whether something was told; beginning to listen is taken for it."""

@@ -1,4 +1,4 @@
-"""FairSemaphore of the threads of one process, in the order in which they came."""
+"""Turns for the threads of one process, given in the order in which they came."""
 
 from __future__ import annotations
 

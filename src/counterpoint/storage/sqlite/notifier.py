@@ -28,22 +28,22 @@ class Notifier:
         self._watch = watch
         self._version: Callable[[], int] | None = None
         self._seen = 0
-        self._parse = threading.Condition()
+        self._changed = threading.Condition()
         self._rung = 0
         self._has_lookout = False
         self._is_closed = False
 
     def ring(self) -> None:
         """Wake everybody who waits."""
-        with self._parse:
+        with self._changed:
             self._rung += 1
-            self._parse.notify_all()
+            self._changed.notify_all()
 
     def close(self) -> None:
         """Wake everybody for the last time."""
-        with self._parse:
+        with self._changed:
             self._is_closed = True
-            self._parse.notify_all()
+            self._changed.notify_all()
 
     def wait(self, is_there: Callable[[], bool], timeout: float) -> bool:
         """Wait until it is there; answer whether it is, False too when the bell was closed."""
@@ -59,10 +59,10 @@ class Notifier:
 
     def _sleep(self, rung: int, until: float) -> None:
         """Sleep until the bell rings after the count, as the lookout if there is none."""
-        with self._parse:
+        with self._changed:
             while self._is_quiet(rung) and (left := until - time.monotonic()) > 0:
                 if self._watch is None or self._has_lookout:
-                    self._parse.wait(left)
+                    self._changed.wait(left)
                 else:
                     self._look_out(self._watch, rung, until)
 
@@ -78,11 +78,11 @@ class Notifier:
                 if self._has_changed(watch):
                     self._rung += 1
                 else:
-                    self._parse.wait(min(pause, left))
+                    self._changed.wait(min(pause, left))
                     pause = min(pause * _GROWTH, LONGEST_LOOK)
         finally:
             self._has_lookout = False
-            self._parse.notify_all()
+            self._changed.notify_all()
 
     def _has_changed(self, watch: Callable[[], Callable[[], int]]) -> bool:
         """Return whether others have committed since the last look; the first look is one too."""

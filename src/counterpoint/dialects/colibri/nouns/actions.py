@@ -7,7 +7,7 @@ gaps. A row is never changed. A call without its second row still runs, or whoev
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 from counterpoint.core.model.rows import (
     Agent,
@@ -22,7 +22,6 @@ from counterpoint.kernel.clock import Timestamp
 
 Step = Literal["enter", "exit"]
 Ending = Literal["running", "ok", "invalid", "domain_error", "error", "denied", "crashed"]
-ENDINGS: tuple[Ending, ...] = get_args(Ending)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

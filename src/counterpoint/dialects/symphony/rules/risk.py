@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from counterpoint.core.rules.areas import covers
+from counterpoint.core.rules.enumeration import few
 from counterpoint.kernel.errors import InvalidInput
 
 Level = Literal["low", "medium", "high"]
 Basis = Literal["verified", "claimed", "mixed", "none"]
 THRESHOLD_LIMIT = 10_000_000
-_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,7 +190,7 @@ def _size_reasons(lines: int, files: int, most: Thresholds) -> Iterable[str]:
 
 def _sensitive_reasons(sensitive: Sequence[str]) -> Iterable[str]:
     if sensitive:
-        yield f"{len(sensitive)} sensitive paths: {_few(sensitive)}"
+        yield f"{len(sensitive)} sensitive paths: {few(sensitive)}"
 
 
 def _gate_reasons(
@@ -203,11 +203,6 @@ def _gate_reasons(
     if basis == "none":
         yield "no gate results"
     elif claimed:
-        yield f"only claimed by the agent, not run by the server: {_few(claimed)}"
+        yield f"only claimed by the agent, not run by the server: {few(claimed)}"
     else:
         yield f"all {len(results)} gate results were measured by the server"
-
-
-def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more

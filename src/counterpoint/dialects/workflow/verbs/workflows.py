@@ -40,6 +40,7 @@ from counterpoint.core.operations.tasks import Tasks
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.areas import overlapping
 from counterpoint.core.rules.claims import holder_of
+from counterpoint.core.rules.enumeration import few
 from counterpoint.core.rules.verification import Ended, Verification, files_changed, verification
 from counterpoint.dialects.workflow.nouns import (
     BegunTask,
@@ -268,9 +269,8 @@ class Workflows:
 
 def _left(what: str, items: Sequence[Item]) -> tuple[str, ...]:
     """Return the warning of what was left when something ended; none if nothing was."""
-    shown = ", ".join(f"{item.id} ({item.title})" for item in items[:_NAMED])
-    more = f" and {len(items) - _NAMED} more" if len(items) > _NAMED else ""
-    return (f"{what}: {shown}{more}",) if items else ()
+    names = [f"{item.id} ({item.title})" for item in items]
+    return (f"{what}: {few(names, _NAMED)}",) if items else ()
 
 
 def _kept(lines: Sequence[str]) -> list[Json]:

@@ -1,1 +1,0 @@
-"""Verbs for texts that a project keeps or wants to have written."""
