@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from counterpoint.core.ledger.derived import rules, told
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.model.journal import Outcome, Record
 from counterpoint.core.model.touches import ItemChange
@@ -17,6 +18,10 @@ from counterpoint.core.model.work import Item, Kind
 from counterpoint.core.operations.recording.facets import attributes_of
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.canonical import Json
+
+_TOLD: Mapping[str, type[Item | Record]] = {Item.table: Item, Record.table: Record}
+_ACCOUNTS = frozenset(name for noun in (Item, Record) for name, _ in rules(noun, whole=False))
+"""Columns that follow from there being an entry at all, so that they are no news."""
 
 
 class Written:
@@ -54,7 +59,7 @@ def touches(view: Reading, entry: Entry, kind: Kind) -> Iterator[ItemChange]:
             item=item if record is not None else _as_left(item, written),
             above=above,
             record=record,
-            changed=frozenset(written.values),
+            changed=frozenset(written.values) - _ACCOUNTS,
             made=written.made,
             attributes=attributes_of(view, item.id),
             outcome=_outcome(view, item, entry),
@@ -65,9 +70,11 @@ def _written(entry: Entry) -> dict[tuple[str, str], Written]:
     """Return the items and records that an entry wrote, by table and id; neither is ever deleted."""
     found: dict[tuple[str, str], Written] = {}
     for row in entry.rows:
-        if row.table in {Item.table, Record.table} and row.values is not None:
+        noun = _TOLD.get(row.table)
+        values = told(noun, row.key, row.values, entry.origin, whole=row.whole) if noun else None
+        if values is not None:
             written = found.setdefault((row.table, str(row.key["id"])), Written(entry.time))
-            written.add(row.values, whole=row.whole)
+            written.add(values, whole=row.whole)
     return found
 
 
