@@ -122,7 +122,7 @@ def test_a_bundle_that_was_edited_does_not_verify(call, ledger, tmp_path):
     lines = whole.splitlines(keepends=True)
     key = call("audit", "verify", "--json").json["key"]
     edits = {
-        "edited": whole.replace("ada", "eve"),
+        "edited": whole.replace('"ada"', '"eve"'),
         "shorter": "".join(lines[:3] + lines[4:]),
     }
     for name, text in edits.items():

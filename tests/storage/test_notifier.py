@@ -113,7 +113,7 @@ def test_a_commit_of_the_process_itself_needs_no_look(store, entry, monkeypatch)
     end = time.monotonic() + PATIENCE
     while store._lookout is None and time.monotonic() < end:
         threading.Event().wait(0.001)
-    with store._bell._parse:
+    with store._bell._changed:
         pass
     with store.writing("p") as writing:
         writing.append(entry(0))

@@ -23,6 +23,7 @@ from counterpoint.cli.clients.known import CLIENTS, Client, runs
 from counterpoint.cli.clients.marked import GUIDE, set_section
 from counterpoint.cli.context import open_here
 from counterpoint.cli.output import Output, output_for
+from counterpoint.cli.probe import start_server
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput, MalformedDocument, PathOutside
 
@@ -80,9 +81,23 @@ def init_command(
             out.line(one.note)
     if not pending:
         out.line("There is nothing to change in the configuration.")
+    if clients:
+        _show_tools(app, tree)
     if not clients:
         known = ", ".join(client.name for client in CLIENTS)
         out.line(f"No MCP client was found; name one with `--client`: {known}.")
+
+
+def _show_tools(app: App, tree: Path) -> None:
+    """List the tools once, as a client will.
+
+    The first listing of a version may take seconds, since it is worked out and kept for the next; an
+    agent that does not wait so long would begin its first conversation without our tools. Whether a
+    server starts at all is what `doctor` tells.
+    """
+    # A server that is started for this look leaves with it.
+    environ = {**app.environ, "COUNTERPOINT_IDLE_MINUTES": "0"}
+    start_server([sys.executable, "-m", "counterpoint", "mcp"], tree, environ=environ)
 
 
 def _used(app: App, client: Client) -> bool:

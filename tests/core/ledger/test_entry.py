@@ -282,6 +282,13 @@ def test_what_cannot_be_canonical_is_not_written(entry: Entry) -> None:
         replace(entry, facts={"share": 0.5}).to_bytes()
 
 
+def test_a_row_with_what_is_no_json_is_not_written(entry: Entry) -> None:
+    """The fault names what stands in the way."""
+    row = RowImage(table="items", key={"id": "a"}, values={"title": object()})  # type: ignore[dict-item] -- what the test is about
+    with pytest.raises(InvalidInput, match="no valid entry"):
+        replace(entry, rows=(row,)).to_bytes()
+
+
 def test_references_to_texts_are_found_wherever_they_stand(entry: Entry) -> None:
     """A reference in facts and rows is listed by its digest."""
     first, second = refer(canonical.text_digest("first")), refer(canonical.text_digest("second"))

@@ -11,11 +11,14 @@ import pytest
 from counterpoint.app import NOUNS
 from counterpoint.core.ledger.bundle import verify_bundle
 from counterpoint.core.ledger.checkpoint import verify as verify_checkpoint
+from counterpoint.core.ledger.derived import Origin
+from counterpoint.core.ledger.entry import RowImage
 from counterpoint.core.ledger.merkle import verify_consistency, verify_inclusion
 from counterpoint.core.model.access import TokenRequest
 from counterpoint.core.model.filters import Check, Handover, Judgment, Note, Report
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.rows import columns
+from counterpoint.core.operations import audit
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
@@ -355,3 +358,9 @@ def test_an_entry_of_an_unknown_table_breaks_the_rebuild(studio):
         " WHERE sequence = 0"), ()))  # fmt: skip
     with pytest.raises(ChainBroken, match="elsewhere"):
         studio.system.audit.rebuild()
+
+
+def test_a_row_of_a_table_that_nobody_knows_is_told_as_it_is() -> None:
+    """A ledger may hold rows of a dialect that this program does not have."""
+    image = RowImage(table="strangers", key={"id": "a"}, values={"title": "t"})
+    assert audit._told(image, None, Origin("", "ada", "")) is image
