@@ -146,7 +146,10 @@ def test_a_refusal_reaches_the_model_with_what_to_do_next(
         agent.converse(model.url)
     assert model.faults == []
     refusal = model.heard[2].answer
-    assert (refusal["error"], refusal["hint"]) == ("invalid_input", "Pass the `token` of `start`.")
+    assert (refusal["error"], refusal["hint"]) == (
+        "invalid_input",
+        "Pass the token that `start` answered; `brief` shows it again.",
+    )
     assert ask(agent, "show", TASK)["item"]["status"] == "active"
 
 

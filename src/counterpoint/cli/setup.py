@@ -11,6 +11,7 @@ import difflib
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,22 +83,24 @@ def init_command(
     if not pending:
         out.line("There is nothing to change in the configuration.")
     if clients:
-        _show_tools(app, tree)
+        _show_tools(app)
     if not clients:
         known = ", ".join(client.name for client in CLIENTS)
         out.line(f"No MCP client was found; name one with `--client`: {known}.")
 
 
-def _show_tools(app: App, tree: Path) -> None:
+def _show_tools(app: App) -> None:
     """List the tools once, as a client will.
 
     The first listing of a version may take seconds, since it is worked out and kept for the next; an
     agent that does not wait so long would begin its first conversation without our tools. Whether a
     server starts at all is what `doctor` tells.
     """
-    # A server that is started for this look leaves with it.
-    environ = {**app.environ, "COUNTERPOINT_IDLE_MINUTES": "0"}
-    start_server([sys.executable, "-m", "counterpoint", "mcp"], tree, environ=environ)
+    environ = {name: text for name, text in app.environ.items() if name != "COUNTERPOINT_DB"}
+    # In a folder of its own, so that no server of this project is met or left behind.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        command = [sys.executable, "-m", "counterpoint", "mcp"]
+        start_server(command, Path(folder), environ=environ | {"COUNTERPOINT_IDLE_MINUTES": "0"})
 
 
 def _used(app: App, client: Client) -> bool:
