@@ -2,14 +2,14 @@
 
 A table is YAML: each tool, with a list of what it requires.
 
-    session_log:
-      - tool_called: session_start, session_resume
+    append:
+      - tool_called: open, resume
       - session_state: active
-        made_by: session_resume
-    task_update:
+        made_by: resume
+    move:
       - entity_exists: plan
-        argument: plan_slug
-        made_by: plan_create
+        argument: plan
+        made_by: draft
         optional: no
 
 Valid if and only if (1) each requirement has exactly one of the keys `tool_called`, `session_state`,

@@ -70,7 +70,7 @@ class Notifier:
         return self._rung == rung and not self._is_closed
 
     def _look_out(self, watch: Callable[[], Callable[[], int]], rung: int, until: float) -> None:
-        """Look at intervals, letting go of the lock; another one takes over at the end."""
+        """Look at intervals, without the lock; another one takes over at the end."""
         self._has_lookout = True
         pause = SHORTEST_LOOK
         try:
