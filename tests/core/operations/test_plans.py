@@ -68,6 +68,25 @@ def test_a_plan_becomes_items_with_their_facets(studio, ada):
     assert by_category(ada.overview.facets(build.id).progress) == {"open": 1}
 
 
+def test_a_plan_calls_ready_what_can_be_taken(ada, bob):
+    """Nothing done, parked, gated, above open sub-tasks or in the area of a held item: as `next` says."""
+    held = ada.plans.create(Draft(kind="task", title="Held", areas=("docs",))).root.id
+    ada.claims.start(held)
+    tasks = (
+        Draft(kind="task", title="Free"),
+        Draft(kind="task", title="Done", done=True),
+        Draft(kind="task", title="Parked", status="backlog"),
+        Draft(kind="task", title="Gated", approval=True),
+        Draft(kind="task", title="Above", children=(Draft(kind="task", title="Below"),)),
+        Draft(kind="task", title="Overlapping", areas=("docs/a.md",)),
+        Draft(kind="task", title="Waiting", needs=("Free",)),
+    )
+    made = bob.plans.create(Draft(kind="plan", title="All", children=tasks))
+    offered = [offer.item for offer in bob.ready.offers(ReadyFilter(root=made.root.id), 9)]
+    assert [item.title for item in offered] == ["Free", "Below"]
+    assert made.ready == tuple(item.id for item in offered)
+
+
 def test_an_exported_plan_makes_the_same_plan_again(studio, ada):
     """Markdown out, Markdown in: the same tree under other ids."""
     first = ada.plans.create(ada.plans.read(PLAN))

@@ -47,7 +47,7 @@ def test_a_tree_becomes_items_in_one_entry(ada: Agent) -> None:
         "Printer": "task",
         "Numbers": "task",
     }
-    assert (made["count"], made["ready_count"]) == (6, 2)
+    assert (made["count"], made["ready_count"]) == (6, 1)
     ids = {item["title"]: item["id"] for item in made["items"]}
     shown = ada.does("show", id=ids["Parser"])
     assert shown["areas"] == ["src"]

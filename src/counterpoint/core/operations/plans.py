@@ -21,6 +21,7 @@ from counterpoint.core.model.work import (
     Label,
     Project,
 )
+from counterpoint.core.operations.readiness import ready_among
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import give_name, set_attributes
@@ -115,8 +116,9 @@ class Plans:
                     change.add_facts(title=made[0].title, items=len(made))
         with self._context.reading() as view:
             after = tuple(view.find(Item, item.id) or item for item in made)
-        ready = [item.id for item in after if item.is_workable and not item.blockers]
-        return CreatedPlan(root=after[0], items=after, ready=tuple(ready))
+            session, now = self._context.caller.actor.session, self._context.ports.clock.now()
+            ready = tuple(item.id for item in ready_among(view, after, session, now))
+        return CreatedPlan(root=after[0], items=after, ready=ready)
 
 
 def _holder(view: Reading, parent: str, draft: Draft) -> Item | None:

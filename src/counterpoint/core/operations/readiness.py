@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from heapq import merge
 from itertools import islice
 
@@ -72,6 +72,17 @@ def judged(view: Reading, item: Item, session: str, now: Timestamp) -> Readiness
     # What has no areas overlaps nothing: then nobody is asked what is held.
     busy = busy_areas(view, session, now) if _areas(view, item.id) else {}
     return judge(item, _around(view, item, busy), session, now)
+
+
+def ready_among(
+    view: Reading, items: Iterable[Item], session: str, now: Timestamp
+) -> Iterator[Item]:
+    """Return those of some items that a session may take up, in their order."""
+    busy = busy_areas(view, session, now)
+    for item in items:
+        # Most items of a large plan wait for others, which their counter says without a look.
+        if not item.blockers and judge(item, _around(view, item, busy), session, now).is_ready:
+            yield item
 
 
 def busy_areas(view: Reading, session: str, now: Timestamp) -> dict[str, tuple[str, ...]]:
