@@ -20,7 +20,6 @@ import orjson
 from counterpoint.core.model import lifecycles
 from counterpoint.core.model.lifecycles import LIFECYCLES, Lifecycle
 from counterpoint.dialects import registry as catalogue
-from counterpoint.protocol.listing import render_listing
 from counterpoint.protocol.tools import Tool
 
 ROOT = Path(__file__).parents[1]
@@ -97,7 +96,7 @@ def tools_page(surface_name: str) -> str:
         [f"[`{tool.name}`](#{tool.name})", "reads" if tool.reads else "writes", tool.description]
         for tool in surface.tools
     ]
-    size = len(render_listing(surface))
+    size = surface.listed_size
     parts = [
         f"# The tools of the {surface_name} surface",
         _GENERATED.format(source=source),

@@ -54,12 +54,12 @@ def write(folder: Path) -> None:
 
         from counterpoint.cli.clients.listings import listing_of
         from counterpoint.dialects.registry import names
-        from counterpoint.relay.listings import packages
+        from counterpoint.kernel.listing_cache import protocol_packages
     except ImportError as error:
         print(error)
         return
     for name in names():
-        listing = listing_of(name) | {"packages": packages()}
+        listing = listing_of(name) | {"packages": protocol_packages()}
         (folder / f"{name}.json").write_bytes(orjson.dumps(listing))
 
 

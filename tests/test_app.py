@@ -214,6 +214,30 @@ def test_the_order_of_tools_is_read_from_its_file(tmp_path: Path) -> None:
     app.close()
 
 
+def test_an_order_may_name_tools_of_an_installed_dialect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several agents share one file, whatever dialect each of them speaks."""
+    made = tmp_path / "orders-1.dist-info"
+    made.mkdir()
+    (made / "METADATA").write_text("Name: orders\nVersion: 1\n")
+    (made / "entry_points.txt").write_text("[counterpoint.dialects]\norders = orders:DIALECT\n")
+    (tmp_path / "orders.py").write_text(
+        "from counterpoint.dialects.plugin import Dialect, Surface, tool\n"
+        "@tool(reads=True)\n"
+        "def weigh(call) -> dict[str, str]:\n"
+        "    'Weigh the anchor.'\n"
+        "DIALECT = Dialect(name='orders', build=lambda _: Surface(\n"
+        "    name='orders', version='1', instructions='', tools=(weigh,), refuse=lambda fault: {}))\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "order.yaml").write_text("weigh:\n  - tool_called: start\n")
+    app = open_app(tmp_path, {}, tool_dependencies="order.yaml")
+    with pytest.raises(OutOfOrder):
+        app.core(app.agent()).use(Precedence).check("weigh", {}, lambda _kind, _name: False)
+    app.close()
+
+
 @pytest.mark.parametrize(
     ("written", "fault"),
     [

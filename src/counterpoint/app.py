@@ -205,7 +205,7 @@ class App:
         from counterpoint.dialects import registry
 
         file = self.places.tree / Path(self.settings.tool_dependencies).expanduser()
-        tools = {tool.name for name in registry.names() for tool in registry.surface(name).tools}
+        tools = {tool.name for name in registry.known() for tool in registry.surface(name).tools}
         try:
             return read_table(file.read_text(encoding="utf-8"), tools)
         except (OSError, UnicodeDecodeError) as fault:

@@ -27,9 +27,9 @@ from counterpoint.kernel.errors import (
     Unavailable,
 )
 from counterpoint.protocol import rendezvous as meeting_module
-from counterpoint.protocol.callers import Caller
 from counterpoint.protocol.rendezvous import find_rendezvous
 from counterpoint.protocol.sockets import Greeting
+from counterpoint.protocol.surface import Caller
 from counterpoint.protocol.workers import Workers
 
 PATIENCE = 20.0

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from counterpoint.kernel.listing_cache import cache_folder
+
 ALL = ("claude", "codex", "cursor", "vscode", "gemini")
 EVERY = [word for name in ALL for word in ("--client", name)]
 
@@ -229,6 +231,17 @@ def test_only_clients_that_are_found_are_configured(call, installed):
     assert set(written(installed)) == {
         *(".cursor/mcp.json", ".gemini/settings.json", ".codex/config.toml", "AGENTS.md"),
     }
+
+
+def test_the_tools_are_listed_before_the_first_agent_asks(call, project, tmp_path, monkeypatch):
+    """No agent waits for the list, and no server is started for it; without a client nobody asks."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    call("init", "--yes")
+    cache = Path(cache_folder(os.environ))
+    assert not cache.exists()
+    call("init", "--yes", "--client", "claude")
+    assert [path.name for path in cache.iterdir()] == ["native.json"]
+    assert list((project / ".counterpoint").glob("*server*")) == []
 
 
 def test_without_a_program_on_the_path_its_place_is_named(call, project):

@@ -21,7 +21,7 @@ from counterpoint.app import open_app
 from counterpoint.cli.up import HttpBackend
 from counterpoint.core.model.filters import Note
 from counterpoint.kernel.errors import CircuitOpen, StoreFull
-from counterpoint.protocol.callers import Caller
+from counterpoint.protocol.surface import Caller
 from counterpoint.storage.breaker import Breaker
 from fakes.failing import FailingStore
 

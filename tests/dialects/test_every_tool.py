@@ -14,7 +14,6 @@ from counterpoint.dialects.call import Call
 from counterpoint.dialects.registry import names, surface
 from counterpoint.kernel import errors
 from counterpoint.kernel.errors import CounterpointError, NotFound
-from counterpoint.protocol.listing import render_listing
 from counterpoint.protocol.tools import Tool
 
 pytestmark = pytest.mark.both_eras
@@ -57,7 +56,7 @@ def test_a_surface_is_built_once() -> None:
 @pytest.mark.parametrize("name", names())
 def test_the_whole_listing_fits_its_budget(name: str) -> None:
     """What every client pays for is counted."""
-    assert len(render_listing(surface(name))) <= BUDGETS[name]
+    assert surface(name).listed_size <= BUDGETS[name]
 
 
 def test_the_native_surface_is_small() -> None:

@@ -16,11 +16,10 @@ from typing_extensions import TypedDict
 
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import AlreadyClaimed, CounterpointError, InvalidInput, NotFound
-from counterpoint.protocol.callers import Caller
 from counterpoint.protocol.prompts import Said, prompt
 from counterpoint.protocol.resources import resource
 from counterpoint.protocol.stdio import serve_stdio
-from counterpoint.protocol.surface import Event, Surface
+from counterpoint.protocol.surface import Caller, Event, Surface
 from counterpoint.protocol.tools import Progress, Tool, tool
 
 SECRET = "the-password-is-swordfish"  # noqa: S105 -- a word to look for in answers, not a password

@@ -14,7 +14,6 @@ from mcp import Client
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 
-from counterpoint.protocol.listing import tools_listed
 from counterpoint.protocol.server import create_server
 from counterpoint.protocol.surface import Surface
 
@@ -48,7 +47,7 @@ def test_the_list_is_the_listing(small: ModuleType, era: str) -> None:
             tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed.tools
         ]
 
-    assert talk(small, era, story) == tools_listed(small.build())["tools"]
+    assert talk(small, era, story) == small.build().listed()["tools"]
 
 
 @ERAS

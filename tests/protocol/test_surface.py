@@ -7,6 +7,7 @@ import logging
 from types import ModuleType
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -49,6 +50,20 @@ def test_an_unknown_tool_leaves_the_surface(small: ModuleType) -> None:
     with pytest.raises(UnknownTool, match="did you mean echo") as caught:
         small.build().invoke(small.Call(), "ecko", {})
     assert caught.value.facts["nearest"][0] == "echo"
+
+
+def test_the_list_keeps_the_order_of_the_surface(small: ModuleType) -> None:
+    """The order is fixed by the author and is the same every time; the size is what goes out."""
+    surface = small.build()
+    assert [tool["name"] for tool in surface.listed()["tools"]] == [one.name for one in small.TOOLS]
+    assert surface.listed_size == len(orjson.dumps(small.build().listed()))
+
+
+def test_the_list_has_no_word_that_a_model_does_not_need(small: ModuleType) -> None:
+    """Generated titles, references and null branches are gone from every schema."""
+    text = orjson.dumps(small.build().listed()).decode()
+    for word in ('"title":"', "$ref", "$defs", '{"type":"null"}', '"default":null'):
+        assert word not in text
 
 
 def test_two_tools_of_one_name_are_refused(small: ModuleType) -> None:

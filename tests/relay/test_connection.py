@@ -17,8 +17,8 @@ import pytest
 
 from counterpoint.cli.clients.listings import listing_of
 from counterpoint.relay import connection, server
+from counterpoint.relay.answers import Answers
 from counterpoint.relay.connection import Relay
-from counterpoint.relay.lists import Lists
 from counterpoint.relay.place import Refused, find_prefix
 
 native_listing = cache(lambda: listing_of("native"))
@@ -127,8 +127,8 @@ class Scene:
             finally:
                 client.leave()
 
-        lists = Lists(native_listing())
-        relay = Relay(lists, str(self.database), b'{"hi":1}\n', source=source, sink=sink)
+        answers = Answers(native_listing())
+        relay = Relay(answers, str(self.database), b'{"hi":1}\n', source=source, sink=sink)
         following = threading.Thread(target=follow)
         following.start()
         code = relay.run()
@@ -244,7 +244,7 @@ def test_what_is_not_plain_is_left_to_the_server(scene, monkeypatch, line):
 
 def test_what_is_no_json_is_refused_at_once(scene, monkeypatch):
     """So is a line that is too long; the connection lives."""
-    monkeypatch.setattr("counterpoint.relay.lists.LINE_LIMIT", 1000)
+    monkeypatch.setattr("counterpoint.relay.answers.LINE_LIMIT", 1000)
     scene.database.unlink()
 
     def course(client):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from counterpoint.relay import start
-from counterpoint.relay.lists import Lists
+from counterpoint.relay.answers import Answers
 
 CACHE = os.environ["XDG_CACHE_HOME"]
 
@@ -43,7 +43,7 @@ def test_flags_go_before_variables(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     class Silent:
-        def __init__(self, lists: Lists, database: str, greeting: bytes) -> None:
+        def __init__(self, answers: Answers, database: str, greeting: bytes) -> None:
             greetings.append(json.loads(greeting) | {"database": database})
 
         def run(self) -> int:
@@ -75,7 +75,7 @@ def test_the_flags_of_another_dialect_set_the_same_settings(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
 
     class Silent:
-        def __init__(self, _lists: Lists, _database: str, greeting: bytes) -> None:
+        def __init__(self, _answers: Answers, _database: str, greeting: bytes) -> None:
             greetings.append(json.loads(greeting))
 
         def run(self) -> int:

@@ -20,7 +20,6 @@ from counterpoint.dialects import registry as catalogue
 from counterpoint.dialects.call import Call
 from counterpoint.kernel.canonical import dump_any
 from counterpoint.kernel.errors import InvalidInput, NotFound
-from counterpoint.protocol.listing import render_listing, tools_listed
 from counterpoint.protocol.surface import Surface
 from counterpoint.protocol.tools import Tool
 from counterpoint.settings import Settings
@@ -144,7 +143,7 @@ def tools_command(named: str, where: str | None, sizes: bool, as_json: bool) -> 
     elif sizes:
         _print_sizes(out, surface)
     elif out.json:
-        out.answer(tools_listed(surface))
+        out.answer(surface.listed())
     else:
         rows = [(tool.name, _access(tool), one_line(tool.description)) for tool in surface.tools]
         out.table(("tool", "access", "does"), rows)
@@ -152,7 +151,7 @@ def tools_command(named: str, where: str | None, sizes: bool, as_json: bool) -> 
 
 def _print_sizes(out: Output, surface: Surface[Call]) -> None:
     sizes = {tool.name: len(dump_any(tool.listed()).encode()) for tool in surface.tools}
-    total = len(render_listing(surface))
+    total = surface.listed_size
     if out.json:
         out.answer({"surface": surface.name, "tools": sizes, "total": total})
         return

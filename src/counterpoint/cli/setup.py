@@ -11,7 +11,6 @@ import difflib
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,9 +23,9 @@ from counterpoint.cli.clients.known import CLIENTS, Client, runs
 from counterpoint.cli.clients.marked import GUIDE, set_section
 from counterpoint.cli.context import open_here
 from counterpoint.cli.output import Output, output_for
-from counterpoint.cli.probe import start_server
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput, MalformedDocument, PathOutside
+from counterpoint.kernel.listing_cache import find_listing
 
 _GUIDES: Final = ("AGENTS.md", "CLAUDE.md")
 
@@ -83,24 +82,12 @@ def init_command(
     if not pending:
         out.line("There is nothing to change in the configuration.")
     if clients:
-        _show_tools(app)
+        # Working a list out takes seconds at the first time: an agent that does not wait so long would
+        # begin its first conversation without our tools.
+        find_listing(app.settings.surface, app.environ)
     if not clients:
         known = ", ".join(client.name for client in CLIENTS)
         out.line(f"No MCP client was found; name one with `--client`: {known}.")
-
-
-def _show_tools(app: App) -> None:
-    """List the tools once, as a client will.
-
-    The first listing of a version may take seconds, since it is worked out and kept for the next; an
-    agent that does not wait so long would begin its first conversation without our tools. Whether a
-    server starts at all is what `doctor` tells.
-    """
-    environ = {name: text for name, text in app.environ.items() if name != "COUNTERPOINT_DB"}
-    # In a folder of its own, so that no server of this project is met or left behind.
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        command = [sys.executable, "-m", "counterpoint", "mcp"]
-        start_server(command, Path(folder), environ=environ | {"COUNTERPOINT_IDLE_MINUTES": "0"})
 
 
 def _used(app: App, client: Client) -> bool:

@@ -38,7 +38,6 @@ from counterpoint.dialects.call import Call
 from counterpoint.kernel.canonical import dump_any
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import CounterpointError, Forbidden, InvalidInput, Unavailable
-from counterpoint.protocol.callers import Caller
 from counterpoint.protocol.http.access_log import AccessLogLine
 from counterpoint.protocol.http.app import Gauges, HttpApp, ServerConfig
 from counterpoint.protocol.http.events import Events, SentEvent
@@ -47,6 +46,7 @@ from counterpoint.protocol.http.guards import LOOPBACK, Hosts
 from counterpoint.protocol.http.oauth import Issuer, KeySet
 from counterpoint.protocol.http.serving import Listener, listen
 from counterpoint.protocol.rendezvous import find_rendezvous
+from counterpoint.protocol.surface import Caller
 from counterpoint.protocol.workers import Workers
 from counterpoint.settings import Settings
 

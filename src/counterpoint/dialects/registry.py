@@ -79,6 +79,11 @@ def names() -> tuple[str, ...]:
     return tuple(_BUILT_IN)
 
 
+def known() -> tuple[str, ...]:
+    """Return the names of all surfaces: those that are built in, and those of installed packages."""
+    return (*_BUILT_IN, *sorted(metadata.entry_points(group=GROUP).names - _BUILT_IN.keys()))
+
+
 def surface(name: str, settings: Settings | None = None) -> Surface[Call]:
     """Return the surface of a name for settings; NotFound names those there are.
 
@@ -114,8 +119,9 @@ def _installed(name: str) -> Dialect:
     """Return the dialect that an installed package has by this name; its states are known from now on."""
     found = metadata.entry_points(group=GROUP)
     if name not in found.names:
-        known = ", ".join([*_BUILT_IN, *sorted(found.names)])
-        raise NotFound(f"there is no surface {name[:60]!r}", hint=f"There are: {known}.")
+        raise NotFound(
+            f"there is no surface {name[:60]!r}", hint=f"There are: {', '.join(known())}."
+        )
     dialect = found[name].load()
     if not isinstance(dialect, Dialect):
         raise Unavailable(

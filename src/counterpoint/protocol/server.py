@@ -21,10 +21,8 @@ from typing_extensions import override
 
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, Unavailable, UnknownTool
-from counterpoint.protocol.callers import Caller
-from counterpoint.protocol.listing import tools_listed
 from counterpoint.protocol.live import Live, connected
-from counterpoint.protocol.surface import Surface, silent
+from counterpoint.protocol.surface import Caller, Surface, silent
 from counterpoint.protocol.wire.direct import Direct
 from counterpoint.protocol.workers import Workers
 
@@ -129,7 +127,7 @@ class _Answers(Generic[C]):
 
     @cached_property
     def _tools(self) -> dict[str, Json]:
-        return tools_listed(self._surface)
+        return self._surface.listed()
 
     @cached_property
     def _resources(self) -> dict[str, Json]:

@@ -30,9 +30,8 @@ import orjson
 from counterpoint import __version__
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, Forbidden, InvalidInput
-from counterpoint.protocol.callers import Caller
 from counterpoint.protocol.rendezvous import PROTOCOL
-from counterpoint.protocol.surface import Surface, contained
+from counterpoint.protocol.surface import Caller, Surface, contained
 from counterpoint.protocol.wire.direct import Direct
 from counterpoint.protocol.wire.inbox import Inbox
 from counterpoint.protocol.wire.outbox import Outbox

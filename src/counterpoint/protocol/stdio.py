@@ -16,9 +16,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from counterpoint.protocol.callers import Caller
 from counterpoint.protocol.server import create_server
-from counterpoint.protocol.surface import Surface
+from counterpoint.protocol.surface import Caller, Surface
 from counterpoint.protocol.wire.direct import Direct
 from counterpoint.protocol.wire.inbox import Inbox
 from counterpoint.protocol.wire.outbox import Outbox

@@ -71,6 +71,21 @@ in order. All events of one entry come in one answer, and always the same ones. 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who sends a request, as far as the protocol knows.
+
+    guarded: whether the surface that is called is refused at once while the store fails. request: the
+    HTTP request that carried the message; None on a pipe.
+    """
+
+    guarded: bool = False
+    client: str = ""
+    client_version: str = ""
+    protocol: str = ""
+    request: object = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """The answer to one call: a JSON object, the same as text, and whether it is a refusal."""
 
@@ -132,6 +147,15 @@ class Surface(Generic[C]):
             if tool.name in self._by_name:
                 raise ValueError(f"two tools are named {tool.name}")
             self._by_name[tool.name] = tool
+
+    def listed(self) -> dict[str, Json]:
+        """Return the result of `tools/list`: every tool that is open, in the surface's order."""
+        return {"tools": [tool.listed() for tool in self.tools]}
+
+    @property
+    def listed_size(self) -> int:
+        """How many bytes of compact JSON the list of the tools has: what each agent has to read."""
+        return len(orjson.dumps(self.listed()))
 
     def find(self, name: str) -> Tool[C] | None:
         """Return the tool of a name; None if there is none."""

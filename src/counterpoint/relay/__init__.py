@@ -1,9 +1,10 @@
 """What an agent's configuration starts: stdio to the one server of the database.
 
-It is the standard library and these files only, for a client waits for its start. The lists, which
-never vary, are answered at once from the wheel or the user's cache (see `listings`); everything else is
-passed on, line by line, to the server that `protocol/rendezvous.py` tells how to find. A server that is missing is
-started by whoever holds `<prefix>.starting`; the others wait for that lock and then find it.
+It is the standard library, these files and two of `kernel/` only, for a client waits for its start. The
+lists, which never vary, are answered at once from the wheel or the user's cache (see
+`kernel/listing_cache.py`); everything else is passed on, line by line, to the server that
+`protocol/rendezvous.py` tells how to find. A server that is missing is started by whoever holds
+`<prefix>.starting`; the others wait for that lock and then find it.
 
 What is known of a request under way is its id, and what a client may do if its answer never comes.
 When the server dies, each is answered with an error that says so; the next one starts or finds

@@ -10,7 +10,7 @@ import signal
 import time
 from contextlib import suppress
 
-from counterpoint.relay.lists import LINE_LIMIT, Lines, answered, envelope_version, is_object
+from counterpoint.relay.answers import LINE_LIMIT, Lines, answered, envelope_version, is_object
 from counterpoint.relay.place import Refused
 from counterpoint.relay.server import PATIENCE, open_server
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import socket
     from typing import Any, Final
 
-    from counterpoint.relay.lists import Lists
+    from counterpoint.relay.answers import Answers
 
     Json = dict[str, Any]
 
@@ -40,11 +40,11 @@ class Relay:
     """One agent's connection, from its first line to its last."""
 
     def __init__(
-        self, lists: Lists, database: str, greeting: bytes, *, source: int = 0, sink: int = 1
+        self, answers: Answers, database: str, greeting: bytes, *, source: int = 0, sink: int = 1
     ) -> None:
         """Begin with nothing read; the client writes to the source and reads the sink."""
         self._source, self._sink = source, sink
-        self._lists = lists
+        self._answers = answers
         self._database = database
         self._greeting = greeting
         self._version = ""
@@ -197,14 +197,14 @@ class Relay:
         version = envelope_version(params)
         if version is None or (version and self._hello is not None):
             return None
-        found = self._lists.answer(version or self._version, method)
+        found = self._answers.answer(version or self._version, method)
         if found is not None:
             self._version = version or self._version
         return found
 
     def _known_handshake(self, params: Json) -> Json | None:
         """Return the result of the first handshake, which the server is told of too."""
-        result = None if self._version else self._lists.initialized(params)
+        result = None if self._version else self._answers.initialized(params)
         if result is not None:
             self._version, self._hello = result["protocolVersion"], params
             if self._server is not None:
@@ -336,7 +336,7 @@ class Relay:
         """Return whether a request may be repeated as it is, and what to do."""
         params = request["params"]
         given: object = params.get("arguments")
-        if request["method"] != "tools/call" or params.get("name") in self._lists.reads:
+        if request["method"] != "tools/call" or params.get("name") in self._answers.reads:
             return True, "It only reads: repeat it; another server answers."
         if is_object(given) and "idempotency_key" in given:
             return True, "Repeat it with the same idempotency_key: it is done once."

@@ -7,9 +7,9 @@ import os
 import socket
 
 from counterpoint import __version__
+from counterpoint.kernel.listing_cache import find_listing
+from counterpoint.relay.answers import Answers
 from counterpoint.relay.connection import Relay
-from counterpoint.relay.listings import load
-from counterpoint.relay.lists import Lists
 from counterpoint.relay.place import find_database
 from counterpoint.relay.server import PROTOCOL
 
@@ -43,11 +43,11 @@ def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
     if flags is None:
         return None
     surface = flags.get("surface", "native")
-    listing = load(surface, environ)
+    listing = find_listing(surface, environ)
     if listing is None:
         return None
-    lists = Lists(listing)
-    if not lists.narrow(flags.get("profile", ""), flags.get("tool_scope", "")):
+    answers = Answers(listing)
+    if not answers.narrow(flags.get("profile", ""), flags.get("tool_scope", "")):
         return None
     if flags.get("db"):
         flags["db"] = find_database("", flags["db"])
@@ -63,7 +63,7 @@ def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
         "folder": folder,
     }
     line = json.dumps(greeting).encode() + b"\n"
-    return Relay(lists, find_database(folder, flags.get("db", "")), line).run()
+    return Relay(answers, find_database(folder, flags.get("db", "")), line).run()
 
 
 def _flags(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, str] | None:

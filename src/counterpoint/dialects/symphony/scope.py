@@ -1,19 +1,17 @@
 """Which tools each type of agent may call, and how a scope file narrows them.
 
-What a session may call is decided by, in this order: (1) its scope file, (2) its agent type, (3) with
-neither, nothing: all tools are open. A scope file is a JSON array of tool names; an empty one opens no
-tool. It is refused if and only if (a) it cannot be read, (b) it is no JSON array of texts, (c) it names a
-tool that does not exist, (d) it names a tool that the agent type does not have, or `configure_project`,
-which is for a person's own client. A refused file opens no tool: the server does not start.
+What a session may call is decided by, in this order: (1) its scope file, as `kernel/tool_scopes.py` says,
+(2) its agent type, (3) with neither, nothing: all tools are open. A refused file opens no tool: the
+server does not start. `configure_project` is of no type: it is for a person's own client.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Final, Literal, cast, get_args
 
-from counterpoint.kernel import canonical
+from counterpoint.kernel import tool_scopes
 from counterpoint.kernel.errors import InvalidInput
 
 AgentType = Literal["worker", "researcher", "judge", "scanner", "architect", "planner", "intake"]
@@ -66,21 +64,23 @@ CRITICAL: Final[dict[AgentType, tuple[str, ...]]] = {
 _ROWS: Final = {row.split()[0]: frozenset(row.split()[1:]) for row in _MATRIX.strip().splitlines()}
 TOOLS: Final[tuple[str, ...]] = tuple(_ROWS)
 """Every tool of the dialect, in the order of the list."""
-_OF: Final[dict[AgentType, tuple[str, ...]]] = {
-    type_: tuple(name for name in TOOLS if letter in _ROWS[name])
-    for letter, type_ in _LETTERS.items()
+TYPES: Final[Mapping[str, tuple[str, ...]]] = {
+    "": TOOLS,
+    **{
+        type_: tuple(name for name in TOOLS if letter in _ROWS[name])
+        for letter, type_ in _LETTERS.items()
+    },
 }
+"""The tools of each agent type, and all of them under an empty one."""
 
 
 def tools_of(agent_type: str) -> tuple[str, ...]:
     """Return the tools of an agent type, all of them for an empty one; InvalidInput if unknown."""
-    if not agent_type:
-        return TOOLS
-    if agent_type not in AGENT_TYPES:
+    if agent_type not in TYPES:
         raise InvalidInput(
             f"there is no agent type {agent_type!r}", hint=f"Give one of {', '.join(AGENT_TYPES)}."
         )
-    return _OF[agent_type]
+    return TYPES[agent_type]
 
 
 def effective_tools(
@@ -110,36 +110,14 @@ def effective_tools(
 
 def read_scope(path: Path, agent_type: str = "") -> tuple[str, ...]:
     """Return the tools that a scope file opens, in the order of the list; InvalidInput if refused."""
+    tools_of(agent_type)  # an unknown type is refused for what it is, whatever the file says
     try:
-        names = canonical.load(path.read_bytes())
-    except (OSError, InvalidInput) as fault:
-        words = getattr(fault, "strerror", None) or str(fault)
-        raise _refused(path, [f"it cannot be read: {words}"]) from fault
-    if not isinstance(names, list):
-        raise _refused(path, ["it is no JSON array"])
-    listed = cast("list[object]", names)
-    mine = tools_of(agent_type)
-    faults = [problem for name in listed if (problem := _problem(name, mine, agent_type))]
-    if faults:
-        raise _refused(path, faults)
-    return tuple(name for name in TOOLS if name in listed)
-
-
-def _problem(name: object, mine: Collection[str], agent_type: str) -> str:
-    if not isinstance(name, str):
-        return f"{name!r} is no text"
-    if name not in TOOLS:
-        return f"there is no tool {name!r}"
-    if name == CONFIGURE:
-        return f"{name} is opened by no scope file"
-    return "" if name in mine else f"{name} is not a tool of the type {agent_type}"
-
-
-def _refused(path: Path, faults: Iterable[str]) -> InvalidInput:
-    return InvalidInput(
-        f"the tool scope {path.name} opens no tool: {'; '.join(faults)}",
-        hint="Write a JSON array of tool names of the agent's type, or leave the flag out.",
-    )
+        return tuple(tool_scopes.read_scope(str(path), TYPES, agent_type))
+    except tool_scopes.ScopeRefused as refused:
+        raise InvalidInput(
+            f"the tool scope {path.name} opens no tool: {refused}",
+            hint="Write a JSON array of tool names of the agent's type, or leave the flag out.",
+        ) from refused
 
 
 def _unknown(where: str, names: Iterable[str]) -> list[str]:

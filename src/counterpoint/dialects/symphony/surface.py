@@ -108,10 +108,7 @@ def within(
 
 def types() -> dict[str, list[str]]:
     """Return the tools of each agent type, in the order of the list; all of them for an empty one."""
-    return {
-        type_: [tool.name for tool in _TOOLS if tool.name in scope.tools_of(type_)]
-        for type_ in ("", *scope.AGENT_TYPES)
-    }
+    return {type_: list(names) for type_, names in scope.TYPES.items()}
 
 
 def build(settings: Settings) -> Surface[Call]:

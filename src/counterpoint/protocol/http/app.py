@@ -33,7 +33,6 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from counterpoint.kernel.errors import CounterpointError, Forbidden
-from counterpoint.protocol.callers import Caller
 from counterpoint.protocol.http import guards
 from counterpoint.protocol.http.access_log import (
     AccessLogLine,
@@ -50,7 +49,7 @@ from counterpoint.protocol.http.oauth import Issuer
 from counterpoint.protocol.http.quotas import QuotaStore, Spending
 from counterpoint.protocol.http.subscribers import Subscribers
 from counterpoint.protocol.server import create_server
-from counterpoint.protocol.surface import Surface
+from counterpoint.protocol.surface import Caller, Surface
 from counterpoint.protocol.workers import Workers
 
 C = TypeVar("C")

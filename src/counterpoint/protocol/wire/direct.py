@@ -26,8 +26,7 @@ import orjson
 
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError
-from counterpoint.protocol.callers import Caller
-from counterpoint.protocol.surface import Outcome, Surface
+from counterpoint.protocol.surface import Caller, Outcome, Surface
 from counterpoint.protocol.tools import Tool
 from counterpoint.protocol.wire.first import Known, ends_greeting, read_envelope, read_greeting
 from counterpoint.protocol.wire.outbox import Outbox, RequestId

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from counterpoint.protocol.callers import Caller
+from counterpoint.protocol.surface import Caller
 
 GREETING: Final = "counterpoint-relay"
 """The id of the handshake that a relay passes on; no client hears the answer to it."""

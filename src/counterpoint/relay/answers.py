@@ -1,10 +1,12 @@
-"""What needs no server: the lists that never vary, and lines read by hand."""
+"""What needs no server: answers that never vary, and lines read by hand."""
 
 from __future__ import annotations
 
 import json
 import os
 from contextlib import suppress
+
+from counterpoint.kernel.tool_scopes import ScopeRefused, read_scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ def is_object(value: object) -> TypeGuard[Json]:
     return isinstance(value, dict)
 
 
-class Lists:
+class Answers:
     """What a surface answers without a server, and which of its tools only read."""
 
     def __init__(self, listing: Json) -> None:
@@ -39,16 +41,16 @@ class Lists:
     def narrow(self, agent_type: str, scope: str) -> bool:
         """List only what an agent type and a scope file open; answer whether they open anything.
 
-        As dialects/symphony/scope.py says, for a surface whose tools are divided among types; where
-        that refuses, this lists nothing and answers no.
+        Where the server would refuse the file or the type, this lists nothing and answers no.
         """
         if not self._types:
             return True
         opened = self._types.get(agent_type)
         if opened is not None and scope:
-            if not agent_type:
-                opened = [name for type_, names in self._types.items() if type_ for name in names]
-            opened = _scoped(scope, opened)
+            try:
+                opened = read_scope(os.path.expanduser(scope), self._types, agent_type)
+            except ScopeRefused:
+                opened = None
         if opened is None:
             self._answers = {era: {} for era in self._answers}
             return False
@@ -77,22 +79,6 @@ class Lists:
         era = self._eras.get(version)
         found: Json | None = self._answers[era].get(method) if era else None
         return found
-
-
-def _scoped(scope: str, mine: list[str]) -> list[str] | None:
-    """Return the tools that a scope file names; None if it opens none, or one of another type."""
-    try:
-        with open(os.path.expanduser(scope), encoding="utf-8") as file:
-            names = json.load(file)
-    except (OSError, ValueError, RecursionError):
-        return None
-    if not _is_list(names) or not all(name in mine for name in names):
-        return None
-    return [name for name in mine if name in names]
-
-
-def _is_list(value: object) -> TypeGuard[list[object]]:
-    return isinstance(value, list)
 
 
 def envelope_version(params: Json) -> str | None:

@@ -12,7 +12,8 @@ import pytest
 
 from counterpoint.cli.clients.listings import listing_of
 from counterpoint.cli.main import run
-from counterpoint.relay import listings
+from counterpoint.kernel import listing_cache
+from counterpoint.kernel.listing_cache import cache_folder, find_listing, protocol_packages
 
 
 @pytest.fixture
@@ -33,9 +34,9 @@ def spawned(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 def test_a_list_is_worked_out_once_and_then_read(tmp_path, spawned):
     """It is what a real server answers."""
     environ = {"XDG_CACHE_HOME": str(tmp_path)}
-    first = listings.load("workflow", environ)
+    first = find_listing("workflow", environ)
     assert first == json.loads(json.dumps(listing_of("workflow")))
-    assert listings.load("workflow", environ) == first
+    assert find_listing("workflow", environ) == first
     assert len(spawned) == 1
     assert spawned[0][0] == "listings"
     (folder,) = (tmp_path / "counterpoint").iterdir()
@@ -49,51 +50,58 @@ def test_a_list_that_came_along_is_read_with_the_packages_that_it_was_made_with(
     environ = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     came = tmp_path / "listings" / "none.json"
     came.parent.mkdir()
-    monkeypatch.setattr(listings, "_TOP", str(tmp_path))
-    monkeypatch.setattr(listings, "SOURCES", ())
-    came.write_text(json.dumps({"packages": listings.packages()}))
-    assert listings.load("none", environ) == {"packages": listings.packages()}
+    monkeypatch.setattr(listing_cache, "_TOP", str(tmp_path))
+    monkeypatch.setattr(listing_cache, "SOURCES", ())
+    came.write_text(json.dumps({"packages": protocol_packages()}))
+    assert find_listing("none", environ) == {"packages": protocol_packages()}
     assert spawned == []
     for text in ('{"packages": ["mcp-0.dist-info"]}', "{"):
         came.write_text(text)
-        assert listings.load("none", environ) is None
+        assert find_listing("none", environ) is None
     assert len(spawned) == 1
 
 
 def test_a_name_that_no_surface_has_is_asked_for_once(tmp_path, spawned):
     """Dialects of others are the command line's; the relay looks for no entry points."""
     environ = {"HOME": str(tmp_path)}
-    assert listings.load("checklist", environ) is None
-    assert listings.load("checklist", environ) is None
+    assert find_listing("checklist", environ) is None
+    assert find_listing("checklist", environ) is None
     assert len(spawned) == 1
 
 
 @pytest.mark.parametrize("environ", [{}, {"HOME": ""}, {"XDG_CACHE_HOME": "below/here"}])
 def test_without_a_cache_the_command_line_takes_the_call(environ, spawned):
     """Nothing is written where nobody said."""
-    assert listings.load("native", environ) is None
-    assert listings.load("../native", {"HOME": "/nowhere"}) is None
+    assert find_listing("native", environ) is None
+    assert find_listing("../native", {"HOME": "/nowhere"}) is None
+    assert spawned == []
+
+
+def test_where_no_relay_can_run_no_list_is_worked_out(tmp_path, spawned, monkeypatch):
+    """Windows has no way to start one so."""
+    monkeypatch.delattr(os, "posix_spawn")
+    assert find_listing("native", {"HOME": str(tmp_path)}) is None
     assert spawned == []
 
 
 def test_a_damaged_list_is_no_list(tmp_path, spawned):
     """The server is asked instead."""
     environ = {"XDG_CACHE_HOME": str(tmp_path)}
-    folder = Path(listings.folder(environ))
+    folder = Path(cache_folder(environ))
     folder.mkdir(parents=True)
     for text in ("{", "[]"):
         (folder / "native.json").write_text(text)
-        assert listings.load("native", environ) is None
+        assert find_listing("native", environ) is None
     assert spawned == []
 
 
 def test_another_source_has_lists_of_its_own(tmp_path, monkeypatch):
     """The name of the folder follows from the files that lists come from."""
     environ = {"XDG_CACHE_HOME": str(tmp_path)}
-    before = listings.folder(environ)
-    assert listings.folder(environ) == before
-    monkeypatch.setattr(listings, "SOURCES", ("protocol",))
-    assert listings.folder(environ) != before
+    before = cache_folder(environ)
+    assert cache_folder(environ) == before
+    monkeypatch.setattr(listing_cache, "SOURCES", ("protocol",))
+    assert cache_folder(environ) != before
 
 
 def test_lists_of_sources_long_gone_are_taken_away(tmp_path):

@@ -1,4 +1,4 @@
-"""Where the lists of the surfaces are kept for the relay: the wheel or the cache.
+"""Where what a surface lists is kept: in the wheel, or in the cache of the user.
 
 What a surface lists follows from the source of the product and from the protocol's packages. A wheel
 brings the lists along, with the versions of these packages that they were made with. Where others are
@@ -7,6 +7,8 @@ and it is only read then; a name that no surface has is kept as null. The name o
 state: the version, and a checksum over the names, sizes and times of the files that the lists come
 from, and over the names of these packages. Whatever goes wrong here only costs the relay: the command
 line takes the call then and asks its own server.
+
+The relay imports this, so it is the standard library only, and little of that.
 """
 
 from __future__ import annotations
@@ -17,12 +19,11 @@ import sys
 import zlib
 
 from counterpoint import __version__
-from counterpoint.relay.lists import is_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import Any, Final
+    from typing import Any, Final, TypeGuard
 
 SOURCES: Final = ("dialects", "protocol", os.path.join("core", "model"))
 """The folders that the lists come from."""
@@ -31,18 +32,19 @@ PACKAGES: Final = ("mcp-", "mcp_types-")
 _TOP: Final = os.path.dirname(os.path.dirname(__file__))
 
 
-def load(surface: str, environ: Mapping[str, str]) -> dict[str, Any] | None:
+def find_listing(surface: str, environ: Mapping[str, str]) -> dict[str, Any] | None:
     """Return what a surface lists, worked out now if it never was; None if it cannot be known."""
     if not surface.isidentifier():
         return None
     packed = _read(os.path.join(_TOP, "listings", f"{surface}.json"))
-    if packed and packed.get("packages") == packages():
+    if packed and packed.get("packages") == protocol_packages():
         return packed
-    place = folder(environ)
-    if not place:
+    folder = cache_folder(environ)
+    if not folder:
         return None
-    path = os.path.join(place, f"{surface}.json")
-    if not os.path.exists(path):
+    path = os.path.join(folder, f"{surface}.json")
+    # Without posix_spawn there is no relay that would read it.
+    if not os.path.exists(path) and hasattr(os, "posix_spawn"):
         _write(path, environ)
     return _read(path)
 
@@ -50,13 +52,17 @@ def load(surface: str, environ: Mapping[str, str]) -> dict[str, Any] | None:
 def _read(path: str) -> dict[str, Any] | None:
     try:
         with open(path, encoding="utf-8") as file:
-            found = json.load(file)
+            found: object = json.load(file)
     except (OSError, ValueError):
         return None
-    return found if is_object(found) else None
+    return found if _is_object(found) else None
 
 
-def folder(environ: Mapping[str, str]) -> str:
+def _is_object(value: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)
+
+
+def cache_folder(environ: Mapping[str, str]) -> str:
     """Return the folder of the lists of this very source; empty where a user has no cache."""
     home = environ.get("HOME")
     cache = environ.get("XDG_CACHE_HOME") or (os.path.join(home, ".cache") if home else "")
@@ -65,7 +71,7 @@ def folder(environ: Mapping[str, str]) -> str:
     return os.path.join(cache, "counterpoint", f"listings-{__version__}-{_checksum():08x}")
 
 
-def packages() -> list[str]:
+def protocol_packages() -> list[str]:
     """Return the protocol's packages that are installed, each with its version."""
     return [
         name
@@ -78,7 +84,7 @@ def packages() -> list[str]:
 
 def _checksum() -> int:
     seen = sorted(line for name in SOURCES for line in _files(os.path.join(_TOP, name)))
-    return zlib.crc32("\n".join(seen + packages()).encode())
+    return zlib.crc32("\n".join(seen + protocol_packages()).encode())
 
 
 def _files(place: str) -> Iterator[str]:

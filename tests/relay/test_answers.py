@@ -16,8 +16,8 @@ from counterpoint.cli.clients.listings import listing_of
 from counterpoint.dialects import registry as catalogue
 from counterpoint.dialects.symphony import scope
 from counterpoint.kernel.errors import InvalidInput
-from counterpoint.relay import lists
-from counterpoint.relay.lists import Lines, Lists, answered, envelope_version
+from counterpoint.relay import answers
+from counterpoint.relay.answers import Answers, Lines, answered, envelope_version
 from counterpoint.settings import Settings
 
 ENVELOPE = {
@@ -32,9 +32,9 @@ HELLO = {
 
 
 @pytest.fixture(scope="module")
-def native() -> Lists:
+def native() -> Answers:
     """Give the listing of the native surface as a server answers it."""
-    return Lists(listing_of("native"))
+    return Answers(listing_of("native"))
 
 
 @pytest.mark.parametrize("asked", ["2024-11-05", "2025-06-18", "2025-11-25"])
@@ -99,7 +99,7 @@ def test_lines_are_the_same_however_they_come_in(text, cuts):
 
 def test_a_line_that_is_too_long_is_none_and_keeps_nothing(monkeypatch):
     """The next line is whole again."""
-    monkeypatch.setattr(lists, "LINE_LIMIT", 4)
+    monkeypatch.setattr(answers, "LINE_LIMIT", 4)
     lines = Lines()
     assert lines.take(b"123") == []
     assert lines.take(b"45678") == []
@@ -130,12 +130,12 @@ def test_what_is_no_answer_answers_nothing():
 
 
 @pytest.fixture
-def typed() -> Lists:
+def typed() -> Answers:
     """Give the listing of the surface whose tools are divided among types."""
-    return Lists(listing_of("symphony"))
+    return Answers(listing_of("symphony"))
 
 
-def shown(typed: Lists) -> list[str]:
+def shown(typed: Answers) -> list[str]:
     """Answer the tools that the relay lists, alike in every era."""
     known = {
         tuple(tool["name"] for tool in typed.answer(version, "tools/list")["tools"])
@@ -177,7 +177,7 @@ LISTED = json.dumps(listing_of("symphony"))
 @given(st.sampled_from(["", "poet", *scope.AGENT_TYPES]), contents)
 def test_the_relay_opens_what_the_server_opens_and_nothing_else(type_, content):
     """Whatever the file says: where one refuses, so does the other, and nothing is listed."""
-    typed = Lists(json.loads(LISTED))
+    typed = Answers(json.loads(LISTED))
     with TemporaryDirectory() as folder:
         path = Path(folder) / "tools.json"
         if content is not None:
