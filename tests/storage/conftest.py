@@ -22,7 +22,7 @@ from counterpoint.storage.sqlite.store import SqliteStore
 NOW = Timestamp("2026-11-20T10:00:00.000Z")
 NOBODY = 65534
 
-collect_ignore = [] if importlib.util.find_spec("psycopg") else ["test_postgres.py"]
+collect_ignore = [] if importlib.util.find_spec("psycopg") else ["postgres"]
 """What cannot be imported; the contract says loudly what is not tested then."""
 
 

@@ -200,6 +200,7 @@ def test_consistency_proofs_are_those_of_certificate_transparency(
     )
 
 
+@pytest.mark.no_cover
 def test_every_root_and_frontier_equals_the_slow_tree() -> None:
     """At every size the edge gives the slow root, appended, extended or read back."""
     tree = Tree(LEAVES)
@@ -226,6 +227,7 @@ def test_every_completed_node_is_the_root_of_its_leaves() -> None:
     assert set(seen) == whole
 
 
+@pytest.mark.no_cover
 def test_every_inclusion_proof_equals_the_slow_tree_and_verifies() -> None:
     """Every leaf of every tree up to 256 is proved, in at most two reads a level."""
     tree = Tree(LEAVES)
@@ -238,6 +240,7 @@ def test_every_inclusion_proof_equals_the_slow_tree_and_verifies() -> None:
             verify_inclusion(index, size, LEAVES[index], path, slow_root(LEAVES[:size]))
 
 
+@pytest.mark.no_cover
 def test_every_consistency_proof_equals_the_slow_tree_and_verifies() -> None:
     """Every pair of trees up to 256 is proved, in at most two reads a level."""
     tree = Tree(LEAVES)

@@ -20,6 +20,9 @@ from counterpoint.kernel.errors import MalformedDocument
 from fakes.studio import Studio
 from fakes.tampering import TAMPERINGS, Lines, bundles, sealed, tamper, tell, whole
 
+pytestmark = pytest.mark.no_cover
+"""Each line of the verifier is measured in the tests beside this one; here it is run too often for that."""
+
 PARTS = 10
 EACH = 1_000
 """Tamperings in each part, half of them of the bundle of a project, half of a session's."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from graphlib import TopologicalSorter
 from itertools import product
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -28,6 +29,8 @@ from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.rules.areas import covers
 from counterpoint.kernel.errors import CounterpointError
 from fakes.studio import Studio
+
+pytestmark = pytest.mark.no_cover
 
 AREAS = ("a", "a/b", "b", "*/c", "**/d")
 PATHS = ["/".join(parts) for n in (1, 2, 3) for parts in product("abcd", repeat=n)]
