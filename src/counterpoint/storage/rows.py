@@ -3,7 +3,8 @@
 What a database does in its own way, its `Link` does: how a statement runs, the ledger, the search.
 Rules of writing: (1) a row that is put whole is indexed; one of which columns are changed is indexed
 again only if a searched one became another. (2) Indexing waits for the end of the transaction, or for
-its first search, so rows and texts may come in any order.
+its first search, so rows and texts may come in any order. (3) What the transaction wrote itself, or is
+known from the one before it (known.py), is not read again.
 """
 
 from __future__ import annotations
@@ -17,7 +18,16 @@ from counterpoint.core.ports.store import Append, Filter, Head, Hit
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import StateDiffers
 from counterpoint.storage import statements
-from counterpoint.storage.search import Narrowed, holders, watched, watched_row
+from counterpoint.storage.known import Known, Place
+from counterpoint.storage.search import (
+    Document,
+    Narrowed,
+    document,
+    document_of,
+    holders,
+    watched,
+    watched_row,
+)
 
 Row = tuple[Any, ...]
 Tables = Mapping[str, type[Noun]]
@@ -76,8 +86,8 @@ class Link(Protocol):
         """Append an entry; LedgerBroken unless its sequence is the next."""
         ...
 
-    def index(self, noun: type[Noun], key: tuple[Cell, ...]) -> None:
-        """Bring the search in step with one row, there or gone."""
+    def index(self, noun: type[Noun], key: tuple[Cell, ...], document: Document | None) -> None:
+        """Bring the search in step with one row; None: it is gone."""
         ...
 
     def hits(self, words: Sequence[str], narrowed: Narrowed) -> list[Hit]:
@@ -110,9 +120,7 @@ class StoreReading:
 
     def find(self, noun: type[N], *key: Cell) -> N | None:
         """Return the row with this key (without the project), or None."""
-        if len(key) != len(statements.row_key(noun)):
-            raise AssertionError(f"the key of {noun.table} is {statements.row_key(noun)}")
-        row = self._link.execute(statements.find(noun), (self._project, *key)).fetchone()
+        row = self._row(noun, key)
         return None if row is None else noun_of(noun, row)
 
     def select(
@@ -242,22 +250,59 @@ class StoreReading:
         """Return every measure of which a subject has used anything, in order."""
         return [row[0] for row in self._link.execute(statements.MEASURES, (self._project, subject))]
 
+    def _row(self, noun: type[Noun], key: tuple[Cell, ...]) -> Row | None:
+        if len(key) != len(statements.row_key(noun)):
+            raise AssertionError(f"the key of {noun.table} is {statements.row_key(noun)}")
+        return self._link.execute(statements.find(noun), (self._project, *key)).fetchone()
+
 
 class StoreWriting(StoreReading):
     """One transaction of one project."""
 
-    def __init__(self, link: Link, tables: Tables) -> None:
-        """Write in a transaction that is bound to a project."""
+    def __init__(self, link: Link, tables: Tables, known: Known) -> None:
+        """Write in a transaction that is bound to a project; known: what need not be read."""
         super().__init__(link, tables)
-        self._stale: dict[tuple[type[Noun], tuple[Cell, ...]], None] = {}
+        self._known = known
+        self._texts: dict[str, str] = {}
+        self._stale: dict[Place, Mapping[str, Cell] | None] = {}
+        """Rows to be indexed at the end: as they were put, or None to be read again."""
+
+    def find(self, noun: type[N], *key: Cell) -> N | None:
+        """Return the row with this key (without the project), or None."""
+        found = self._known.rows.get((noun, key))
+        if found is not None:
+            return cast("N", found)
+        row = self._row(noun, key)
+        if row is None:
+            return None
+        made = noun_of(noun, row)
+        if None not in row:  # a text that is gone may be kept anew
+            self._known.keep((noun, key), made)
+        return made
+
+    def last_number(self, noun: type[Noun]) -> int:
+        """Return the highest `number` of a noun's rows; 0 if there is none."""
+        numbers = self._known.numbers
+        if noun not in numbers:
+            numbers[noun] = super().last_number(noun)
+        return numbers[noun]
+
+    def head(self) -> Head:
+        """Return the end of the ledger."""
+        known = self._known
+        if known.head is None:
+            known.head = super().head()
+        return known.head
 
     def put(self, noun: type[Noun], row: Mapping[str, Json]) -> None:
         """Insert or replace a whole row image."""
         statements.check(noun, row)
         cells = {name: cell_of(row[name]) for name in statements.names(noun)}
         self._check_project(cells["project"])
+        place = noun, tuple(cells[name] for name in statements.row_key(noun))
+        self._known.written(place, cells.get("number"))
         if noun.searched:
-            self._stale[noun, tuple(cells[name] for name in statements.row_key(noun))] = None
+            self._stale[place] = cells
         self._link.execute(statements.put(noun), tuple(cells.values()))
 
     def change(self, noun: type[Noun], key: Mapping[str, Json], row: Mapping[str, Json]) -> None:
@@ -270,11 +315,13 @@ class StoreWriting(StoreReading):
             raise AssertionError(f"the key of a row of {noun.table} is never changed")
         text = statements.change(noun, tuple(cells))
         self._watch(noun, place, cells)
+        self._known.written((noun, place))
         self._meet(noun, place, text, (*cells.values(), self._project, *place))
 
     def drop(self, noun: type[Noun], key: Mapping[str, Json]) -> None:
         """Delete the row with this key; StateDiffers if there is none."""
         place = self._place(noun, key)
+        self._known.written((noun, place))
         self._meet(noun, place, statements.drop(noun), (self._project, *place))
         if noun.searched:
             self._stale[noun, place] = None
@@ -282,6 +329,7 @@ class StoreWriting(StoreReading):
     def keep(self, texts: Mapping[str, str]) -> None:
         """Keep texts under their digests; those that are there already stay."""
         if texts:
+            self._texts.update(texts)
             values = [
                 part for digest, body in texts.items() for part in (self._project, digest, body)
             ]
@@ -293,6 +341,8 @@ class StoreWriting(StoreReading):
             if noun.searched:
                 for key in self._link.execute(holders(noun), (self._project, digest)).fetchall():
                     self._stale[noun, key] = None
+        self._texts.pop(digest, None)
+        self._known.rows.clear()
         self._link.execute(statements.FORGET, (self._project, digest))
 
     def use(self, subject: str, measure: str, used: int) -> None:
@@ -302,6 +352,7 @@ class StoreWriting(StoreReading):
     def append(self, entry: Append) -> None:
         """Append an entry to the ledger; LedgerBroken unless the sequence is the next."""
         self._link.append(entry)
+        self._known.head = entry.head
 
     def search(
         self,
@@ -321,14 +372,22 @@ class StoreWriting(StoreReading):
 
     def finish(self) -> None:
         """Bring the search in step with the rows of this transaction."""
-        for noun, key in self._stale:
-            self._link.index(noun, key)
+        for (noun, key), cells in self._stale.items():
+            drawn = document_of(noun, cells, self._texts) if cells else None
+            self._link.index(noun, key, drawn or self._document(noun, key))
         self._stale.clear()
+
+    def _document(self, noun: type[Noun], key: tuple[Cell, ...]) -> Document | None:
+        row = self._link.execute(document(noun), (self._project, *key)).fetchone()
+        return None if row is None else Document(*row)
 
     def _watch(self, noun: type[Noun], key: tuple[Cell, ...], cells: Mapping[str, Cell]) -> None:
         """Note a row to be indexed again if a searched column is about to change."""
         names = watched(noun)
-        if cells.keys().isdisjoint(names) or (noun, key) in self._stale:
+        if cells.keys().isdisjoint(names):
+            return
+        if (noun, key) in self._stale:
+            self._stale[noun, key] = None
             return
         row = self._link.execute(watched_row(noun), (self._project, *key)).fetchone()
         if row is not None and any(

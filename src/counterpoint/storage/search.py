@@ -7,9 +7,9 @@ times as much as a body. Which columns are read, and how a hit is named, is said
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from counterpoint.core.model.rows import Noun
 from counterpoint.storage.statements import keyed, listed, prose, row_key
@@ -37,6 +37,15 @@ class Narrowed(NamedTuple):
     begun: bool = False
     limit: int = 20
     offset: int = 0
+
+
+class Document(NamedTuple):
+    """What is indexed of one row; about: what a hit in it is about."""
+
+    title: str
+    body: str
+    about: str
+    kind: str
 
 
 @cache
@@ -72,6 +81,23 @@ def document(noun: type[Noun]) -> str:
     return (
         f"""SELECT {title}, coalesce({prose(source.body)}, ''), t."{source.about}", {kind}"""
         f" FROM {noun.table} AS t WHERE {keyed(noun)}"
+    )
+
+
+def document_of(
+    noun: type[Noun], cells: Mapping[str, Any], texts: Mapping[str, str]
+) -> Document | None:
+    """Return what is indexed of a row as it is kept; None if its text is not among those at hand."""
+    source = noun.searched
+    if source is None:
+        raise AssertionError(f"{noun.table} is not searched")
+    digest = cells[source.body]
+    body = texts.get(digest) if digest else ""
+    if body is None:
+        return None
+    kind = cells[source.kind] if source.kind else noun.__name__.lower()
+    return Document(
+        "\n".join([cells[name] for name in source.title]), body, cells[source.about], kind
     )
 
 

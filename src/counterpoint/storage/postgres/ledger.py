@@ -73,8 +73,8 @@ def _head(row: Row | None) -> Head:
     return Head(size=size, leaf=leaf, time=time, frontier=frontier)
 
 
-def append(link: Link, project: str, entry: Append) -> Head:
-    """Append an entry, answer the end after it; LedgerBroken unless its sequence is the next."""
+def append(link: Link, project: str, entry: Append) -> None:
+    """Append an entry; LedgerBroken unless its sequence is the next."""
     nodes = tree.to_store(entry.nodes)
     values = {
         "project": project,
@@ -92,9 +92,6 @@ def append(link: Link, project: str, entry: Append) -> Head:
     }
     if not link.execute(_APPEND, values).rowcount:
         raise LedgerBroken(f"entry {entry.sequence} is not the next of {project!r}")
-    return Head(
-        size=entry.sequence + 1, leaf=entry.leaf.hex(), time=entry.time, frontier=entry.frontier
-    )
 
 
 def entries(link: Link, project: str, start: int, stop: int | None) -> Iterator[bytes]:

@@ -11,11 +11,11 @@ from counterpoint.core.model.rows import Cell, Noun
 from counterpoint.core.ports.store import Append, Head, Hit
 from counterpoint.storage.postgres import ledger, search
 from counterpoint.storage.postgres.dialect import Link, Row, spoken
-from counterpoint.storage.search import Narrowed
+from counterpoint.storage.search import Document, Narrowed
 
 
 class PostgresLink:
-    """A connection inside a transaction that reads."""
+    """A connection inside a transaction."""
 
     def __init__(self, link: Link, project: str) -> None:
         """Bind a connection to a project."""
@@ -49,9 +49,9 @@ class PostgresLink:
         """Append an entry; LedgerBroken unless its sequence is the next."""
         ledger.append(self._link, self.project, entry)
 
-    def index(self, noun: type[Noun], key: tuple[Cell, ...]) -> None:
-        """Bring the search in step with one row, there or gone."""
-        search.index(self._link, self.project, noun, key)
+    def index(self, noun: type[Noun], key: tuple[Cell, ...], document: Document | None) -> None:
+        """Bring the search in step with one row; None: it is gone."""
+        search.index(self._link, self.project, noun, key, document)
 
     def hits(self, words: Sequence[str], narrowed: Narrowed) -> list[Hit]:
         """Return the documents of a project that have any of the words, best first."""
@@ -60,20 +60,3 @@ class PostgresLink:
     def stems(self, words: Sequence[str]) -> list[str]:
         """Return what the search keeps of each word."""
         return search.stems(self._link, words)
-
-
-class LockedLink(PostgresLink):
-    """A connection inside a transaction that writes: the head is locked, so it is read once."""
-
-    def __init__(self, link: Link, project: str) -> None:
-        """Bind a connection to a project, and lock its head until the transaction ends."""
-        super().__init__(link, project)
-        self._head = ledger.lock(link, project)
-
-    def head(self) -> Head:
-        """Return the end of the ledger as it was locked, or as this transaction left it."""
-        return self._head
-
-    def append(self, entry: Append) -> None:
-        """Append an entry; LedgerBroken unless its sequence is the next."""
-        self._head = ledger.append(self._link, self.project, entry)

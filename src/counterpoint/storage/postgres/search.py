@@ -15,8 +15,8 @@ from typing import Any
 
 from counterpoint.core.model.rows import Cell, Noun
 from counterpoint.core.ports.store import Hit
-from counterpoint.storage.postgres.dialect import Link, spoken
-from counterpoint.storage.search import Narrowed, document, is_long, telling
+from counterpoint.storage.postgres.dialect import Link
+from counterpoint.storage.search import Document, Narrowed, is_long, telling
 
 _WORD = re.compile(r"[^\W_]+")
 _INDEXED = 200_000
@@ -51,16 +51,20 @@ def _is_accent(letter: str) -> bool:
     return unicodedata.combining(letter) != 0
 
 
-def index(link: Link, project: str, noun: type[Noun], key: tuple[Cell, ...]) -> None:
-    """Bring the index in step with one row, there or gone."""
-    name = "/".join(str(part) for part in key)
-    row = link.execute(spoken(document(noun)), (project, *key)).fetchone()
-    if row is None:
-        link.execute(_UNINDEX, (project, noun.table, name))
+def index(
+    link: Link,
+    project: str,
+    noun: type[Noun],
+    key: tuple[Cell, ...],
+    document: Document | None,
+) -> None:
+    """Bring the index in step with one row; None: it is gone."""
+    place = (project, noun.table, "/".join(map(str, key)))
+    if document is None:
+        link.execute(_UNINDEX, place)
         return
-    title, body, item, kind = row
-    values = (project, noun.table, name, item, kind, plain_words(title), plain_words(body))
-    link.execute(_INDEX, values)
+    title, body, item, kind = document
+    link.execute(_INDEX, (*place, item, kind, plain_words(title), plain_words(body)))
 
 
 def stems(link: Link, words: Sequence[str]) -> list[str]:

@@ -23,13 +23,14 @@ from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Reading, Store, Writing
 from counterpoint.kernel.errors import StoreBusy, StoreUnreachable
 from counterpoint.storage import schema, statements
+from counterpoint.storage.known import Known
 from counterpoint.storage.move import move_project
-from counterpoint.storage.postgres import forward
+from counterpoint.storage.postgres import forward, ledger
 from counterpoint.storage.postgres.address import masked
 from counterpoint.storage.postgres.check import faults_of
 from counterpoint.storage.postgres.dialect import Link
 from counterpoint.storage.postgres.faults import translate_errors
-from counterpoint.storage.postgres.link import LockedLink, PostgresLink
+from counterpoint.storage.postgres.link import PostgresLink
 from counterpoint.storage.postgres.listener import Listener
 from counterpoint.storage.postgres.pool import ConnectionPool, connect
 from counterpoint.storage.postgres.schema import OWN, TYPES
@@ -130,7 +131,9 @@ class PostgresStore:
                 self._turn(project),
                 self._writers.lent(_begin(project)) as link,
             ):
-                writing = StoreWriting(LockedLink(link, project), self._tables)
+                known = Known()  # others write on other machines: it ends with the transaction
+                known.head = ledger.lock(link, project)
+                writing = StoreWriting(PostgresLink(link, project), self._tables, known)
                 yield writing
                 writing.finish()
                 self._commit(link)

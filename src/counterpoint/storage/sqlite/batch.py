@@ -1,13 +1,15 @@
 """Group commit: writers of one process share a transaction and its COMMIT.
 
     batch   = turn (queue.py), BEGIN IMMEDIATE, member, member, …, COMMIT or ROLLBACK, turn given up
-    member  = SAVEPOINT, the block of one writing, RELEASE; or ROLLBACK TO if the block raised
+    member  = the block of one writing; from the second on between SAVEPOINT and RELEASE, or ROLLBACK TO
+              if the block raised
 
 Rules: (1) Members go one at a time, in the order in which they came. (2) The member whose block
 ends calls the next in line into its batch; it commits instead if nobody waits, if the batch has 64
 members, or if the first of them has waited long enough. (3) No member leaves before the COMMIT
 is on the disk, not even one that raised: what it raised may tell what a neighbour wrote. (4) A block
-that raises undoes itself only. If the COMMIT fails, or SQLite gives up the transaction by itself,
+that raises undoes itself only; with the first, which has nobody before it, the batch ends, so that no
+savepoint is needed where nobody waits. If the COMMIT fails, or SQLite gives up the transaction by itself,
 nothing of the batch has landed and every member raises that. (5) A member that has waited too long
 for a neighbour gives the whole batch up: nothing of it lands, and all of them are told.
 """
@@ -24,6 +26,7 @@ from typing import Final
 import apsw
 
 from counterpoint.kernel.errors import CounterpointError, StoreBusy, Unavailable
+from counterpoint.storage.known import Memory
 from counterpoint.storage.sqlite.faults import meaning
 from counterpoint.storage.sqlite.queue import WriterQueue
 
@@ -76,9 +79,11 @@ class _Batch:
 
     def takes_more(self, most: int) -> bool:
         """Return whether another member may come in after the one whose block has just ended."""
+        if not self.has_landed or self.fault is not None:
+            return False
         now = time.monotonic()
         self.since = self.since or now
-        return self.fault is None and self.count < most and now - self.since < LONGEST
+        return self.count < most and now - self.since < LONGEST
 
 
 class Batches:
@@ -88,6 +93,7 @@ class Batches:
         self,
         connection: apsw.Connection,
         line: WriterQueue,
+        memory: Memory,
         where: str,
         *,
         patience: float,
@@ -97,12 +103,14 @@ class Batches:
         """Share a connection.
 
         line: where the processes queue; one turn a batch.
+        memory: what one transaction tells the next.
         patience: how many seconds a writer waits for its turn, and then for its neighbours.
         most: how many members a batch has at most.
         landed: called after each COMMIT, before the members go.
         """
         self._connection = connection
         self._line = line
+        self._memory = memory
         self._where = where
         self._patience = patience
         self._most = most
@@ -121,9 +129,9 @@ class Batches:
         batch = seat.batch
         try:
             self._open(batch)
-            self._connection.execute("SAVEPOINT member")
             yield
-            self._connection.execute("RELEASE member")
+            if batch.count > 1:
+                self._connection.execute("RELEASE member")
             batch.has_landed = True
         except BaseException as fault:
             self._withdraw(batch, fault)
@@ -159,14 +167,20 @@ class Batches:
         return False
 
     def _open(self, batch: _Batch) -> None:
-        """Begin the transaction if this is the first member."""
+        """Begin the transaction if this is the first member, else a part of it."""
         batch.count += 1
-        if batch.count == 1:
-            batch.held.enter_context(self._line.turn())
-            self._connection.execute("BEGIN IMMEDIATE")
+        if batch.count > 1:
+            self._connection.execute("SAVEPOINT member")
+            return
+        batch.held.enter_context(self._line.turn())
+        self._connection.execute("BEGIN IMMEDIATE")
+        self._memory.begin(self._connection.data_version())
 
     def _withdraw(self, batch: _Batch, fault: BaseException) -> None:
         """Undo one member; if SQLite has undone all, its fault is that of the batch."""
+        if batch.count == 1:
+            return  # the batch ends with it, and is rolled back as a whole
+        self._memory.forget()
         try:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK TO member; RELEASE member")
@@ -210,6 +224,7 @@ class Batches:
         try:
             if batch.has_landed and batch.fault is None:
                 connection.execute("COMMIT")
+                self._memory.landed(connection.data_version())
         except apsw.Error as fault:
             self._spoil(batch, fault)
         finally:

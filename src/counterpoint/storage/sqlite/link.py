@@ -8,7 +8,7 @@ import apsw
 
 from counterpoint.core.model.rows import Cell, Noun
 from counterpoint.core.ports.store import Append, Head, Hit
-from counterpoint.storage.search import Narrowed
+from counterpoint.storage.search import Document, Narrowed
 from counterpoint.storage.sqlite import ledger, search
 
 
@@ -38,9 +38,9 @@ class SqliteLink:
         """Append an entry; LedgerBroken unless its sequence is the next."""
         ledger.append(self._connection, self.project, entry)
 
-    def index(self, noun: type[Noun], key: tuple[Cell, ...]) -> None:
-        """Bring the search in step with one row, there or gone."""
-        search.index(self._connection, self.project, noun, key)
+    def index(self, noun: type[Noun], key: tuple[Cell, ...], document: Document | None) -> None:
+        """Bring the search in step with one row; None: it is gone."""
+        search.index(self._connection, self.project, noun, key, document)
 
     def hits(self, words: Sequence[str], narrowed: Narrowed) -> list[Hit]:
         """Return the documents of a project that have any of the words, best first."""

@@ -13,7 +13,7 @@ import apsw
 
 from counterpoint.core.model.rows import Cell, Noun
 from counterpoint.core.ports.store import Hit
-from counterpoint.storage.search import Narrowed, document, is_long, telling
+from counterpoint.storage.search import Document, Narrowed, is_long, telling
 
 _SHELF_SIZE = 2**40
 _ENTER = f"""
@@ -36,17 +36,20 @@ _TITLE, _BODY = 4.0, 1.0
 
 
 def index(
-    connection: apsw.Connection, project: str, noun: type[Noun], key: tuple[Cell, ...]
+    connection: apsw.Connection,
+    project: str,
+    noun: type[Noun],
+    key: tuple[Cell, ...],
+    document: Document | None,
 ) -> None:
-    """Bring the index in step with one row, there or gone."""
-    place = (project, noun.table, "/".join(str(part) for part in key))
-    row = connection.execute(document(noun), (project, *key)).fetchone()
-    if row is None:
+    """Bring the index in step with one row; None: it is gone."""
+    place = (project, noun.table, "/".join(map(str, key)))
+    if document is None:
         number = connection.execute(_FOUND, place).get
         connection.execute("DELETE FROM search WHERE rowid = ?", (number,))
         connection.execute("DELETE FROM documents WHERE id = ?", (number,))
         return
-    title, body, item, kind = row
+    title, body, item, kind = document
     # Most documents are fresh: nothing is looked up for them.
     number = connection.execute(_ENTER, (*place, item, kind)).get
     if number is None:

@@ -24,6 +24,7 @@ from counterpoint.core.model.rows import Noun, noun_of
 from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Reading, Store, Writing
 from counterpoint.storage import schema, statements
+from counterpoint.storage.known import Memory
 from counterpoint.storage.rows import StoreReading, StoreWriting
 from counterpoint.storage.schema import Migration
 from counterpoint.storage.sqlite import forward
@@ -116,9 +117,11 @@ class SqliteStore:
             self._writer = self._connect()
             self._bring_forward(schema.migrations(nouns, TYPES, OWN) if known is None else known)
         self._bell = Notifier(None if self._in_memory else self._version)
+        self._memory = Memory()
         self._batches = Batches(
             self._writer,
             self._line,
+            self._memory,
             self._where,
             patience=patience,
             most=together,
@@ -152,7 +155,8 @@ class SqliteStore:
         with translate_errors(self._where, connection), turn:
             self._writing_thread = me
             try:
-                writing = StoreWriting(SqliteLink(connection, project), self._tables)
+                link, known = SqliteLink(connection, project), self._memory.of(project)
+                writing = StoreWriting(link, self._tables, known)
                 yield writing
                 writing.finish()
             finally:
@@ -223,8 +227,10 @@ class SqliteStore:
         with self._alone:
             try:
                 connection.execute("BEGIN IMMEDIATE")
+                self._memory.begin(connection.data_version())
                 yield
                 connection.execute("COMMIT")
+                self._memory.landed(connection.data_version())
             except BaseException:
                 _undo(connection)
                 raise

@@ -150,8 +150,8 @@ class Change:
             self.put(session.moved("active", self.now))
         return session.id
 
-    def seal(self, head: Head) -> tuple[Append, Head]:
-        """Make the entry of this change at the end of a ledger, and the head after it."""
+    def seal(self, head: Head) -> Append:
+        """Return the entry of this change at the end of a ledger."""
         entry = Entry(
             project=self.context.project,
             sequence=head.size,
@@ -166,10 +166,7 @@ class Change:
         data = entry.to_bytes()
         leaf = leaf_hash(data)
         frontier, nodes = frontier_of(head).append(leaf)
-        after = Head(
-            size=head.size + 1, leaf=leaf.hex(), time=self.now, frontier=frontier.to_bytes()
-        )
-        append = Append(
+        return Append(
             sequence=head.size,
             previous=entry.previous,
             data=data,
@@ -177,10 +174,9 @@ class Change:
             time=self.now,
             subject=self.subject,
             action=self.action,
-            frontier=after.frontier,
+            frontier=frontier.to_bytes(),
             nodes=tuple(nodes),
         )
-        return append, after
 
     def _log(
         self, kind: type[Noun], key: dict[str, Json], values: dict[str, Json] | None, *, whole: bool

@@ -15,7 +15,7 @@ from counterpoint.core.model.journal import Reply
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.ports.store import Head, Writing
+from counterpoint.core.ports.store import Writing
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
@@ -37,7 +37,6 @@ class Unit:
         self.changes: list[Change] = []
         self._at_begin = at_begin
         self._held = held
-        self._head: Head | None = None
         self._spoiled: BaseException | None = None
 
     def begin(self, context: Context, action: str) -> Change:
@@ -45,33 +44,29 @@ class Unit:
         if self.writing is None:
             ports = self.context.ports
             self.writing = self._held.enter_context(ports.store.writing(ports.project))
-            self._head = self.writing.head()
             if self._at_begin is not None:
                 self._at_begin(self.writing)
-        return Change(context, self.writing, self._moment(), action)
+        return Change(context, self.writing, self._moment(self.writing), action)
 
     def append(self) -> None:
         """Append the entry of each change, in order; a change that failed half-way fails again."""
         if self._spoiled is not None:
             raise self._spoiled
-        head = self._head
-        if self.writing is None or head is None:
+        if self.writing is None:
             return
         for change in self.changes:
             if change.images or change.facts:
-                entry, head = change.seal(head)
-                self.writing.append(entry)
+                self.writing.append(change.seal(self.writing.head()))
 
     def spoil(self, change: Change, fault: BaseException) -> None:
         """Note that a change failed after it had written: nothing of this unit may land."""
         if change.images:
             self._spoiled = self._spoiled or fault
 
-    def _moment(self) -> Timestamp:
+    def _moment(self, writing: Writing) -> Timestamp:
         """Return the time of a change: now, but never before the last entry."""
         now = self.context.ports.clock.now()
-        head = self._head
-        last = self.changes[-1].now if self.changes else Timestamp(head.time if head else "")
+        last = self.changes[-1].now if self.changes else Timestamp(writing.head().time)
         if not last or now >= last:
             return now
         if elapsed_ms(now, last) > CLOCK_TOLERANCE_MS:
