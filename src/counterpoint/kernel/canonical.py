@@ -60,7 +60,7 @@ def sha256(data: bytes) -> str:
 def text_digest(text: str) -> str:
     """Return the SHA-256 of the UTF-8 bytes of a text as 64 hex digits."""
     try:
-        return sha256(text.encode())
+        return hashlib.sha256(text.encode()).hexdigest()
     except UnicodeEncodeError as fault:
         raise InvalidInput("a text is not valid Unicode") from fault
 

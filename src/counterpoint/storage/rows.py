@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol, cast
 
-from counterpoint.core.model.rows import Cell, N, Noun, cell_of, noun_of
+from counterpoint.core.model.rows import Cell, N, Noun, cell_of, cells_of, noun_of
 from counterpoint.core.model.work import Item
 from counterpoint.core.ports.store import Append, Filter, Head, Hit
 from counterpoint.kernel.canonical import Json
@@ -296,9 +296,11 @@ class StoreWriting(StoreReading):
 
     def put(self, noun: type[Noun], row: Mapping[str, Json]) -> None:
         """Insert or replace a whole row image."""
-        statements.check(noun, row)
-        cells = {name: cell_of(row[name]) for name in statements.names(noun)}
-        self._check_project(cells["project"])
+        cells = cells_of(noun, row)
+        if len(row) > len(cells):
+            statements.check(noun, row)
+        if cells["project"] != self._project:
+            raise self._stranger(cells["project"])
         place = noun, tuple(cells[name] for name in statements.row_key(noun))
         self._known.written(place, cells.get("number"))
         if noun.searched:
@@ -400,12 +402,12 @@ class StoreWriting(StoreReading):
         wanted = statements.row_key(noun)
         if set(key) - {"project"} != set(wanted):
             raise AssertionError(f"the key of {noun.table} is {wanted}, not {tuple(key)}")
-        self._check_project(key.get("project", self._project))
+        if key.get("project", self._project) != self._project:
+            raise self._stranger(key["project"])
         return tuple(cell_of(key[name]) for name in wanted)
 
-    def _check_project(self, named: Json) -> None:
-        if named != self._project:
-            raise AssertionError(f"a row of {named!r} in a transaction of {self._project!r}")
+    def _stranger(self, named: Json) -> AssertionError:
+        return AssertionError(f"a row of {named!r} in a transaction of {self._project!r}")
 
     def _meet(
         self, noun: type[Noun], place: tuple[Cell, ...], text: str, values: Sequence[Cell]

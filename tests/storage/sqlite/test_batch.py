@@ -179,6 +179,42 @@ def test_a_block_that_raises_does_not_undo_its_neighbours(shared, said, crowd, t
     assert shared.faults() == []
 
 
+def test_a_writer_alone_needs_no_savepoint(shared, said, crowd, task, save):
+    """What it raises undoes the whole transaction, which holds nothing else; the next begins anew."""
+
+    def write_and_fail(writing) -> None:
+        save(writing, task(1))
+        crowd.join(2, lambda w: save(w, task(2)))
+        raise ZeroDivisionError
+
+    refused(ZeroDivisionError, shared, write_and_fail)
+    crowd.wait()
+    assert said == ["BEGIN IMMEDIATE", "ROLLBACK", "BEGIN IMMEDIATE", "COMMIT"]
+    with shared.reading("p") as view:
+        assert [item.number for item in view.select(Item)] == [2]
+
+
+def test_what_a_neighbour_undid_is_not_known_to_the_next(shared, crowd, task, save):
+    """The rows and numbers of a member that raised are gone for those behind it in the batch."""
+    seen: list[tuple[str, int]] = []
+
+    def change_and_fail(writing) -> None:
+        writing.change(Item, {"id": "T-1"}, {"title": "changed"})
+        save(writing, task(2))
+        assert (writing.find(Item, "T-1").title, writing.last_number(Item)) == ("changed", 2)
+        raise ZeroDivisionError
+
+    def look(writing) -> None:
+        seen.append((writing.find(Item, "T-1").title, writing.last_number(Item)))
+
+    with shared.writing("p") as writing:
+        save(writing, task(1))
+        crowd.join(2, change_and_fail)
+        crowd.join(3, look)
+    crowd.wait()
+    assert seen == [("Task 1", 1)]
+
+
 def test_a_batch_of_which_nothing_landed_is_rolled_back(shared, said, crowd):
     """There is nothing to wait for the disk for."""
     refused(ZeroDivisionError, shared, lambda _: crowd.join(1, fail) or fail(_))

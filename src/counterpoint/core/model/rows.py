@@ -176,14 +176,38 @@ def prose_of(column: Column, value: Any) -> str:
     return str(value)
 
 
+class _Layout(NamedTuple):
+    """The columns of a noun, and those that its image holds in another form than its fields."""
+
+    names: tuple[str, ...]
+    flags: tuple[str, ...]
+    lists: tuple[str, ...]
+    proses: tuple[Column, ...]
+
+
+@cache
+def _layout(noun: type[Noun]) -> _Layout:
+    hints, every = get_type_hints(noun), columns(noun)
+    return _Layout(
+        names=tuple(column.name for column in every),
+        flags=tuple(column.name for column in every if hints[column.name] is bool),
+        lists=tuple(column.name for column in every if column.sort == "list"),
+        proses=tuple(column for column in every if column.is_prose),
+    )
+
+
 def image_of(noun: Noun, texts: dict[str, str]) -> dict[str, Json]:
     """Return the row as the ledger holds it; puts each prose into `texts` by its digest."""
-    return {
-        column.name: getattr(noun, column.name)
-        if column.sort == "text"  # most columns are, and stand as they are
-        else _image(column, getattr(noun, column.name), texts)
-        for column in columns(type(noun))
-    }
+    names, flags, lists, proses = _layout(type(noun))
+    image: dict[str, Json] = {name: getattr(noun, name) for name in names}
+    for name in flags:
+        image[name] = int(image[name])
+    for name in lists:
+        image[name] = list(image[name])
+    for column in proses:
+        value = image[column.name]
+        image[column.name] = _keep(column, value, texts) if value else ""
+    return image
 
 
 def changes_of(before: Noun, after: Noun, texts: dict[str, str]) -> dict[str, Json]:
@@ -202,12 +226,12 @@ def _image(column: Column, value: Any, texts: dict[str, str]) -> Json:
         return int(value)
     if column.sort == "list":
         return list(value)
-    return _keep(prose_of(column, value), texts)
+    return _keep(column, value, texts) if value else ""
 
 
-def _keep(text: str, texts: dict[str, str]) -> str:
-    if not text:
-        return ""
+def _keep(column: Column, value: Any, texts: dict[str, str]) -> str:
+    """Return the digest of a prose that is not empty, and put it into `texts`."""
+    text = value if column.sort == "prose" else prose_of(column, value)
     digest = canonical.text_digest(text)
     texts[digest] = text
     return digest
@@ -226,10 +250,19 @@ def empty_row(noun: type[Noun]) -> dict[str, Json]:
 
 def cell_of(value: Json) -> Cell:
     """Return what a table holds for a value of a row image."""
-    # A tuple, made once: this is asked for every column of every row that is written.
+    # A tuple, made once: this is asked for every column that changes.
     if isinstance(value, _CELLS):
         return value
     return canonical.dump(value).decode()
+
+
+def cells_of(noun: type[Noun], image: Mapping[str, Json]) -> dict[str, Cell]:
+    """Return what a table holds for a whole row image, in the order of its columns."""
+    names, _, lists, _ = _layout(noun)
+    cells = {name: image[name] for name in names}
+    for name in lists:
+        cells[name] = cell_of(cells[name]) if cells[name] else "[]"
+    return cells
 
 
 def noun_of(noun: type[N], cells: Sequence[Any]) -> N:
