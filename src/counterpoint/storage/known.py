@@ -1,4 +1,4 @@
-"""What the last writer has read or written, so that the next one need not read it again.
+"""What the last writer of a project knew and the next one need not read again.
 
 Rules: (1) It holds what a reading inside of the same transaction would answer, and nothing else: a row
 that is written is forgotten, the head and the highest numbers follow what is written. (2) It is carried
