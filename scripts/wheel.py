@@ -52,7 +52,7 @@ def write(folder: Path) -> None:
     try:
         import orjson
 
-        from counterpoint.cli.clients.listings import listing_of
+        from counterpoint.cli.server.listings import listing_of
         from counterpoint.dialects.registry import names
         from counterpoint.kernel.listing_cache import protocol_packages
     except ImportError as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from counterpoint.cli.probe import Started, start_server
+from counterpoint.cli.doctor import Started, start_server
 
 CHECKS = [
     *("python", "git", "disk", "ledger", "integrity", "log file", "key", "clock"),

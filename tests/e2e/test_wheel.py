@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from counterpoint.cli.clients.listings import listing_of
+from counterpoint.cli.server.listings import listing_of
 from counterpoint.dialects.registry import names
 
 ROOT = Path(__file__).parents[2]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from counterpoint.cli.clients.listings import listing_of
 from counterpoint.cli.main import run
+from counterpoint.cli.server.listings import listing_of
 from counterpoint.kernel import listing_cache
 from counterpoint.kernel.listing_cache import cache_folder, find_listing, protocol_packages
 

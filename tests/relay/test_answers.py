@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import counterpoint
-from counterpoint.cli.clients.listings import listing_of
+from counterpoint.cli.server.listings import listing_of
 from counterpoint.dialects import registry as catalogue
 from counterpoint.dialects.symphony import scope
 from counterpoint.kernel.errors import InvalidInput

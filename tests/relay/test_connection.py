@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from counterpoint.cli.clients.listings import listing_of
+from counterpoint.cli.server.listings import listing_of
 from counterpoint.relay import connection, server
 from counterpoint.relay.answers import Answers
 from counterpoint.relay.connection import Relay

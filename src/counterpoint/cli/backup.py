@@ -22,7 +22,7 @@ from typing import Final
 import click
 
 from counterpoint.app import DATABASE, App
-from counterpoint.cli.context import open_here, opened_context, places
+from counterpoint.cli.context import open_here, opened_context, project_options
 from counterpoint.cli.output import output_for
 from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.checkpoint import open_checkpoint
@@ -63,7 +63,7 @@ class VerifiedProject:
 @click.command("backup")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
-@places
+@project_options
 def backup_command(file: Path | None, as_json: bool, db: str | None, project: str | None) -> None:
     """Write a whole copy of the database while others go on writing.
 

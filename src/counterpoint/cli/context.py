@@ -76,7 +76,7 @@ def opened_context(
         app.close()
 
 
-def places(command: F) -> F:
+def project_options(command: F) -> F:
     """Give a command the options that say which ledger it is about."""
     command = click.option("--project", metavar="NAME", help="This project of the database.")(
         command
@@ -86,13 +86,13 @@ def places(command: F) -> F:
     )
 
 
-def reads(
+def with_context(
     command: Callable[Concatenate[CommandContext, ...], int | None],
 ) -> Callable[..., int | None]:
     """Give a command `--json`, `--db` and `--project`, and an opened context in place of them."""
 
     @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
-    @places
+    @project_options
     @functools.wraps(command)
     def opened(
         *args: Any, as_json: bool, db: str | None, project: str | None, **named: Any

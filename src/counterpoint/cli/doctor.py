@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 import click
 
 from counterpoint import __version__
 from counterpoint.app import App
 from counterpoint.cli.clients.known import CLIENTS, Client, runs
-from counterpoint.cli.context import open_here, places, require
+from counterpoint.cli.context import open_here, project_options, require
 from counterpoint.cli.output import Output, output_for
-from counterpoint.cli.probe import Started, start_server
-from counterpoint.cli.shapes import span
+from counterpoint.cli.present import span
 from counterpoint.core.ledger.checkpoint import verify as open_checkpoint
 from counterpoint.evidence.directories import FileAnchors
 from counterpoint.kernel.clock import moment
@@ -35,6 +38,25 @@ _LIST_LIMIT: Final = 12_000
 _PATIENT: Final = 1.0
 """Seconds that the least patient client waits for the list of an optional server."""
 
+PATIENCE: Final = 20.0
+"""Seconds until a server that does not answer is given up."""
+
+_REQUESTS: Final = (
+    {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "counterpoint-doctor", "version": "1"},
+        },
+    },
+    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+    {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+)
+_LAST: Final = 2
+
 Verdict = Literal["ok", "warn", "fail"]
 
 
@@ -48,9 +70,18 @@ class Finding:
     advice: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """A server that answered: how long after its start, how many tools, how many bytes of them."""
+
+    seconds: float
+    tools: int
+    size: int
+
+
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
-@places
+@project_options
 def doctor_command(as_json: bool, db: str | None, project: str | None) -> int:
     """Look whether everything is in order; exit code 1 if something is not."""
     app, out = open_here(db=db, project=project), output_for(json=as_json)
@@ -284,3 +315,68 @@ def _server(app: App) -> Iterator[Finding]:
 
 def _size(count: int) -> str:
     return f"{count / _MIB:,.1f} MiB"
+
+
+def start_server(
+    command: Sequence[str],
+    folder: Path,
+    *,
+    patience: float = PATIENCE,
+    environ: Mapping[str, str] | None = None,
+) -> Started | str:
+    """Return what a server's `tools/list` takes, from its start; in words why it does not come."""
+    begun = time.monotonic()
+    with subprocess.Popen(  # noqa: S603 - this program itself, started as a client starts it
+        command,
+        cwd=folder,
+        env=environ,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as server:
+        late = threading.Event()
+        limit = threading.Timer(patience, lambda: (late.set(), server.kill()))
+        limit.start()
+        try:
+            answer = _ask_tools(server)
+            seconds = time.monotonic() - begun
+            said = _end_server(server)
+        except ValueError:
+            server.kill()
+            return "what it writes is not JSON"
+        finally:
+            limit.cancel()
+    if answer is not None:
+        return Started(seconds=seconds, tools=len(answer["tools"]), size=_listed_size(answer))
+    if late.is_set():
+        return f"no answer within {patience:g} s"
+    return f"it ended without an answer: {said.strip().splitlines()[-1:] or 'in silence'}"
+
+
+def _ask_tools(server: subprocess.Popen[bytes]) -> dict[str, Any] | None:
+    """Return the result of `tools/list`, or None if the server ends before."""
+    if server.stdin is None or server.stdout is None:
+        return None
+    with suppress(BrokenPipeError):
+        for request in _REQUESTS:
+            server.stdin.write(json.dumps(request).encode() + b"\n")
+        server.stdin.flush()
+    for line in server.stdout:
+        heard = json.loads(line)
+        if isinstance(heard, dict) and cast("dict[str, Any]", heard).get("id") == _LAST:
+            return cast("dict[str, Any]", heard).get("result")
+    return None
+
+
+def _end_server(server: subprocess.Popen[bytes]) -> str:
+    """Leave the server, which then ends; answer what it said on standard error."""
+    with suppress(BrokenPipeError):
+        _, said = server.communicate()
+        return said.decode(errors="replace")
+    return ""
+
+
+def _listed_size(answer: dict[str, Any]) -> int:
+    """Count the bytes of the tools in compact form, without what the protocol puts around."""
+    compact = json.dumps({"tools": answer["tools"]}, separators=(",", ":"), ensure_ascii=False)
+    return len(compact.encode())

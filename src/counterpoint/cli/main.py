@@ -14,12 +14,14 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import platform
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 import click
 
+from counterpoint import __version__
 from counterpoint.cli.output import output_for, plain
 from counterpoint.dialects.acts import Phrases
 from counterpoint.kernel.acts import Act
@@ -45,42 +47,42 @@ logger = logging.getLogger(__name__)
 
 COMMANDS: Final[Mapping[str, str]] = {
     "demo": "demo.command",
-    "init": "setup",
-    "mcp": "connect",
-    "serve": "serve",
-    "listings": "clients.listings",
-    "up": "up",
-    "down": "serve",
+    "init": "clients.setup",
+    "mcp": "server.connect",
+    "serve": "server.serve",
+    "listings": "server.listings",
+    "up": "server.up",
+    "down": "server.serve",
     "token": "tokens",
-    "profile": "agents.profiles",
-    "learning": "agents.learnings",
+    "profile": "profiles",
+    "learning": "knowledge",
     "status": "work",
     "list": "work",
     "show": "show",
     "next": "work",
-    "approve": "delivery.decisions",
-    "reject": "delivery.decisions",
-    "unblock": "delivery.decisions",
-    "release": "delivery.decisions",
-    "waive": "delivery.decisions",
-    "reopen": "delivery.decisions",
-    "log": "history",
+    "approve": "decisions",
+    "reject": "decisions",
+    "unblock": "decisions",
+    "release": "decisions",
+    "waive": "decisions",
+    "reopen": "decisions",
+    "log": "ledger",
     "find": "work",
-    "tools": "connect",
-    "phases": "delivery.phases",
-    "runs": "delivery.runs",
-    "vault": "delivery.vault",
-    "issue": "delivery.issues",
-    "workspace": "delivery.workspaces",
-    "audit": "audit",
-    "verify": "audit",
-    "plans": "plans.command",
-    "sessions": "plans.command",
+    "tools": "server.connect",
+    "phases": "issues",
+    "runs": "runs",
+    "vault": "knowledge",
+    "issue": "issues",
+    "workspace": "issues",
+    "audit": "ledger",
+    "verify": "ledger",
+    "plans": "plans",
+    "sessions": "plans",
     "backup": "backup",
     "restore": "backup",
-    "storage": "storage.command",
+    "storage": "storage",
     "doctor": "doctor",
-    "version": "version",
+    "version": "main",
 }
 """Every command in the order of the help, and the file of this folder that has it."""
 
@@ -115,6 +117,17 @@ class Commands(click.Group):
         module = importlib.import_module(f"counterpoint.cli.{COMMANDS[cmd_name]}")
         found: click.Command = getattr(module, f"{cmd_name}_command")
         return found
+
+
+@click.command("version")
+@click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+def version_command(as_json: bool) -> None:
+    """Say which version this is."""
+    python, system = platform.python_version(), platform.system()
+    output_for(json=as_json).result(
+        {"version": __version__, "python": python, "system": system},
+        f"counterpoint {__version__} (Python {python} on {system})",
+    )
 
 
 @click.group(

@@ -82,6 +82,36 @@ class Output:
 
         print(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
 
+    def result(self, answer: Json, *lines: str) -> None:
+        """Say an answer as JSON; for a person, lines in its place."""
+        if self.json:
+            self.answer(answer)
+            return
+        for line in lines:
+            self.line(line)
+
+    def rows(
+        self,
+        answer: Json,
+        headings: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        *,
+        nothing: str = "",
+        aside: str = "",
+    ) -> None:
+        """Say a list as JSON; for a person, a table.
+
+        nothing: the answer in place of a table without rows; aside: what is said beside it then.
+        """
+        if self.json:
+            self.answer(answer)
+        elif rows or not (nothing or aside):
+            self.table(headings, rows)
+        elif nothing:
+            self.line(nothing)
+        else:
+            self.aside(aside)
+
     def answer_line(self, value: Json) -> None:
         """Say one JSON value of a stream, on one line, at once."""
         import orjson

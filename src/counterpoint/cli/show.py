@@ -7,9 +7,9 @@ from typing import Final, cast
 
 import click
 
-from counterpoint.cli.context import CommandContext, reads
+from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.output import Output, one_line
-from counterpoint.cli.shapes import brief, headline, key_of, lease, shape
+from counterpoint.cli.present import headline, key_of, lease, present, present_briefly
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Facets
 from counterpoint.core.model.catalogue import noun_of_id
@@ -35,7 +35,7 @@ _HANGING: Final = 20
 
 @click.command("show")
 @click.argument("id_", metavar="ID")
-@reads
+@with_context
 def show_command(context: CommandContext, *, id_: str) -> None:
     """Show an item, record, receipt, submission, verdict, handoff or session by its id."""
     noun = noun_of_id(id_, NOUNS)
@@ -45,16 +45,16 @@ def show_command(context: CommandContext, *, id_: str) -> None:
     found = context.core.overview.find(noun, id_)
     if found is None:
         raise NotFound(f"there is no {noun.__name__.lower()} {id_!r}")
-    sort, fields = noun.__name__.lower(), shape(found)
+    sort, fields = noun.__name__.lower(), present(found)
     changes = context.core.overview.find(Changeset, id_) if noun is Submission else None
     if context.out.json:
-        beside = {"changeset": shape(changes)} if changes else {}
+        beside = {"changeset": present(changes)} if changes else {}
         context.out.answer({"sort": sort, sort: fields, **beside})
         return
     context.out.line(f"{sort} {id_}", style="bold")
     _print_fields(context.out, fields)
     if changes is not None:
-        _print_fields(context.out, shape(changes))
+        _print_fields(context.out, present(changes))
 
 
 def _print_fields(out: Output, fields: dict[str, Json]) -> None:
@@ -179,22 +179,22 @@ def _print_lines(out: Output, title: str, lines: list[str]) -> None:
 def _item(
     facets: Facets, tree: list[tuple[int, Item]], hanging: list[tuple[str, Sequence[Noun]]]
 ) -> Json:
-    found = {title.lower(): [shape(noun) for noun in nouns] for title, nouns in hanging}
+    found = {title.lower(): [present(noun) for noun in nouns] for title, nouns in hanging}
     return {
         "sort": "item",
-        "item": shape(facets.item),
+        "item": present(facets.item),
         "labels": list(facets.labels),
-        "after": [brief(one) for one in facets.needs],
+        "after": [present_briefly(one) for one in facets.needs],
         "needed_by": list(facets.needed_by),
         "areas": list(facets.areas),
-        "accept": [shape(one) for one in facets.criteria],
-        "gates": [shape(one) for one in facets.gates],
-        "claim": shape(facets.claim) if facets.claim else None,
+        "accept": [present(one) for one in facets.criteria],
+        "gates": [present(one) for one in facets.gates],
+        "claim": present(facets.claim) if facets.claim else None,
         "readiness": {
             "is_ready": facets.readiness.is_ready,
             "reasons": list(facets.readiness.reasons),
         },
-        "below": [{**brief(child), "depth": depth} for depth, child in tree],
+        "below": [{**present_briefly(child), "depth": depth} for depth, child in tree],
         **{
             name: found.get(name, [])
             for name in ("records", "outcomes", "receipts", "submissions", "verdicts")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from counterpoint.cli.context import CommandContext, opened_context, places, reads
-from counterpoint.cli.output import output_for
+from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.core.model.access import SCOPES, Token, TokenRequest
 from counterpoint.core.rules.access import (
     MOST_CALLS_A_MONTH,
@@ -55,10 +54,11 @@ def token_command() -> None:
     multiple=True,
     help="Calls a minute of this tool; repeatable.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
-@places
+@with_context
 def create(
+    context: CommandContext,
     name: str,
+    *,
     surfaces: tuple[str, ...],
     scope: str,
     tools: tuple[str, ...],
@@ -67,9 +67,6 @@ def create(
     rate: int | None,
     calls_a_month: int | None,
     tool_limits: tuple[str, ...],
-    as_json: bool,
-    db: str | None,
-    project: str | None,
 ) -> None:
     """Make a token and print it once; only its SHA-256 is kept.
 
@@ -87,12 +84,9 @@ def create(
         calls_a_month=calls_a_month or 0,
         tool_limits=tool_limits,
     )
-    with opened_context(as_json=as_json, db=db, project=project) as context:
-        made = context.core.tokens.create(wish)
-        if context.out.json:
-            context.out.answer({**_shown(made.token), "token": made.secret})
-            return
-        context.out.line(made.secret)
+    made = context.core.tokens.create(wish)
+    context.out.result({**_shown(made.token), "token": made.secret}, made.secret)
+    if not context.out.json:
         context.out.aside(
             f"{made.token.id} {name!r}: keep it now, it is not shown again."
             " Send it as `Authorization: Bearer …`, never in an address."
@@ -112,33 +106,26 @@ def _check_names(surfaces: tuple[str, ...], tools: tuple[str, ...]) -> None:
 
 
 @token_command.command("list")
-@reads
+@with_context
 def list_(context: CommandContext) -> None:
     """List every token that was made, without the secrets."""
     tokens = context.core.tokens.list()
-    if context.out.json:
-        used = {token.id: context.core.meters.usage(token.id).used for token in tokens}
-        context.out.answer([{**_shown(one), "calls_this_month": used[one.id]} for one in tokens])
-    elif not tokens:
-        context.out.aside("There is no token. Make one with `counterpoint token create NAME`.")
-    else:
-        headings = ("id", "name", "state", "may", "only", "calls", "until")
-        context.out.table(headings, [_row(token) for token in tokens])
+    used = {token.id: context.core.meters.usage(token.id).used for token in tokens}
+    context.out.rows(
+        [{**_shown(one), "calls_this_month": used[one.id]} for one in tokens],
+        ("id", "name", "state", "may", "only", "calls", "until"),
+        [_row(token) for token in tokens],
+        aside="There is no token. Make one with `counterpoint token create NAME`.",
+    )
 
 
 @token_command.command("revoke")
 @click.argument("which", metavar="ID|NAME")
-@click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
-@places
-def revoke(which: str, as_json: bool, db: str | None, project: str | None) -> None:
+@with_context
+def revoke(context: CommandContext, which: str) -> None:
     """End a token; the very next call with it is refused."""
-    with opened_context(as_json=as_json, db=db, project=project) as context:
-        token = context.core.tokens.revoke(which)
-        out = output_for(json=as_json)
-        if out.json:
-            out.answer(_shown(token))
-        else:
-            out.line(f"{token.id} {token.name!r} is revoked.")
+    token = context.core.tokens.revoke(which)
+    context.out.result(_shown(token), f"{token.id} {token.name!r} is revoked.")
 
 
 def _state(token: Token) -> str:

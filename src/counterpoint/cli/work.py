@@ -7,9 +7,9 @@ from typing import Final
 
 import click
 
-from counterpoint.cli.context import CommandContext, reads
+from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.output import Output, one_line
-from counterpoint.cli.shapes import brief, headline, key_of, lease, shape, span
+from counterpoint.cli.present import headline, key_of, lease, present, present_briefly, span
 from counterpoint.core.model.answers import Offer, State
 from counterpoint.core.model.filters import ItemFilter, ReadyFilter
 from counterpoint.core.model.work import Item
@@ -23,7 +23,7 @@ _REFRESH: Final = 2.0
 
 @click.command("status")
 @click.option("--watch", is_flag=True, help="Show it again and again, until Ctrl-C.")
-@reads
+@with_context
 def status_command(context: CommandContext, *, watch: bool) -> None:
     """Show the state of the project: counts, who is at what, what is in the way."""
     if not watch:
@@ -91,19 +91,19 @@ def _share(progress: dict[str, int]) -> str:
 
 def _state(state: State, progress: dict[str, dict[str, int]]) -> Json:
     return {
-        "project": shape(state.project) | {"id": state.project.project},
+        "project": present(state.project) | {"id": state.project.project},
         "counts": state.counts,
-        "roots": [{**brief(root), "progress": progress[root.id]} for root in state.roots],
+        "roots": [{**present_briefly(root), "progress": progress[root.id]} for root in state.roots],
         "live": [
             {
-                "claim": shape(one.claim),
-                "item": brief(one.item),
+                "claim": present(one.claim),
+                "item": present_briefly(one.item),
                 "lease": lease(one.claim, state.now),
             }
             for one in state.live
         ],
-        "blockers": [shape(one) for one in state.blockers],
-        "in_review": [brief(one) for one in state.in_review],
+        "blockers": [present(one) for one in state.blockers],
+        "in_review": [present_briefly(one) for one in state.in_review],
         "ledger": {"size": state.ledger_size, "last_entry_at": state.last_entry_at},
         "now": state.now,
     }
@@ -120,7 +120,7 @@ def _state(state: State, progress: dict[str, dict[str, int]]) -> Json:
 @click.option("--ready", is_flag=True, help="Only what can be taken up now; as `next` shows it.")
 @click.option("--limit", type=_LIMITS, default=50, show_default=True)
 @click.option("--cursor", default="", metavar="ID", help="Go on after this item.")
-@reads
+@with_context
 def list_command(
     context: CommandContext,
     *,
@@ -153,16 +153,13 @@ def list_command(
     after = context.core.items.get(cursor).number if cursor else 0
     found = context.core.items.list(sought, after, limit + 1)
     items, more = found[:limit], len(found) > limit
-    if context.out.json:
-        context.out.answer(
-            {"items": [brief(item) for item in items], "cursor": _cursor(items, more)}
-        )
-    elif not items:
-        context.out.line("There are no such items.")
-    else:
-        rows = [(i.id, i.kind, i.status, f"{i.priority}", _title(i)) for i in items]
-        context.out.table(("id", "kind", "status", "priority", "title"), rows)
-        _print_more(context.out, items, more)
+    context.out.rows(
+        {"items": [present_briefly(item) for item in items], "cursor": _cursor(items, more)},
+        ("id", "kind", "status", "priority", "title"),
+        [(i.id, i.kind, i.status, f"{i.priority}", _title(i)) for i in items],
+        nothing="There are no such items.",
+    )
+    _print_more(context.out, items, more)
 
 
 def _title(item: Item) -> str:
@@ -178,7 +175,7 @@ def _cursor(items: list[Item], more: bool) -> str | None:
 
 
 def _print_more(out: Output, items: list[Item], more: bool) -> None:
-    if more:
+    if more and not out.json:
         out.aside(f"There is more: add `--cursor {items[-1].id}`.")
 
 
@@ -188,7 +185,7 @@ def _print_more(out: Output, items: list[Item], more: bool) -> None:
 @click.option("--profile", default="", metavar="NAME", help="Only what this role may take.")
 @click.option("--limit", type=_LIMITS, default=10, show_default=True)
 @click.option("--cursor", default="", metavar="ID", help="Go on after this item.")
-@reads
+@with_context
 def next_command(
     context: CommandContext, *, label: str, root: str, profile: str, limit: int, cursor: str
 ) -> None:
@@ -202,22 +199,20 @@ def _print_offers(context: CommandContext, wanted: ReadyFilter, limit: int, curs
     found = context.core.ready.offers(wanted, limit + 1, after)
     offers, more = found[:limit], len(found) > limit
     items = [offer.item for offer in offers]
-    if context.out.json:
-        answer = {"ready": [_offer(o) for o in offers], "cursor": _cursor(items, more)}
-        context.out.answer(answer)
-    elif not offers:
-        context.out.line("Nothing is ready. `counterpoint list --category open` shows what waits.")
-    else:
-        rows = [
+    context.out.rows(
+        {"ready": [_offer(o) for o in offers], "cursor": _cursor(items, more)},
+        ("id", "priority", "title", "why"),
+        [
             (o.item.id, f"{o.item.priority}", one_line(o.item.title), "; ".join(o.why))
             for o in offers
-        ]
-        context.out.table(("id", "priority", "title", "why"), rows)
-        _print_more(context.out, items, more)
+        ],
+        nothing="Nothing is ready. `counterpoint list --category open` shows what waits.",
+    )
+    _print_more(context.out, items, more)
 
 
 def _offer(offer: Offer) -> dict[str, Json]:
-    return {"item": brief(offer.item), "why": list(offer.why), "unblocks": offer.unblocks}
+    return {"item": present_briefly(offer.item), "why": list(offer.why), "unblocks": offer.unblocks}
 
 
 @click.command("find")
@@ -225,7 +220,7 @@ def _offer(offer: Offer) -> dict[str, Json]:
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind; repeatable.")
 @click.option("--item", default="", metavar="ID", help="Only what hangs on this item.")
 @click.option("--limit", type=_LIMITS, default=20, show_default=True)
-@reads
+@with_context
 def find_command(
     context: CommandContext,
     *,
@@ -236,20 +231,19 @@ def find_command(
 ) -> None:
     """Find items, records, outcomes, handoffs and verdicts by their words, best first."""
     found = context.core.search.find(" ".join(words), kinds=kinds, item=item, limit=limit)
-    if context.out.json:
-        answer = [
-            {
-                "id": key_of(one.row),
-                "kind": one.kind,
-                "item": one.item,
-                "score": one.score,
-                "row": shape(one.row),
-            }
-            for one in found
-        ]
-        context.out.answer({"found": answer})
-    elif not found:
-        context.out.line("Nothing has these words.")
-    else:
-        rows = [(key_of(one.row), one.kind, one.item, headline(one.row)) for one in found]
-        context.out.table(("id", "kind", "item", "what"), rows)
+    answer = [
+        {
+            "id": key_of(one.row),
+            "kind": one.kind,
+            "item": one.item,
+            "score": one.score,
+            "row": present(one.row),
+        }
+        for one in found
+    ]
+    context.out.rows(
+        {"found": answer},
+        ("id", "kind", "item", "what"),
+        [(key_of(one.row), one.kind, one.item, headline(one.row)) for one in found],
+        nothing="Nothing has these words.",
+    )

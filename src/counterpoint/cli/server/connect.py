@@ -135,28 +135,23 @@ def tools_command(named: str, where: str | None, sizes: bool, as_json: bool) -> 
     surface = surface_named(named)
     if where is not None:
         file, line = surface.tool(where).where
-        place = {"name": where, "file": file, "line": line}
-        if out.json:
-            out.answer(place)
-        else:
-            out.line(f"{file}:{line}")
+        out.result({"name": where, "file": file, "line": line}, f"{file}:{line}")
     elif sizes:
         _print_sizes(out, surface)
-    elif out.json:
-        out.answer(surface.listed())
     else:
         rows = [(tool.name, _access(tool), one_line(tool.description)) for tool in surface.tools]
-        out.table(("tool", "access", "does"), rows)
+        out.rows(surface.listed(), ("tool", "access", "does"), rows)
 
 
 def _print_sizes(out: Output, surface: Surface[Call]) -> None:
     sizes = {tool.name: len(dump_any(tool.listed()).encode()) for tool in surface.tools}
     total = surface.listed_size
-    if out.json:
-        out.answer({"surface": surface.name, "tools": sizes, "total": total})
-        return
     rows = [(name, f"{size:>7,}") for name, size in sizes.items()]
-    out.table(("tool", "  bytes"), [*rows, ("the whole list", f"{total:>7,}")])
+    out.rows(
+        {"surface": surface.name, "tools": sizes, "total": total},
+        ("tool", "  bytes"),
+        [*rows, ("the whole list", f"{total:>7,}")],
+    )
 
 
 def _access(tool: Tool[Call]) -> str:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 import click
 
-from counterpoint.cli.context import opened_context, places
-from counterpoint.cli.output import output_for
+from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.core.model.delivery.runs import NOT_TOLD, Ingested, RunOrder
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.kernel.canonical import Json
@@ -30,42 +29,27 @@ def runs_command() -> None:
 )
 @click.option("--issue", metavar="ID", help="The issue it was about.")
 @click.option("--profile", metavar="NAME", help="The type of the agent.")
-@click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
-@places
+@with_context
 def ingest(
-    file: Path,
-    run: str | None,
-    issue: str | None,
-    profile: str | None,
-    as_json: bool,
-    db: str | None,
-    project: str | None,
+    context: CommandContext, file: Path, *, run: str | None, issue: str | None, profile: str | None
 ) -> None:
     """Take in the JSON event stream of Claude Code or Codex, one event a line; `-` reads standard input.
 
     What looks like a secret is masked. Lines that are no events are named and left out.
     """
-    with opened_context(as_json=as_json, db=db, project=project) as context:
-        item = context.core.use(Issues).named(issue).id if issue else ""
-        order = RunOrder(run=run or "", item=item, profile=profile or "")
-        with _opened(file) as lines:
-            done = context.core.runs.ingest(lines, order)
-        out = output_for(json=as_json)
-        if out.json:
-            out.answer(_shown(done))
-            return
-        cost = done.run.cost_micros
-        price = "" if cost == NOT_TOLD else f", cost ${cost / _MICROS:.4f}"
-        out.line(
-            f"{done.run.id}: {done.kept:,} events taken in, {done.run.events:,} in all;"
-            f" {done.run.status}{price}."
-        )
-        for fault in done.faults:
-            out.aside(fault)
-
-
-def _opened(file: Path) -> IO[str]:
-    return click.open_file(str(file), encoding="utf-8", errors="replace")
+    item = context.core.use(Issues).named(issue).id if issue else ""
+    order = RunOrder(run=run or "", item=item, profile=profile or "")
+    with click.open_file(str(file), encoding="utf-8", errors="replace") as lines:
+        done = context.core.runs.ingest(lines, order)
+    cost = done.run.cost_micros
+    price = "" if cost == NOT_TOLD else f", cost ${cost / _MICROS:.4f}"
+    context.out.result(
+        _shown(done),
+        f"{done.run.id}: {done.kept:,} events taken in, {done.run.events:,} in all;"
+        f" {done.run.status}{price}.",
+    )
+    for fault in () if context.out.json else done.faults:
+        context.out.aside(fault)
 
 
 def _shown(done: Ingested) -> dict[str, Json]:

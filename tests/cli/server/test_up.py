@@ -18,7 +18,7 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from counterpoint.app import open_app
-from counterpoint.cli.up import HttpBackend
+from counterpoint.cli.server.up import HttpBackend
 from counterpoint.core.model.filters import Note
 from counterpoint.kernel.errors import CircuitOpen, StoreFull
 from counterpoint.protocol.surface import Caller

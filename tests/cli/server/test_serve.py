@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from counterpoint.app import App, open_app
-from counterpoint.cli import doctor, serve
-from counterpoint.cli.serve import ConnectionApps, end_server, serve_sockets
+from counterpoint.cli import doctor
+from counterpoint.cli.server import serve
+from counterpoint.cli.server.serve import ConnectionApps, end_server, serve_sockets
 from counterpoint.core.model.actors import Actor
 from counterpoint.dialects import registry as catalogue
 from counterpoint.kernel.errors import (

@@ -25,10 +25,10 @@ import click
 import orjson
 
 from counterpoint.app import App, Identity
-from counterpoint.cli.connect import surface_named
-from counterpoint.cli.context import open_here, places, require
-from counterpoint.cli.history import shape
-from counterpoint.cli.serve import WORKERS, end_server, serve_sockets
+from counterpoint.cli.context import open_here, project_options, require
+from counterpoint.cli.present import present_entry
+from counterpoint.cli.server.connect import surface_named
+from counterpoint.cli.server.serve import WORKERS, end_server, serve_sockets
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Token, Usage
 from counterpoint.core.rules import access
@@ -146,7 +146,9 @@ class HttpBackend:
         if not self._is_in_force(grant):
             raise Forbidden("this token is not in force any more")
         return [
-            SentEvent(sequence=entry.sequence, action=entry.action, text=dump_any(shape(entry)))
+            SentEvent(
+                sequence=entry.sequence, action=entry.action, text=dump_any(present_entry(entry))
+            )
             for entry in self._core.feed.entries(after, _PAGE, seconds)
         ]
 
@@ -256,7 +258,7 @@ class _JsonLog(logging.Handler):
     help="What all callers over HTTP may call in a calendar month.",
 )
 @click.option("--replace", is_flag=True, help="End the server that runs now, and take its place.")
-@places
+@project_options
 def up_command(
     host: str,
     port: int,

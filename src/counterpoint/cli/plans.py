@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from counterpoint.cli.context import CommandContext, reads
+from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.dialects.agentic.nouns.plans import RETENTION_DAYS, Pruned
 from counterpoint.dialects.agentic.verbs.pruning import Pruning
 from counterpoint.dialects.agentic.verbs.sessions import PlanSessions
@@ -27,7 +27,7 @@ def plans_command() -> None:
     help="Archived more than so many days ago.",
 )
 @click.option("--yes", is_flag=True, help="Do it; without this nothing is changed.")
-@reads
+@with_context
 def prune_command(context: CommandContext, *, days: int, yes: bool) -> None:
     """Take the texts of plans away that were archived long ago.
 
@@ -35,15 +35,13 @@ def prune_command(context: CommandContext, *, days: int, yes: bool) -> None:
     --yes it only says what would go.
     """
     found = context.core.use(Pruning).prune(days) if yes else context.core.use(Pruning).look(days)
-    if context.out.json:
-        told: list[Json] = [_present(one) for one in found]
-        context.out.answer({"pruned": yes, "plans": told})
-        return
-    for one in found:
-        context.out.line(f"{one.slug}  archived {one.archived_at[:10]}  {one.texts:,} texts")
     verb = "Pruned" if yes else "Would prune"
-    context.out.line(f"{verb} {len(found):,} plans archived more than {days} days ago.")
-    if found and not yes:
+    context.out.result(
+        {"pruned": yes, "plans": [_present(one) for one in found]},
+        *(f"{one.slug}  archived {one.archived_at[:10]}  {one.texts:,} texts" for one in found),
+        f"{verb} {len(found):,} plans archived more than {days} days ago.",
+    )
+    if found and not yes and not context.out.json:
         context.out.aside("Nothing was changed: repeat it with --yes.")
 
 
@@ -63,13 +61,12 @@ def sessions_command() -> None:
 
 
 @sessions_command.command("sweep")
-@reads
+@with_context
 def sweep_command(context: CommandContext) -> None:
     """End the sessions from which nothing came for a day, as failed."""
     ended = context.core.use(PlanSessions).sweep()
-    if context.out.json:
-        context.out.answer({"ended": [session.id for session in ended]})
-        return
-    for session in ended:
-        context.out.line(f"{session.id}  {session.agent}  since {session.started_at[:16]}")
-    context.out.line(f"Ended {len(ended):,} sessions.")
+    context.out.result(
+        {"ended": [session.id for session in ended]},
+        *(f"{one.id}  {one.agent}  since {one.started_at[:16]}" for one in ended),
+        f"Ended {len(ended):,} sessions.",
+    )

@@ -18,9 +18,9 @@ from typing import Any, Final, cast
 import click
 
 from counterpoint.app import App, open_app
-from counterpoint.cli.connect import Connection
-from counterpoint.cli.context import open_here, places
+from counterpoint.cli.context import open_here, project_options
 from counterpoint.cli.output import output_for
+from counterpoint.cli.server.connect import Connection
 from counterpoint.dialects import registry as catalogue
 from counterpoint.dialects.call import Call
 from counterpoint.evidence.places import FOLDER, open_folder
@@ -177,7 +177,7 @@ async def _serve(app: App, ready_fd: int | None, turn_fd: int | None) -> None:
 
 @click.command("down")
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
-@places
+@project_options
 def down_command(as_json: bool, db: str | None, project: str | None) -> None:
     """End the server of this database; agents that are connected start another one."""
     out = output_for(json=as_json)

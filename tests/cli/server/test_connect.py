@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from counterpoint.cli.connect import Connection
+from counterpoint.cli.server.connect import Connection
 
 INITIALIZE = {
     "protocolVersion": "2025-06-18",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from counterpoint.cli.context import CommandContext, opened_context, places, reads
-from counterpoint.cli.output import output_for
+from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.core.model.journal import Profile
 from counterpoint.dialects.symphony.scope import effective_tools
 from counterpoint.kernel.canonical import Json, dump_any
@@ -20,32 +19,25 @@ def profile_command() -> None:
 @click.argument("name")
 @click.option("--allow", metavar="TOOL", multiple=True, help="Only these of the role; repeatable.")
 @click.option("--deny", metavar="TOOL", multiple=True, help="None of these; repeatable.")
-@click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
-@places
+@with_context
 def set_(
-    name: str,
-    allow: tuple[str, ...],
-    deny: tuple[str, ...],
-    as_json: bool,
-    db: str | None,
-    project: str | None,
+    context: CommandContext, name: str, *, allow: tuple[str, ...], deny: tuple[str, ...]
 ) -> None:
     """Set which tools a role may call; without options all of its own again."""
-    with opened_context(as_json=as_json, db=db, project=project) as context:
-        before = context.core.profiles.find(name)
-        profile = context.core.profiles.put(
-            name,
-            title=before.title if before else "",
-            instructions=before.instructions if before else "",
-            allowed_tools=allow,
-            denied_tools=deny,
-        )
-        _print(context, profile.name, profile, as_json=as_json)
+    before = context.core.profiles.find(name)
+    profile = context.core.profiles.put(
+        name,
+        title=before.title if before else "",
+        instructions=before.instructions if before else "",
+        allowed_tools=allow,
+        denied_tools=deny,
+    )
+    _print(context, profile.name, profile, as_json=context.out.json)
 
 
 @profile_command.command("tools")
 @click.argument("name")
-@reads
+@with_context
 def tools(context: CommandContext, name: str) -> None:
     """Print the tools of a role as the file for `counterpoint mcp --tool-scope-file`.
 
@@ -64,4 +56,4 @@ def _print(context: CommandContext, name: str, profile: Profile | None, *, as_js
     if as_json:
         click.echo(dump_any(told))
     else:
-        output_for().line(", ".join(names) or "no tool")
+        context.out.line(", ".join(names) or "no tool")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from counterpoint.cli.context import CommandContext, reads
+from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.output import one_line
-from counterpoint.cli.shapes import brief, headline, shape
+from counterpoint.cli.present import headline, present, present_briefly
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Reviewed
 from counterpoint.core.model.catalogue import noun_of_id
@@ -22,7 +22,7 @@ from counterpoint.core.rules.identifiers import kept
 @click.option(
     "--subject", default="", metavar="HASH", help="The hash or commit that was looked at."
 )
-@reads
+@with_context
 def approve_command(context: CommandContext, *, item: str, reason: str, subject: str) -> None:
     """Approve an item: its start if a gate holds that, else the work that was handed in."""
     judgment = Judgment(approves=True, reason=reason, subject=subject)
@@ -33,7 +33,7 @@ def approve_command(context: CommandContext, *, item: str, reason: str, subject:
 @click.argument("item", metavar="ID")
 @click.option("--reason", required=True, metavar="TEXT", help="Why; it is kept.")
 @click.option("--fix", "fixes", multiple=True, metavar="TEXT", help="What to mend; repeatable.")
-@reads
+@with_context
 def reject_command(
     context: CommandContext, *, item: str, reason: str, fixes: tuple[str, ...]
 ) -> None:
@@ -44,20 +44,22 @@ def reject_command(
 
 def _tell_verdict(context: CommandContext, reviewed: Reviewed) -> None:
     verdict, waits = reviewed.verdict, [gate.name for gate in reviewed.closed]
-    if context.out.json:
-        context.out.answer(
-            {"verdict": shape(verdict), "item": brief(reviewed.item), "closed_gates": waits}
-        )
-        return
-    context.out.line(f"{_line(reviewed.item)} ({verdict.decision} {verdict.id})")
-    if waits and verdict.decision == "approve":
+    context.out.result(
+        {
+            "verdict": present(verdict),
+            "item": present_briefly(reviewed.item),
+            "closed_gates": waits,
+        },
+        f"{_line(reviewed.item)} ({verdict.decision} {verdict.id})",
+    )
+    if waits and verdict.decision == "approve" and not context.out.json:
         context.out.aside(f"Still closed: {', '.join(waits)}.")
 
 
 @click.command("unblock")
 @click.argument("name", metavar="ID")
 @click.option("--reason", default="resolved by a person", metavar="TEXT", help="Why; it is kept.")
-@reads
+@with_context
 def unblock_command(context: CommandContext, *, name: str, reason: str) -> int:
     """Resolve a blocker, or every open blocker of an item; exit code 1 if there is none."""
     core = context.core
@@ -67,57 +69,53 @@ def unblock_command(context: CommandContext, *, name: str, reason: str) -> int:
         item = _id(core, name)
         found = [record.id for record in core.overview.open_blockers(item, limit=1_000)]
     resolved = [core.journal.resolve(record, reason) for record in found]
-    if context.out.json:
-        context.out.answer({"resolved": [shape(record) for record in resolved]})
-    elif not resolved:
-        context.out.line(f"{name} has no open blocker.")
-    for record in resolved if not context.out.json else ():
-        context.out.line(f"{record.id} is resolved: {headline(record)}")
+    context.out.result(
+        {"resolved": [present(record) for record in resolved]},
+        *(f"{record.id} is resolved: {headline(record)}" for record in resolved),
+        *([] if resolved else [f"{name} has no open blocker."]),
+    )
     return 0 if resolved else 1
 
 
 @click.command("release")
 @click.argument("item", metavar="ID")
-@reads
+@with_context
 def release_command(context: CommandContext, *, item: str) -> None:
     """End the claim of an agent that is gone, so that others can take the item up."""
     after, claim = context.core.claims.release(_id(context.core, item))
-    if context.out.json:
-        context.out.answer({"item": brief(after), "claim": shape(claim)})
-    else:
-        context.out.line(f"{_line(after)} (was held by {claim.agent or claim.session})")
+    context.out.result(
+        {"item": present_briefly(after), "claim": present(claim)},
+        f"{_line(after)} (was held by {claim.agent or claim.session})",
+    )
 
 
 @click.command("waive")
 @click.argument("item", metavar="ID")
 @click.argument("gate")
 @click.option("--reason", required=True, metavar="TEXT", help="Why; it is kept.")
-@reads
+@with_context
 def waive_command(context: CommandContext, *, item: str, gate: str, reason: str) -> None:
     """Let a gate of an item be open although it is not met."""
     id_ = _id(context.core, item)
     context.core.items.edit(id_, Edit(waive=(gate,), reason=reason))
     facets = context.core.overview.facets(id_)
-    if context.out.json:
-        found = [shape(one) for one in facets.gates if one.name == gate]
-        context.out.answer({"item": brief(facets.item), "gate": found[0]})
-    else:
-        context.out.line(f"{_line(facets.item)} (gate {gate} waived)")
+    waived = next(present(one) for one in facets.gates if one.name == gate)
+    context.out.result(
+        {"item": present_briefly(facets.item), "gate": waived},
+        f"{_line(facets.item)} (gate {gate} waived)",
+    )
 
 
 @click.command("reopen")
 @click.argument("item", metavar="ID")
 @click.option("--reason", default="", metavar="TEXT", help="Why; it is kept.")
-@reads
+@with_context
 def reopen_command(context: CommandContext, *, item: str, reason: str) -> None:
     """Open an item again that has ended."""
     found = context.core.items.get(_id(context.core, item))
     goal = "open" if found.is_workable else "active"
     after = context.core.items.edit(found.id, Edit(status=goal, reason=reason))
-    if context.out.json:
-        context.out.answer({"item": brief(after)})
-    else:
-        context.out.line(_line(after))
+    context.out.result({"item": present_briefly(after)}, _line(after))
 
 
 def _id(core: Core, name: str) -> str:

@@ -1,18 +1,20 @@
-"""Proving from the command line: verify, prove, export and rebuild the ledger."""
+"""The ledger at the command line: shown, verified, proved, taken along."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 import click
 
-from counterpoint.cli.context import CommandContext, opened_context, places, reads
-from counterpoint.cli.output import Output, output_for
+from counterpoint.cli.context import CommandContext, opened_context, project_options, with_context
+from counterpoint.cli.output import Output, one_line, output_for
+from counterpoint.cli.present import present_entry
+from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.ledger.lines import BundleReport
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.offline import verify_any
@@ -21,10 +23,13 @@ from counterpoint.core.model.catalogue import noun_of_id
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.dialects.nouns import NOUNS
-from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.errors import Conflict, CounterpointError
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_PAGE: Final = 200
+_A_WHILE: Final = 60.0
+"""Seconds that one wait for an entry lasts at most."""
 
 
 @click.group("audit")
@@ -49,7 +54,7 @@ def verify_command(bundle: Path, key: str | None, *, as_json: bool) -> int:
 @click.option("--bundle", type=_FILE, help="Verify an exported bundle; needs no ledger.")
 @click.option("--key", metavar="TEXT", help="The public key that must have signed the bundle.")
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
-@places
+@project_options
 def verify(
     notes: tuple[Path, ...],
     bundle: Path | None,
@@ -145,7 +150,7 @@ def _bundle(found: BundleReport) -> Json:
 @click.argument("sequence", type=click.IntRange(min=0), required=False)
 @click.option("--checkpoint", is_flag=True, help="Sign the present size and root.")
 @click.option("--since", type=click.IntRange(min=0), metavar="SIZE", help="Nothing was rewritten.")
-@reads
+@with_context
 def prove(
     context: CommandContext, *, sequence: int | None, checkpoint: bool, since: int | None
 ) -> None:
@@ -182,7 +187,7 @@ def _print_proof(out: Output, sort: str, proof: Proof) -> None:
 @audit_command.command("export")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
 @click.option("--session", metavar="ID", help="Only the thoughts of this sealed session.")
-@places
+@project_options
 def export(file: Path | None, session: str | None, db: str | None, project: str | None) -> None:
     """Write the ledger as a bundle that verifies offline; without FILE to the output."""
     with opened_context(as_json=False, db=db, project=project) as context:
@@ -215,20 +220,20 @@ def _write(sink: BinaryIO, lines: Iterable[bytes]) -> None:
 @audit_command.command("redact")
 @click.argument("id_", metavar="ID")
 @click.option("--reason", required=True, help="Why; it stands in the ledger.")
-@reads
+@with_context
 def redact(context: CommandContext, *, id_: str, reason: str) -> None:
     """Take the texts of an item or record away for good; the chain and every proof still hold."""
     gone = context.core.redaction.redact(noun_of_id(id_, NOUNS) or Item, id_, reason=reason)
-    if context.out.json:
-        context.out.answer({"id": id_, "redacted": list(gone)})
-    elif gone:
-        context.out.line(f"Took {len(gone)} texts of {id_} away; the entries keep their SHA-256.")
-    else:
-        context.out.line(f"{id_} has no text that is still there.")
+    context.out.result(
+        {"id": id_, "redacted": list(gone)},
+        f"Took {len(gone)} texts of {id_} away; the entries keep their SHA-256."
+        if gone
+        else f"{id_} has no text that is still there.",
+    )
 
 
 @audit_command.command("rebuild")
-@reads
+@with_context
 def rebuild(context: CommandContext) -> int:
     """Replay the ledger and compare every table with it; exit code 1 if any differs."""
     with context.out.counting("Replaying"):
@@ -247,3 +252,70 @@ def rebuild(context: CommandContext) -> int:
             context.out.line(f"  {fault.message}")
         context.out.aside(found.differences[0].hint)
     return 1 if differs else 0
+
+
+@click.command("log")
+@click.option("--item", metavar="ID", default="", help="Only what happened to this item.")
+@click.option("--action", metavar="NAME", default="", help="Only this action, as task.started.")
+@click.option("--limit", type=click.IntRange(1, 100_000), default=30, show_default=True)
+@click.option("--follow", "-f", is_flag=True, help="Go on with what happens next, until Ctrl-C.")
+@with_context
+def log_command(
+    context: CommandContext, *, item: str, action: str, limit: int, follow: bool
+) -> None:
+    """Show what happened: when, who, what, to what."""
+    latest = context.core.audit.log(subject=item, action=action, limit=limit)
+    entries = latest[::-1]
+    if not follow:
+        _print_entries(context.out, entries)
+        return
+    for entry in entries:
+        _print_entry(context.out, entry)
+    last = entries[-1].sequence if entries else context.core.feed.last()
+    for entry in _coming(context, last, item=item, action=action):
+        _print_entry(context.out, entry)
+
+
+def _print_entries(out: Output, entries: list[Entry]) -> None:
+    out.rows(
+        {"entries": [present_entry(entry) for entry in entries]},
+        ("#", "time", "who", "action", "subject", "facts"),
+        [
+            (str(one.sequence), one.time, _who(one), one.action, one.subject, _facts_of(one))
+            for one in entries
+        ],
+        nothing="Nothing happened yet that fits.",
+    )
+
+
+def _print_entry(out: Output, entry: Entry) -> None:
+    if out.json:
+        out.answer_line(present_entry(entry))
+        return
+    words = (str(entry.sequence), entry.time, _who(entry), entry.action, entry.subject)
+    out.line("  ".join((*filter(None, words), _facts_of(entry))).rstrip())
+
+
+def _who(entry: Entry) -> str:
+    actor = entry.actor
+    return f"{actor.name} ({actor.profile})" if actor.profile else actor.name
+
+
+def _facts_of(entry: Entry) -> str:
+    words = (f"{name}={_word(value)}" for name, value in entry.facts.items())
+    return one_line(" ".join(words), 120)
+
+
+def _word(value: Json) -> str:
+    if isinstance(value, str):
+        return value
+    return dump_any(value)
+
+
+def _coming(context: CommandContext, last: int, *, item: str, action: str) -> Iterator[Entry]:
+    """Return entries as they are appended, for ever."""
+    while True:
+        for entry in context.core.feed.entries(last, _PAGE, _A_WHILE):
+            last = entry.sequence
+            if item in {"", entry.subject} and action in {"", entry.action}:
+                yield entry

@@ -1,4 +1,4 @@
-"""What nouns look like outside: as JSON with stable keys, and in few words."""
+"""How rows look at the command line: JSON with stable keys, or few words."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from counterpoint.cli.output import one_line
+from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.model.journal import Outcome, Receipt, Record, StartPoint, Submission
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import Claim
@@ -30,7 +31,7 @@ _JSON_TEXTS: Final[Mapping[type[Any], str]] = {
 _HEADLINES: Final = ("title", "summary", "reason", "body", "output", "status")
 
 
-def shape(noun: Noun) -> dict[str, Json]:
+def present(noun: Noun) -> dict[str, Json]:
     """Return a row as JSON: its fields by name, a text that is JSON as what it holds."""
     fields = dataclasses.fields(cast("Any", noun))
     found = {f.name: _value(getattr(noun, f.name)) for f in fields if f.name not in _INSIDE}
@@ -42,11 +43,29 @@ def shape(noun: Noun) -> dict[str, Json]:
     return found
 
 
-def brief(item: Item) -> dict[str, Json]:
+def present_briefly(item: Item) -> dict[str, Json]:
     """Return an item as JSON without its text."""
-    found = shape(item)
+    found = present(item)
     del found["description"]
     return found
+
+
+def present_entry(entry: Entry) -> dict[str, Json]:
+    """Return an entry as JSON, without the rows it wrote."""
+    return {
+        "sequence": entry.sequence,
+        "time": entry.time,
+        "actor": {
+            "kind": entry.actor.kind,
+            "name": entry.actor.name,
+            "profile": entry.actor.profile,
+            "session": entry.actor.session,
+        },
+        "action": entry.action,
+        "subject": entry.subject,
+        "facts": dict(entry.facts),
+        "previous": entry.previous,
+    }
 
 
 def _value(value: object) -> Json:

@@ -1,1 +1,0 @@
-"""Commands for what agents hand over, and for what they find again."""

@@ -1,0 +1,81 @@
+"""Issues of a board at the command line: sizes, phases, and trees for them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.core.model.filters import Edit
+from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.dialects.symphony.tools.workspace import MARKER
+from counterpoint.dialects.symphony.verbs.issues import Issues
+from counterpoint.dialects.symphony.verbs.phases import Phases
+from counterpoint.dialects.symphony.verbs.workspaces import Workspaces
+
+NONE = "none"
+SIZES = ("small", "medium", "large", NONE)
+
+
+@click.group("issue")
+def issue_command() -> None:
+    """Say how large an issue is."""
+
+
+@issue_command.command("size")
+@click.argument("issue")
+@click.argument("size", type=click.Choice(SIZES))
+@with_context
+def size_of(context: CommandContext, issue: str, size: str) -> None:
+    """Say how large an issue is, as agents read it; `none` takes the word back."""
+    item = context.core.use(Issues).named(issue).id
+    kept = None if size == NONE else size
+    context.core.items.edit(item, Edit(attributes={"size": kept}))
+    name = spoken_of(item)
+    context.out.result({"issue": name, "size": kept}, f"{name}: {kept or 'no size'}")
+
+
+@click.group("phases")
+def phases_command() -> None:
+    """Bring issues from phase to phase."""
+
+
+@phases_command.command("advance")
+@with_context
+def advance(context: CommandContext) -> None:
+    """Act upon every phase that was handed over or judged since the last time.
+
+    Several programs may do it at once. The project's gates run here for work that is handed in.
+    """
+    steps = context.core.use(Phases).advance(context.out.aside if context.out.terminal else None)
+    context.out.rows(
+        [{**asdict(step), "issue": spoken_of(step.item)} for step in steps],
+        ("issue", "what", "phase", "why"),
+        [
+            (spoken_of(step.item), step.fate, " → ".join(step.phases), "; ".join(step.reasons))
+            for step in steps
+        ],
+        aside="Nothing waits.",
+    )
+
+
+@click.group("workspace")
+def workspace_command() -> None:
+    """Mark the working tree you are in."""
+
+
+@workspace_command.command("open")
+@click.argument("issue")
+@click.option(
+    "--base", metavar="BRANCH", default="", help="Where the work goes back to.  [default: main]"
+)
+@with_context
+def open_(context: CommandContext, issue: str, base: str) -> None:
+    """Mark this tree, on the branch it is on, as the one for an issue; agents check the marker."""
+    item = context.core.use(Issues).named(issue).id
+    made = context.core.use(Workspaces).open(item, MARKER, base)
+    context.out.result(
+        {"issue": made.identifier, "path": made.path, "branch": made.branch, "base": made.base},
+        f"{made.path} is the worktree of {made.identifier}, on {made.branch}.",
+    )

@@ -1,0 +1,140 @@
+"""What agents find again: learnings that people judge, documents they keep."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.output import one_line
+from counterpoint.core.model.delivery.knowledge import Document, Shelf
+from counterpoint.dialects.symphony.nouns.learnings import Learning, LearningQuery
+from counterpoint.dialects.symphony.verbs.learnings import Learnings
+from counterpoint.kernel.canonical import Json
+
+_MOST: Final = 10_000
+_OWN = click.option("--own", is_flag=True, help="Only for this project, not for all.")
+
+
+@click.group("learning")
+def learning_command() -> None:
+    """Find what agents have learned, and say what it is worth."""
+
+
+@learning_command.command("find")
+@click.argument("query")
+@click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True)
+@with_context
+def find(context: CommandContext, query: str, limit: int) -> None:
+    """List learnings that have a word of the query, best first."""
+    found = context.core.use(Learnings).find(LearningQuery(query=query, limit=limit))
+    context.out.rows(
+        [{**_learning(one.learning), "score": one.score} for one in found],
+        ("id", "worth", "says"),
+        [
+            (one.learning.record.id, _worth(one.learning), one_line(one.learning.pattern))
+            for one in found
+        ],
+    )
+
+
+@learning_command.command("judge")
+@click.argument("name", metavar="ID")
+@click.option("--verified/--not-verified", default=None, help="Whether it was seen to be right.")
+@click.option("--quality", type=click.IntRange(0, 100), help="What it is worth.")
+@with_context
+def judge(
+    context: CommandContext, name: str, *, verified: bool | None, quality: int | None
+) -> None:
+    """Say that a learning is right, or what it is worth: agents are shown the best ones first."""
+    if verified is None and quality is None:
+        raise click.UsageError("Say --verified, --not-verified or --quality N.")
+    learning = context.core.use(Learnings).judge(name, verified=verified, score=quality)
+    context.out.result(_learning(learning), f"{name}: {_worth(learning)}")
+
+
+def _worth(learning: Learning) -> str:
+    return f"{learning.quality}{', verified' if learning.is_verified else ''}"
+
+
+def _learning(learning: Learning) -> dict[str, Json]:
+    return {
+        "id": learning.record.id,
+        "item": learning.record.item,
+        "pattern": learning.pattern,
+        "quality": learning.quality,
+        "verified": learning.is_verified,
+    }
+
+
+@click.group("vault")
+def vault_command() -> None:
+    """Keep documents that agents find again."""
+
+
+@vault_command.command("on")
+@with_context
+def on(context: CommandContext) -> None:
+    """Let this project keep documents of its own, which search_knowledge finds."""
+    context.core.documents.configure({"enabled": True})
+    context.out.result(
+        {"enabled": True},
+        "This project keeps documents of its own: add them with `vault add --own`.",
+    )
+
+
+@vault_command.command("add")
+@click.argument("paths", metavar="PATH…", nargs=-1, required=True)
+@_OWN
+@with_context
+def add(context: CommandContext, paths: tuple[str, ...], *, own: bool) -> None:
+    """Take files in, or in anew; paths are relative to the project root."""
+    taken = [context.core.documents.take(path, _shelf(own=own)) for path in paths]
+    context.out.result(
+        [{**_document(one.document), "unchanged": one.is_same} for one in taken],
+        *(
+            f"{one.document.path}:"
+            f" {'is as it was' if one.is_same else f'{one.document.chunks} passages'}."
+            for one in taken
+        ),
+    )
+
+
+@vault_command.command("list")
+@_OWN
+@with_context
+def list_(context: CommandContext, *, own: bool) -> None:
+    """List the documents of this project."""
+    found = context.core.documents.list(_shelf(own=own), limit=_MOST)
+    context.out.rows(
+        [_document(one) for one in found],
+        ("path", "passages", "bytes", "updated"),
+        [(one.path, str(one.chunks), str(one.size), one.updated_at) for one in found],
+        aside="There is no document. Take some in with `counterpoint vault add PATH…`.",
+    )
+
+
+@vault_command.command("remove")
+@click.argument("path")
+@_OWN
+@with_context
+def remove(context: CommandContext, path: str, *, own: bool) -> None:
+    """Take a document out with all its passages."""
+    gone = context.core.documents.drop(path, _shelf(own=own))
+    context.out.result(_document(gone), f"{gone.path} is gone: {gone.chunks} passages.")
+
+
+def _shelf(*, own: bool) -> Shelf:
+    return "project" if own else "vault"
+
+
+def _document(document: Document) -> dict[str, Json]:
+    return {
+        "path": document.path,
+        "shelf": document.shelf,
+        "passages": document.chunks,
+        "bytes": document.size,
+        "sha256": document.sha256,
+        "updated_at": document.updated_at,
+    }

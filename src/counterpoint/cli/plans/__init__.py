@@ -1,1 +1,0 @@
-"""Commands about plans and the sessions at work on them."""

@@ -1,0 +1,1 @@
+"""What runs for agents: their connections, the server of a database, its lists."""
