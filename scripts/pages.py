@@ -19,13 +19,18 @@ import orjson
 
 from counterpoint.core.model import lifecycles
 from counterpoint.core.model.lifecycles import LIFECYCLES, Lifecycle
-from counterpoint.dialects import registry as catalogue
+from counterpoint.dialects import registry
+from counterpoint.dialects.agentic.nouns import briefs
+from counterpoint.dialects.colibri import nouns as stages
+from counterpoint.dialects.nouns import TABLES
 from counterpoint.protocol.tools import Tool
 
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT
 """The folder that the pages are written below."""
 _GENERATED = "<!-- Written by `make pages` from {source}; edit that instead. -->"
+_BROUGHT = (stages, briefs)
+"""Where the tables of states of our own dialects stand, which `dialects/nouns.py` makes known."""
 _LIFECYCLES = (
     "Every state has a category. The core asks for the category only, so that another dialect can"
     " bring states of its own by bringing a table."
@@ -48,16 +53,18 @@ def lifecycles_page() -> str:
         _LIFECYCLES,
         _categories(inspect.getdoc(lifecycles) or ""),
     ]
-    for name, table in LIFECYCLES.items():
+    for name, table in (LIFECYCLES | {one.name: one for one in TABLES}).items():
         parts += [f"## {name.capitalize()}", captions[name], _diagram(table), _moves(table)]
     return "\n\n".join(parts) + "\n"
 
 
 def _captions() -> dict[str, str]:
     """Answer the sentence that stands below each table in the source."""
-    body = ast.parse(inspect.getsource(lifecycles)).body
+    sources = (lifecycles, *_BROUGHT)
     found: dict[str, str] = {}
-    for statement, after in pairwise(body):
+    for statement, after in (
+        pair for source in sources for pair in pairwise(ast.parse(inspect.getsource(source)).body)
+    ):
         match statement, after:
             case ast.Assign(targets=[ast.Name(id=name)]), ast.Expr(ast.Constant(str(text))):
                 found[name.lower()] = text
@@ -90,7 +97,7 @@ def _moves(table: Lifecycle) -> str:
 
 def tools_page(surface_name: str) -> str:
     """Answer the page of a surface: every tool with what a client is told of it."""
-    surface = catalogue.surface(surface_name)
+    surface = registry.surface(surface_name)
     source = f"`src/counterpoint/dialects/{surface_name}/`"
     rows = [
         [f"[`{tool.name}`](#{tool.name})", "reads" if tool.reads else "writes", tool.description]
@@ -164,7 +171,7 @@ def _table(heading: list[str], rows: list[list[str]]) -> str:
 
 def snapshot(surface_name: str) -> str:
     """Answer what clients see of a surface, a line for each tool: a change of any byte changes one."""
-    lines = [_seen(tool) for tool in catalogue.surface(surface_name).tools]
+    lines = [_seen(tool) for tool in registry.surface(surface_name).tools]
     return f"# Written by `make pages`: name, hints, bytes, hash, parameters\n{''.join(lines)}"
 
 
@@ -195,10 +202,10 @@ def _short(part: Mapping[str, Any]) -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "docs/lifecycles.md": lifecycles_page,
-    **{f"docs/tools/{name}.md": lambda name=name: tools_page(name) for name in catalogue.names()},
+    **{f"docs/tools/{name}.md": lambda name=name: tools_page(name) for name in registry.names()},
     **{
         f"tests/dialects/{name}.tools.txt": lambda name=name: snapshot(name)
-        for name in catalogue.names()
+        for name in registry.names()
     },
 }
 

@@ -12,6 +12,7 @@ from builders import git, open_repository
 from counterpoint.app import App, Identity, open_app
 from counterpoint.dialects.agentic.verbs.precedence import Precedence
 from counterpoint.dialects.colibri.verbs.skills import Skills
+from counterpoint.dialects.symphony.contract_files import ContractDirectory
 from counterpoint.kernel.errors import (
     CircuitOpen,
     CounterpointError,
@@ -101,7 +102,7 @@ def test_skills_and_contracts_are_those_of_the_folder(tmp_path: Path) -> None:
         report = app.person().use(Skills).report()
         assert [skill.name for skill in report.skills] == ["first", "second"]
         assert report.roots == (".agents/skills", ".claude/skills", "shared")
-        assert app.ports.contracts.contract("ready").version == 4
+        assert app.ports.get(ContractDirectory).contract("ready").version == 4
     finally:
         app.close()
 

@@ -18,8 +18,10 @@ from counterpoint.core.model.actors import Actor, ActorKind
 from counterpoint.core.operations.recording.context import Caller, Ports
 from counterpoint.core.ports.store import Store
 from counterpoint.core.rules import identifiers
-from counterpoint.core.rules.precedence import Table, read_table
 from counterpoint.dialects import nouns
+from counterpoint.dialects.agentic.rules.precedence import ToolOrder, read_table
+from counterpoint.dialects.colibri.skill_files import SkillDirectory
+from counterpoint.dialects.symphony.contract_files import ContractDirectory
 from counterpoint.evidence.directories import FileAnchors, TemplateDirectory
 from counterpoint.evidence.dotenv import secret_values
 from counterpoint.evidence.git.opened import OpenTrees
@@ -27,8 +29,6 @@ from counterpoint.evidence.host import ProcessHost
 from counterpoint.evidence.keys import ProjectKey, open_key
 from counterpoint.evidence.local import LocalEvidence
 from counterpoint.evidence.places import Places, find_places, open_folder
-from counterpoint.evidence.texts.contracts import ContractDirectory
-from counterpoint.evidence.texts.skills import SkillDirectory
 from counterpoint.kernel.clock import Clock, SystemClock
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
 from counterpoint.kernel.ids import RandomMint
@@ -174,40 +174,43 @@ class App:
         """Every port, joined; the project is opened on first use."""
         passed = tuple(name for name in self.settings.pass_env.split(",") if name)
         folders = tuple(name.strip() for name in self.settings.skills.split(",") if name.strip())
+        evidence = LocalEvidence(
+            clock=self.clock, passed=passed, environ=self.environ, trees=self.trees
+        )
         ports = Ports(
             store=self.store,
-            evidence=LocalEvidence(
-                clock=self.clock, passed=passed, environ=self.environ, trees=self.trees
-            ),
+            evidence=evidence,
             signer=self.signer,
             library=TemplateDirectory(folder=self.folder / "templates"),
             anchors=FileAnchors(folder=self.checkpoints),
-            skills=SkillDirectory(self.places.tree, self.clock, folders),
-            contracts=ContractDirectory(home=self.places.home),
             scratch=lambda: open_sqlite(MEMORY, NOUNS),
             clock=self.clock,
             mint=RandomMint(),
             project=self.project,
             secrets=secret_values(self.places.tree, self.environ),
             lease_seconds=self.settings.lease_seconds,
-            precedence=self._precedence,
             host=self.host,
+            extras={
+                SkillDirectory: SkillDirectory(self.places.tree, evidence, self.clock, folders),
+                ContractDirectory: ContractDirectory(home=self.places.home, evidence=evidence),
+                ToolOrder: self._tool_order,
+            },
         )
         system = Caller(actor=Actor(kind="system", name="counterpoint"), root=self.places.tree)
         Core(ports, system).projects.open(self.places.home.name)
         return ports
 
     @property
-    def _precedence(self) -> Table:
+    def _tool_order(self) -> ToolOrder:
         """Which tools need something else first; InvalidInput, MalformedDocument."""
         if not self.settings.tool_dependencies:
-            return {}
+            return ToolOrder()
         from counterpoint.dialects import registry
 
         file = self.places.tree / Path(self.settings.tool_dependencies).expanduser()
         tools = {tool.name for name in registry.known() for tool in registry.surface(name).tools}
         try:
-            return read_table(file.read_text(encoding="utf-8"), tools)
+            return ToolOrder(table=read_table(file.read_text(encoding="utf-8"), tools))
         except (OSError, UnicodeDecodeError) as fault:
             raise InvalidInput(
                 f"the order of the tools cannot be read from {file}",

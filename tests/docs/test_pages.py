@@ -60,7 +60,7 @@ def test_the_page_of_lifecycles_draws_every_move(pages):
 def test_the_page_of_a_surface_tells_every_parameter(pages):
     """Each tool has a heading, and each of its parameters a row."""
     text = pages.tools_page("native")
-    for tool in pages.catalogue.surface("native").tools:
+    for tool in pages.registry.surface("native").tools:
         part = text.partition(f"\n## {tool.name}\n")[2].partition("\n## ")[0]
         names = tool.listed()["inputSchema"]["properties"]
         assert [name for name in names if f"| `{name}` |" not in part] == []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from counterpoint.core.model.texts.templates import TemplateSource
+from counterpoint.core.model.templates import TemplateSource
 from counterpoint.core.rules.drafting import plan_of
 from counterpoint.core.rules.templating import filling, listing
 from counterpoint.evidence.directories import TemplateDirectory

@@ -19,6 +19,7 @@ from counterpoint.app import App
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit
 from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.dialects.symphony.contract_files import ContractDirectory
 from counterpoint.dialects.symphony.nouns.phases import PhaseReport
 from counterpoint.dialects.symphony.nouns.policy import GateCommand, PolicyEdit
 from counterpoint.dialects.symphony.verbs.phases import Phases
@@ -112,7 +113,7 @@ def test_an_issue_from_research_to_an_approved_change(
     ):
         agent = seat(role, issue, tree)
         assert agent.call("verify_workspace")["issue"] == issue
-        sections = app.ports.contracts.contract(phase).sections
+        sections = app.ports.get(ContractDirectory).contract(phase).sections
         agent.call("complete_phase", **written(tree, issue, phase, sections))
         (step,) = counterpoint(repository, "phases", "advance")
         assert (step["fate"], step["phases"]) == ("passed", [NEXT[phase]])
@@ -194,7 +195,7 @@ def test_steps_taken_at_once_act_upon_each_claim_once(
 ) -> None:
     """Three processes share the claims among them; nothing is done twice."""
     person = app.person()
-    sections = app.ports.contracts.contract("research").sections
+    sections = app.ports.get(ContractDirectory).contract("research").sections
     for _ in range(6):
         item = person.plans.create(
             Draft(kind="issue", title="One of six", labels=("phase:research",))

@@ -16,13 +16,16 @@ from builders import HandClock
 from counterpoint.app import NOUNS
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.actors import Actor, ActorKind
-from counterpoint.core.model.texts.contracts import Contract
-from counterpoint.core.model.texts.skills import SkillReport
-from counterpoint.core.model.texts.templates import TemplateSource
+from counterpoint.core.model.templates import TemplateSource
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.context import Caller, Context, Ports
 from counterpoint.core.operations.recording.links import recount
 from counterpoint.core.ports.store import Reading, Store
+from counterpoint.dialects.agentic.rules.precedence import Table, ToolOrder
+from counterpoint.dialects.colibri.rules.skills import SkillReport
+from counterpoint.dialects.colibri.skill_files import SkillDirectory
+from counterpoint.dialects.symphony.contract_files import ContractDirectory
+from counterpoint.dialects.symphony.rules.contracts import Contract
 from counterpoint.kernel.errors import CounterpointError, NotFound
 from counterpoint.storage.sqlite.store import open_sqlite
 from fakes.evidence import ScriptedTree
@@ -133,8 +136,10 @@ class Image:
 class Studio:
     """One project with its surroundings; answers a Core for each agent who works in it."""
 
-    def __init__(self, database: Path | str = ":memory:", **outside: Any) -> None:
-        """Open the project in an empty store."""
+    def __init__(
+        self, database: Path | str = ":memory:", *, order: Table | None = None, **outside: Any
+    ) -> None:
+        """Open the project in an empty store; `order`: which tools need something else first."""
         self.clock = HandClock()
         self.tree = ScriptedTree(clock=self.clock)
         self.drawer = Drawer()
@@ -151,12 +156,15 @@ class Studio:
                     "signer": FixedKey(),
                     "library": self.shelf,
                     "anchors": self.drawer,
-                    "skills": self.cabinet,
-                    "contracts": self.cabinet,
                     "scratch": lambda: open_sqlite(":memory:", NOUNS),
                     "clock": self.clock,
                     "mint": self.mint,
                     "project": PROJECT,
+                    "extras": {
+                        SkillDirectory: self.cabinet,
+                        ContractDirectory: self.cabinet,
+                        ToolOrder: ToolOrder(table=order or {}),
+                    },
                 }
                 | outside
             )

@@ -13,7 +13,6 @@ from counterpoint.cli.present import headline, key_of, lease, present, present_b
 from counterpoint.core.model.answers import Offer, State
 from counterpoint.core.model.filters import ItemFilter, ReadyFilter
 from counterpoint.core.model.work import Item
-from counterpoint.core.rules.progress import by_category
 from counterpoint.kernel.canonical import Json
 
 _CATEGORIES: Final = ("open", "active", "review", "done", "dropped")
@@ -40,7 +39,7 @@ def status_command(context: CommandContext, *, watch: bool) -> None:
 def _print_status(context: CommandContext) -> None:
     state = context.core.overview.state()
     facets = [context.core.overview.facets(root.id) for root in state.roots]
-    progress = {one.item.id: by_category(one.progress) for one in facets}
+    progress = {one.item.id: one.progress.by_category() for one in facets}
     if context.out.json:
         context.out.answer(_state(state, progress))
         return

@@ -1,11 +1,21 @@
-"""Nouns of our own dialects: what a store has tables for beside those of the core."""
+"""What our own dialects bring to every ledger: nouns, and tables of states.
+
+An item or a brief can be met by every dialect and command, whichever made it: so these are known as
+soon as a store can be opened, and not only when a connection speaks the dialect.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
+from counterpoint.core.model.lifecycles import Lifecycle, register
 from counterpoint.core.model.rows import Noun
-from counterpoint.dialects.agentic.nouns.briefs import Brief
-from counterpoint.dialects.colibri.nouns.actions import Action
+from counterpoint.dialects.agentic.nouns.briefs import BRIEF, Brief
+from counterpoint.dialects.colibri.nouns import STAGED, Action
 
 NOUNS: Final[tuple[type[Noun], ...]] = (Action, Brief)
+
+TABLES: Final[tuple[Lifecycle, ...]] = (STAGED, BRIEF)
+
+for _table in TABLES:
+    register(_table)

@@ -16,7 +16,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from counterpoint.core.model.texts.templates import Form, Source, TemplateSource
+from counterpoint.core.model.templates import Form, Source, TemplateSource
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from counterpoint.core.model.answers import Progress
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.lifecycles import LIFECYCLES, PART, TASK, UNCLOSED, lifecycle, register
 from counterpoint.core.model.rows import Prose
@@ -147,3 +148,9 @@ def test_a_table_that_a_dialect_brings_is_known_by_its_name(monkeypatch):
     assert lifecycle("brought") is brought
     with pytest.raises(ValueError, match="already"):
         register(replace(PART, name="brought"))
+
+
+def test_a_state_of_a_table_that_is_not_installed_is_neither_waiting_nor_over() -> None:
+    """So that what holds such work can be shown without the dialect that made it."""
+    known = Progress(states={"open": 2, "skipped": 1, "gather": 3, "baked": 4})
+    assert known.by_category() == {"open": 2, "done": 1, "active": 7}

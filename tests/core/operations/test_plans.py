@@ -9,7 +9,6 @@ import pytest
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, ReadyFilter, Report
 from counterpoint.core.model.work import Criterion, Item
-from counterpoint.core.rules.progress import by_category
 from counterpoint.kernel.errors import (
     Conflict,
     CyclicDependency,
@@ -65,7 +64,7 @@ def test_a_plan_becomes_items_with_their_facets(studio, ada):
     entry = studio.last()
     assert (entry.action, entry.subject) == ("plan.created", root.id)
     assert entry.facts == {"title": "Build it", "items": 6}
-    assert by_category(ada.overview.facets(build.id).progress) == {"open": 1}
+    assert ada.overview.facets(build.id).progress.by_category() == {"open": 1}
 
 
 def test_a_plan_calls_ready_what_can_be_taken(ada, bob):

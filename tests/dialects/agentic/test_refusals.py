@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from builders import Agent, Workshop
-from counterpoint.core.rules.precedence import read_table
 from counterpoint.dialects.agentic.envelope import code_of, refuse
+from counterpoint.dialects.agentic.rules.precedence import ToolOrder, read_table
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.registry import surface
 from counterpoint.kernel import errors
@@ -243,10 +243,11 @@ def test_tools_come_in_the_order_of_the_table(
     haiku.does("session_log", session_id=session, message="m")
 
 
-def _ordered(app: Any) -> Any:
+def _ordered(app: Any, order: str = ORDER) -> Any:
     from dataclasses import replace
 
-    return replace(app.ports, precedence=read_table(ORDER, TOOLS))
+    asked = {ToolOrder: ToolOrder(table=read_table(order, TOOLS))}
+    return replace(app.ports, extras={**app.ports.extras, **asked})
 
 
 @pytest.mark.parametrize(
@@ -262,9 +263,7 @@ def test_what_a_table_can_ask_for_is_found(
     name = slugs[0] if kind == "template" else name.format(plan="login", session=session)
     table = f"state_list:\n  - entity_exists: {kind}\n    argument: category\n"
     app = workshop.app
-    from dataclasses import replace
-
-    app.__dict__["ports"] = replace(app.ports, precedence=read_table(table, TOOLS))
+    app.__dict__["ports"] = _ordered(app, table)
     opus.does("state_list", plan_slug="login", category=name)
     refusal = opus.is_refused("state_list", plan_slug="login", category="nothing")
     assert refusal["details"]["missing"][0]["kind"] == "entity_exists"

@@ -14,7 +14,7 @@ import pytest
 
 from builders import Workshop
 from counterpoint.dialects.colibri import pipeline
-from counterpoint.dialects.colibri.nouns.actions import Asked
+from counterpoint.dialects.colibri.nouns import Asked
 from counterpoint.dialects.colibri.verbs.actions import Actions
 from counterpoint.dialects.colibri.verbs.health import Health
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts

@@ -9,7 +9,7 @@ import pytest
 
 from builders import Workshop
 from counterpoint.core.model.filters import Edit
-from counterpoint.core.model.lifecycles import STAGED
+from counterpoint.dialects.colibri.nouns import STAGED
 from counterpoint.dialects.colibri.verbs.actions import Actions
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from fakes.speaker import Speaker

@@ -12,7 +12,7 @@ from counterpoint.core.model.catalogue import NOUNS as CORE
 from counterpoint.core.model.rows import columns
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Item
-from counterpoint.dialects.colibri.nouns.actions import Action
+from counterpoint.dialects.colibri.nouns import Action
 from counterpoint.kernel.errors import (
     StoreCorrupt,
     StoreNewer,

@@ -11,7 +11,7 @@ import pytest
 
 from counterpoint.app import NOUNS
 from counterpoint.core.model.catalogue import NOUNS as CORE
-from counterpoint.dialects.colibri.nouns.actions import Action
+from counterpoint.dialects.colibri.nouns import Action
 from counterpoint.kernel.errors import StoreBusy, StoreCorrupt, StoreNewer, StoreOlder
 from counterpoint.storage import schema
 from counterpoint.storage.schema import Migration

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
 
 from counterpoint.core.model.evidence import FileChange
 from counterpoint.core.model.journal import (
@@ -15,12 +16,15 @@ from counterpoint.core.model.journal import (
     Submission,
     Verdict,
 )
+from counterpoint.core.model.lifecycles import category_of
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import Claim, Handoff, Session
 from counterpoint.core.model.work import Criterion, Gate, Item, Project
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import CounterpointError, StateDiffers
+
+Word = TypeVar("Word", bound=str)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +207,24 @@ class Progress:
         """How many parts there are."""
         return sum(self.states.values())
 
+    def counted(self, word: Callable[[str, bool], Word]) -> Counter[Word]:
+        """Return how many parts there are for each word.
+
+        word: answers what a state is called, and what it is called with an open blocker.
+        """
+        found: Counter[Word] = Counter()
+        for status, count in self.states.items():
+            blocked = self.blocked.get(status, 0)
+            if count > blocked:
+                found[word(status, False)] += count - blocked
+            if blocked:
+                found[word(status, True)] += blocked
+        return found
+
+    def by_category(self) -> dict[str, int]:
+        """Return how many parts there are of each category."""
+        return dict(self.counted(lambda status, _blocked: category_of(status)))
+
 
 _NO_PARTS = Progress()
 
@@ -274,3 +296,36 @@ class Found:
     score: float
     item: str
     row: Noun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """What a value was after an entry: its JSON as text; None if only its words changed."""
+
+    sequence: int
+    version: int
+    value: str | None
+    agent: str
+    at: Timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemChange:
+    """What one entry did to one item, or to a record about one.
+
+    item: with the title and the state that the entry gave it; all else is as it is now, as are the
+        `attributes`. above: the items that hold it, from the root down.
+    record: the record that was written, as it is now; None if the item itself was.
+    changed: the columns that were written of the item or the record. made: whether it is new.
+    outcome: how the last claim of the item had ended by then, if one had.
+    """
+
+    sequence: int
+    time: Timestamp
+    item: Item
+    above: tuple[Item, ...]
+    record: Record | None
+    changed: frozenset[str]
+    made: bool
+    attributes: Mapping[str, Json]
+    outcome: Outcome | None

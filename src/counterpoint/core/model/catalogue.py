@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence
 
 from counterpoint.core.model.access import Token
-from counterpoint.core.model.accounts.stages import Transition
 from counterpoint.core.model.delivery.knowledge import Document, Passage
 from counterpoint.core.model.delivery.runs import Run, StreamEvent
 from counterpoint.core.model.journal import (
@@ -22,6 +21,7 @@ from counterpoint.core.model.journal import (
     StartPoint,
     StateEntry,
     Submission,
+    Transition,
     Verdict,
 )
 from counterpoint.core.model.proofs import Seal, Thought

@@ -308,3 +308,29 @@ class Reply(Noun):
     request: Digest
     answer: JsonText
     created_at: Timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transition(Noun):
+    """One move of an item whose table wants its moves written down.
+
+    number: its place among the moves of the item, from 1. origin, goal: the states before and after.
+    reason, agent, session: why and by whom.
+    attempt: the how-manieth try this belongs to, from 1; it rises when a check sends the work back.
+    mark: the number of the last record of the project before the move: what was written since then
+        has a higher one, whatever any clock said.
+    """
+
+    table: ClassVar[str] = "transitions"
+    key: ClassVar[tuple[str, ...]] = ("project", "item", "number")
+
+    item: Id
+    number: int
+    origin: Word
+    goal: Word
+    reason: Prose
+    agent: Agent
+    session: InSession
+    attempt: int
+    mark: int
+    at: Timestamp

@@ -193,37 +193,6 @@ PART = Lifecycle(
 DECLARED = replace(PART, name="declared", closes_itself=False)
 """A phase or a root whose end somebody declares: it stays open when all below it has closed."""
 
-STAGED = Lifecycle(
-    name="staged",
-    first="init",
-    categories={
-        "init": "open",
-        "gather": "active",
-        "analyze": "active",
-        "plan": "active",
-        "apply": "active",
-        "verify": "active",
-        "done": "done",
-        "cancelled": "dropped",
-    },
-    moves={
-        "init": ("gather", "cancelled"),
-        "gather": ("analyze", "cancelled"),
-        "analyze": ("plan", "cancelled"),
-        "plan": ("apply", "cancelled"),
-        "apply": ("verify", "cancelled"),
-        "verify": ("done", "gather", "cancelled"),
-        "done": (),
-        "cancelled": (),
-    },
-    goals={"active": "gather", "failed": "cancelled"},
-    guards={"done": "reflection", "cancelled": "reason"},
-    since="apply",
-    traced=True,
-    retries=frozenset({("verify", "gather")}),
-)
-"""A task that goes through fixed stages; a check that fails sends it back to the gathering."""
-
 SESSION = Lifecycle(
     name="session",
     first="active",
@@ -252,29 +221,7 @@ GATE = Lifecycle(
 )
 """A condition on an item: closed until it is met or waived."""
 
-BRIEF = Lifecycle(
-    name="brief",
-    first="pending",
-    categories={
-        "pending": "open",
-        "queued": "open",
-        "generating": "active",
-        "review": "review",
-        "published": "done",
-        "failed": "dropped",
-    },
-    moves={
-        "pending": ("queued", "failed"),
-        "queued": ("pending", "generating", "failed"),
-        "generating": ("queued", "review", "failed"),
-        "review": ("queued", "published", "failed"),
-        "published": (),
-        "failed": ("pending", "queued"),
-    },
-)
-"""A text that somebody wants to have written."""
-
-_TABLES = (TASK, PART, DECLARED, STAGED, SESSION, GATE, BRIEF)
+_TABLES = (TASK, PART, DECLARED, SESSION, GATE)
 LIFECYCLES: dict[str, Lifecycle] = {table.name: table for table in _TABLES}
 
 
@@ -292,3 +239,14 @@ def register(table: Lifecycle) -> None:
     """Make a table that a dialect brings known; ValueError if its name means another already."""
     if LIFECYCLES.setdefault(table.name, table) != table:
         raise ValueError(f"there is a lifecycle {table.name!r} already")
+
+
+def category_of(status: str) -> Category:
+    """Return the category of a state, which means the same in every table that has it.
+
+    A state of a table whose dialect is not installed is neither waiting nor over, so it is active.
+    """
+    for table in LIFECYCLES.values():
+        if status in table.categories:
+            return table.categories[status]
+    return "active"

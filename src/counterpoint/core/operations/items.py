@@ -7,17 +7,12 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from counterpoint.core.model.filters import Edit, ItemFilter
+from counterpoint.core.model.filters import Edit, ItemFilter, Note
+from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.rows import Prose
-from counterpoint.core.model.work import (
-    Area,
-    Criterion,
-    Gate,
-    Item,
-    Label,
-    Project,
-)
+from counterpoint.core.model.work import Area, Criterion, Dependency, Gate, Item, Label, Project
 from counterpoint.core.operations.claims import refuse_held, refuse_own
+from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.readiness import has_open_children
 from counterpoint.core.operations.recording.change import Change, missing
@@ -46,8 +41,8 @@ from counterpoint.core.operations.recording.moves import (
     wake,
 )
 from counterpoint.core.operations.recording.unit import recording
-from counterpoint.core.operations.release_waiters import let_go, open_issues
 from counterpoint.core.rules.drafting import field_faults
+from counterpoint.core.rules.identifiers import spoken_of
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
@@ -353,3 +348,22 @@ def _reposition(change: Change, item: Item, position: int) -> Item:
         if sibling.position != place:
             change.put(replace(sibling, position=place))
     return change.get(Item, item.id)
+
+
+def open_issues(change: Change, top: Item) -> list[str]:
+    """Return the ids of an item and all below it that are issues and not closed."""
+    below = change.select(Item, parent=top.id, category=UNCLOSED)
+    mine = [top.id] if top.kind == "issue" else []
+    return mine + [name for child in below for name in open_issues(change, child)]
+
+
+def let_go(change: Change, issue: Item, why: str) -> list[str]:
+    """Let nothing wait for an issue any more; each that waited hears why. Answer their ids."""
+    waiting = change.select(Dependency, needs=issue.id)
+    journal = Journal(change.context)
+    for edge in waiting:
+        undepend(change, change.get(Item, edge.item), issue.id)
+        text = f"This does not wait for {spoken_of(issue.id)} any more: {why}"
+        note = Note(kind="comment", item=edge.item, body=text, tags=("warning",))
+        change.put(journal.draft(change, note, change.open_session(), ()))
+    return [edge.item for edge in waiting]

@@ -7,9 +7,9 @@ from itertools import islice
 from typing import Final, cast
 
 from counterpoint.core.ledger.entry import Entry, RowImage
+from counterpoint.core.model.answers import Earlier
 from counterpoint.core.model.journal import StateEntry
 from counterpoint.core.model.rows import REDACTED, Prose
-from counterpoint.core.model.values import Earlier
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context

@@ -8,7 +8,6 @@ from dataclasses import fields
 from functools import cached_property
 from typing import Any, Final, Literal, TypeVar
 
-from counterpoint.core.model.accounts.stages import Transition
 from counterpoint.core.model.answers import Facets, ItemView, Live, Progress, State
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import ItemFilter
@@ -16,6 +15,7 @@ from counterpoint.core.model.journal import (
     Outcome,
     Record,
     RecordKind,
+    Transition,
 )
 from counterpoint.core.model.rows import N
 from counterpoint.core.model.sessions import Claim, Handoff

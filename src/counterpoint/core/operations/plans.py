@@ -9,7 +9,7 @@ from counterpoint.core.model.answers import CreatedPlan
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.lifecycles import PART, TASK, lifecycle
 from counterpoint.core.model.rows import Prose
-from counterpoint.core.model.texts.templates import Filled, TemplateEntry
+from counterpoint.core.model.templates import Filled, TemplateEntry
 from counterpoint.core.model.work import (
     ROOT_KINDS,
     WORKABLE,

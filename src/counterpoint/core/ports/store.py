@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Protocol
 
 from counterpoint.core.model.rows import Cell, N, Noun
-from counterpoint.core.model.texts.templates import TemplateSource
+from counterpoint.core.model.templates import TemplateSource
 from counterpoint.core.model.work import Item, Project
-from counterpoint.core.ports.feed import Feed
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 
@@ -224,8 +223,13 @@ class Writing(Reading, Protocol):
         ...
 
 
-class Store(Feed, Protocol):
-    """A database, which can be waited for."""
+class Store(Protocol):
+    """A database, which can be waited for.
+
+    Waiting carries no entries: whoever is woken reads them after the last sequence that it has seen, so
+    nothing is missed, nothing comes twice, and a slow reader costs no memory. Woken too often is
+    allowed, woken too late is not.
+    """
 
     def reading(self, project: str) -> AbstractContextManager[Reading]:
         """Open a consistent view of a project."""
@@ -249,6 +253,14 @@ class Store(Feed, Protocol):
 
     def close(self) -> None:
         """Let go of the database."""
+        ...
+
+    def wait(self, project: str, after: int, timeout: float) -> bool:
+        """Wait until the ledger has an entry with a sequence above `after`; -1 is before the first.
+
+        Answers whether it has: at once if it has already, and also for entries that another process
+        appended. False after `timeout` seconds, or when the database was closed meanwhile.
+        """
         ...
 
 

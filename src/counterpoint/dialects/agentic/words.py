@@ -18,7 +18,6 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import ItemView, Progress
 from counterpoint.core.model.drafts import Draft, place_name
 from counterpoint.core.model.sessions import Activity, SessionView
-from counterpoint.core.rules.progress import counted
 from counterpoint.dialects import arguments
 from counterpoint.dialects.agentic.nouns.plans import NOTES, PlanStanding, Standing
 from counterpoint.dialects.agentic.rules.drafting import PHASE_LIMIT, order_in, titled
@@ -210,7 +209,7 @@ def current(call: Call) -> Core:
 
 def present_progress(progress: Progress) -> dict[str, Json]:
     """Return how far a whole is."""
-    parts = counted(progress, standing)
+    parts = progress.counted(standing)
     return {
         "total": progress.total,
         "completed": parts["done"] + parts["skipped"],

@@ -31,7 +31,7 @@ from counterpoint.dialects.colibri.envelope import (
     refuse,
     success,
 )
-from counterpoint.dialects.colibri.nouns.actions import Action, Asked, Ended, Ending
+from counterpoint.dialects.colibri.nouns import Action, Asked, Ended, Ending
 from counterpoint.dialects.colibri.verbs.actions import Actions
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json

@@ -16,16 +16,16 @@ from typing import Annotated, Final, Literal, get_args
 from pydantic import Field, WithJsonSchema
 from typing_extensions import TypedDict
 
-from counterpoint.core.model.accounts.stages import NextMove, Transition
 from counterpoint.core.model.answers import ItemView
+from counterpoint.core.model.journal import Transition
 from counterpoint.core.model.proofs import Seal, Thinking
 from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.sessions import Session
-from counterpoint.core.model.texts.skills import Skill, SkippedFile
 from counterpoint.dialects import arguments
 from counterpoint.dialects.arguments import TEXT
 from counterpoint.dialects.call import Call
-from counterpoint.dialects.colibri.nouns.actions import Action
+from counterpoint.dialects.colibri.nouns import Action, NextMove
+from counterpoint.dialects.colibri.rules.skills import Skill, SkippedFile
 from counterpoint.dialects.paging import PAGE, clip, size_of
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, IllegalMove

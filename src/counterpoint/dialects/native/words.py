@@ -16,7 +16,6 @@ from counterpoint.core.model.filters import ReadyFilter
 from counterpoint.core.model.journal import Receipt, Record
 from counterpoint.core.model.sessions import Claim, Handoff
 from counterpoint.core.model.work import Criterion, Gate, Item
-from counterpoint.core.rules.progress import by_category
 from counterpoint.dialects import arguments
 from counterpoint.dialects.arguments import HIGHEST, INTEGER, TEXT, TEXTS
 from counterpoint.dialects.call import Call
@@ -114,7 +113,7 @@ def present_header(facets: Facets) -> dict[str, Json]:
             version=item.version,
             updated_at=item.updated_at,
             closed_at=item.closed_at,
-            progress=by_category(facets.progress),
+            progress=facets.progress.by_category(),
             held_by=sparse(agent=claim.agent, session=claim.session, until=claim.leased_until)
             if held and claim
             else None,

@@ -22,10 +22,9 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Final
 
-from counterpoint.core.model.answers import ItemView
+from counterpoint.core.model.answers import ItemChange, ItemView
 from counterpoint.core.model.journal import Record, RecordKind
 from counterpoint.core.model.rows import load_object
-from counterpoint.core.model.touches import ItemChange
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import clip

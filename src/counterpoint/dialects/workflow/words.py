@@ -20,7 +20,6 @@ from counterpoint.core.model.filters import Report
 from counterpoint.core.model.journal import Outcomes, Record
 from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.work import Item
-from counterpoint.core.rules.progress import counted
 from counterpoint.dialects import arguments
 from counterpoint.dialects.arguments import HIGHEST, TEXTS
 from counterpoint.dialects.paging import clip, size_of
@@ -189,7 +188,7 @@ def seconds(milliseconds: int | None) -> int | None:
 
 def present_counts(tasks: Progress, *names: str) -> dict[str, Json]:
     """Return how the tasks of a phase stand, by these names; partly done ones are completed too."""
-    found = counted(tasks, lambda status, _blocked: _TASKS.get(status, "IN_PROGRESS"))
+    found = tasks.counted(lambda status, _blocked: _TASKS.get(status, "IN_PROGRESS"))
     counts: dict[str, Json] = {
         "total": tasks.total,
         "completed": found["SUCCESS"] + found["PARTIAL_SUCCESS"],

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoint.core.model.drafts import place_name
-from counterpoint.core.model.texts.templates import TemplateSource
+from counterpoint.core.model.templates import TemplateSource
 from counterpoint.core.rules.drafting import plan_of
 from counterpoint.core.rules.templating import filling, listing
 from counterpoint.kernel import canonical

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.core.model.texts.templates import TemplateSource, Variable
+from counterpoint.core.model.templates import TemplateSource, Variable
 from counterpoint.core.rules.templating import reading
 from counterpoint.kernel.errors import MalformedDocument
 

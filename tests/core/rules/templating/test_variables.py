@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.model.texts.templates import Variable
+from counterpoint.core.model.templates import Variable
 from counterpoint.core.rules.templating.variables import (
     VALUE_LIMIT,
     settled,

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from counterpoint.core.model.answers import Progress
 from counterpoint.core.model.lifecycles import LIFECYCLES, PART, TASK
-from counterpoint.core.rules.progress import by_category, counted
 from counterpoint.dialects.agentic.rules.progress import percentage, standing
 
 STATES = st.sampled_from(["open", "active", "review", "done", "failed", "skipped", "cancelled"])
@@ -21,8 +20,8 @@ def test_every_part_is_counted_once(parts, data):
     """What is open or blocked is never completed, what is skipped always is."""
     blocked = [state for state in parts if data.draw(st.booleans())]
     progress = Progress(states=Counter(parts), blocked=Counter(blocked))
-    found = counted(progress, standing)
-    assert found.total() == progress.total == sum(by_category(progress).values()) == len(parts)
+    found = progress.counted(standing)
+    assert found.total() == progress.total == sum(progress.by_category().values()) == len(parts)
     completed = sum(parts.count(state) for state in ("done", "skipped", "cancelled"))
     assert found["done"] + found["skipped"] == completed
     assert found["blocked"] == parts.count("failed") + sum(

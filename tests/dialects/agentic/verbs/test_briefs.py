@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.lifecycles import BRIEF
-from counterpoint.dialects.agentic.nouns.briefs import BriefFilter, BriefRequest
+from counterpoint.dialects.agentic.nouns.briefs import BRIEF, BriefFilter, BriefRequest
 from counterpoint.dialects.agentic.rules.briefing import SLUG_LIMIT, refuse_faults, slug_of
 from counterpoint.dialects.agentic.verbs.briefs import Briefs
 from counterpoint.kernel import canonical

@@ -11,7 +11,7 @@ from counterpoint.core.model.filters import Handover
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.unit import recording
-from counterpoint.core.rules.precedence import read_table
+from counterpoint.dialects.agentic.rules.precedence import read_table
 from counterpoint.dialects.agentic.verbs.precedence import Precedence
 from counterpoint.kernel.errors import OutOfOrder
 from fakes.studio import Studio
@@ -38,7 +38,7 @@ def nothing(_kind: str, _name: str) -> bool:
 @pytest.fixture
 def ordered():
     """Give a project whose tools have an order; after the test it must be sound."""
-    opened = Studio(precedence=read_table(TABLE, TOOLS))
+    opened = Studio(order=read_table(TABLE, TOOLS))
     yield opened
     opened.check()
     opened.close()

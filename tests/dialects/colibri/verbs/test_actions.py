@@ -11,7 +11,7 @@ import pytest
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
-from counterpoint.dialects.colibri.nouns.actions import Action, Asked, Ended
+from counterpoint.dialects.colibri.nouns import Action, Asked, Ended
 from counterpoint.dialects.colibri.verbs import health as condition
 from counterpoint.dialects.colibri.verbs.actions import Actions
 from counterpoint.dialects.colibri.verbs.health import Health

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.texts.faults import TextFault
-from counterpoint.core.model.texts.skills import Skill, SkillReport, SkippedFile
+from counterpoint.core.rules.frontmatter import TextFault
+from counterpoint.dialects.colibri.rules.skills import Skill, SkillReport, SkippedFile
 from counterpoint.dialects.colibri.verbs.skills import Skills
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import InvalidInput, NotFound

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from counterpoint.core.model.texts.contracts import Contract
+from counterpoint.dialects.symphony.rules.contracts import Contract
 from counterpoint.dialects.symphony.rules.handing import (
     chain,
     needs_verdict,

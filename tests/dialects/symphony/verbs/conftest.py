@@ -10,8 +10,8 @@ import pytest
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Branch
-from counterpoint.core.model.texts.contracts import Contract
 from counterpoint.dialects.symphony.nouns.phases import PhaseReport
+from counterpoint.dialects.symphony.rules.contracts import Contract
 from counterpoint.kernel.canonical import text_digest
 from fakes.seats import ada, bob, person, studio
 from fakes.studio import Studio

@@ -12,6 +12,7 @@ import pytest
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Edit, Judgment
 from counterpoint.core.model.journal import Record
+from counterpoint.dialects.symphony.contract_files import ContractDirectory
 from counterpoint.dialects.symphony.nouns.phases import PhaseReport
 from counterpoint.dialects.symphony.nouns.policy import PolicyEdit
 from counterpoint.dialects.symphony.verbs.phases import Phases
@@ -238,7 +239,7 @@ def test_a_contract_that_cannot_be_read_makes_a_claim_wait(
         def phases(self) -> list[str]:
             return []
 
-    ports = replace(studio.ports, contracts=Broken())
+    ports = replace(studio.ports, extras={ContractDirectory: Broken()})
     (step,) = Core(ports, person.caller).use(Phases).advance()
     assert (step.fate, step.reasons) == ("waiting", ("research.md cannot be read",))
     assert labels(item) == ["phase:research"]
@@ -391,6 +392,6 @@ def test_a_claim_that_another_process_acted_upon_is_left(
         def phases(self) -> list[str]:
             return shelf.phases()
 
-    slow = Core(replace(studio.ports, contracts=Meanwhile()), person.caller)
+    slow = Core(replace(studio.ports, extras={ContractDirectory: Meanwhile()}), person.caller)
     assert slow.use(Phases).advance()[0].fate == "left"
     assert person.use(Phases).claims(item)[0].status == "accepted"

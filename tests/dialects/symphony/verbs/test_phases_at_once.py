@@ -6,8 +6,8 @@ import threading
 from pathlib import Path
 
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.texts.contracts import Contract
 from counterpoint.dialects.symphony.nouns.phases import PhaseReport, Step
+from counterpoint.dialects.symphony.rules.contracts import Contract
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.kernel.canonical import text_digest
 from fakes.studio import Studio

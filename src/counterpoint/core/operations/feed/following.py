@@ -7,7 +7,7 @@ needs to remember one number, can go on after any break, and costs nothing while
 from __future__ import annotations
 
 from counterpoint.core.ledger.entry import Entry
-from counterpoint.core.model.touches import ItemChange
+from counterpoint.core.model.answers import ItemChange
 from counterpoint.core.model.work import Kind
 from counterpoint.core.operations.feed.concern import concerned
 from counterpoint.core.operations.feed.touching import touches

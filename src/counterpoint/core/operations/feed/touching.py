@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from counterpoint.core.ledger.derived import rules, told
 from counterpoint.core.ledger.entry import Entry
+from counterpoint.core.model.answers import ItemChange
 from counterpoint.core.model.journal import Outcome, Record
-from counterpoint.core.model.touches import ItemChange
 from counterpoint.core.model.work import Item, Kind
 from counterpoint.core.operations.recording.facets import attributes_of
 from counterpoint.core.ports.store import Reading

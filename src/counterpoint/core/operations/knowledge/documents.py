@@ -30,8 +30,13 @@ from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.knowledge.chunks import cut
 from counterpoint.core.rules.knowledge.extraction import extract
-from counterpoint.core.rules.knowledge.fitting import CANDIDATES, Excerpt, scores, telling
-from counterpoint.core.rules.knowledge.ranking import asked_words
+from counterpoint.core.rules.knowledge.fitting import (
+    CANDIDATES,
+    Excerpt,
+    asked_words,
+    scores,
+    telling,
+)
 from counterpoint.kernel.canonical import Json, sha256
 from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound, PathOutside
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from counterpoint.core.model.actors import Actor
 from counterpoint.core.model.sessions import DEFAULT_LEASE_SECONDS
 from counterpoint.core.ports.evidence import Evidence, Signer
 from counterpoint.core.ports.host import Host, OnlyHost
 from counterpoint.core.ports.store import Anchors, Library, Reading, Store, Writing
-from counterpoint.core.ports.texts import Contracts, Skills
-from counterpoint.core.rules.precedence import Requirement, Table
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.ids import Mint
+
+V = TypeVar("V")
 
 
 class OpenUnit(Protocol):
@@ -50,7 +50,7 @@ class Ports:
     secrets: values that are masked wherever they turn up.
     lease_seconds: how long a claim holds when the caller does not say.
     host: the process that runs the calls.
-    precedence: which tools need something else first, for the surfaces that ask.
+    extras: what only the verbs of a dialect ask for, each by its class.
     """
 
     store: Store
@@ -58,8 +58,6 @@ class Ports:
     signer: Signer
     library: Library
     anchors: Anchors
-    skills: Skills
-    contracts: Contracts
     scratch: Callable[[], Store]
     clock: Clock
     mint: Mint
@@ -67,7 +65,11 @@ class Ports:
     secrets: frozenset[str] = frozenset()
     lease_seconds: int = DEFAULT_LEASE_SECONDS
     host: Host = field(default_factory=OnlyHost)
-    precedence: Table = field(default_factory=dict[str, tuple[Requirement, ...]])
+    extras: Mapping[type[Any], Any] = field(default_factory=dict[type[Any], Any])
+
+    def get(self, kind: type[V]) -> V:
+        """Return what the verbs of one dialect ask of their surroundings, by its class."""
+        return self.extras[kind]
 
 
 @dataclass(slots=True, kw_only=True)

@@ -7,8 +7,7 @@ table is traced leaves a Transition, whoever made it and for whatever cause.
 
 from __future__ import annotations
 
-from counterpoint.core.model.accounts.stages import Transition
-from counterpoint.core.model.journal import Record
+from counterpoint.core.model.journal import Record, Transition
 from counterpoint.core.model.proofs import Thought
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Item

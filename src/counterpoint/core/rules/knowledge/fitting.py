@@ -13,11 +13,16 @@ are not asked for if there are others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from counterpoint.core.rules.knowledge.ranking import PREFIX_FROM, fold, nearness
+from counterpoint.kernel.errors import InvalidInput
 
+PREFIX_FROM = 3
+"""How many letters a word needs, to be found as the beginning of another."""
+WORD_LIMIT = 32
 CANDIDATES = 100
 """How many of the most relevant passages are looked at."""
 _COMMON_WORDS = """
@@ -25,6 +30,7 @@ a an and are as at be by do for from has have how i in is it its of on or that t
 when where which who why will with you
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
+_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +39,35 @@ class Excerpt:
 
     text: str
     relevance: float
+
+
+def asked_words(query: str) -> list[str]:
+    """Return the words of a query, folded, each once; InvalidInput if it has none.
+
+    Everything else in it, a `*` too, is no syntax: words are found by their beginnings anyway.
+    """
+    words = list(dict.fromkeys(_WORD.findall(fold(query))))[:WORD_LIMIT]
+    if not words:
+        raise InvalidInput("the query has no word in it", hint="Give letters or digits.")
+    return words
+
+
+def fold(text: str) -> str:
+    """Return a text in small letters and without accents, as the search reads it."""
+    small = text.lower()
+    if small.isascii():
+        return small
+    apart = unicodedata.normalize("NFD", small)
+    return unicodedata.normalize("NFC", "".join(c for c in apart if not unicodedata.combining(c)))
+
+
+def nearness(stems: Iterable[str]) -> re.Pattern[str]:
+    """Return what finds the words of a folded text that can have a stem, or one that begins with it.
+
+    A stemmer of English changes at most the last two letters of what it keeps (die, dying).
+    """
+    begins = sorted({re.escape(stem[: max(1, len(stem) - 2)]) for stem in stems})
+    return re.compile(rf"(?<![^\W_])(?:{'|'.join(begins)})[^\W_]*")
 
 
 def telling(words: Sequence[str]) -> list[str]:

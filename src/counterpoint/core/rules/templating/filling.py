@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from counterpoint.core.model.drafts import Draft, place_name
-from counterpoint.core.model.texts.templates import Filled, Sketch, Template, TemplateSource
+from counterpoint.core.model.templates import Filled, Sketch, Template, TemplateSource
 from counterpoint.core.rules import outline
 from counterpoint.core.rules.templating import listing, markdown, reading, slots
 from counterpoint.core.rules.templating.variables import settled, text_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from counterpoint.core.model.texts.templates import (
+from counterpoint.core.model.templates import (
     GENERAL,
     Sketch,
     Template,

@@ -40,7 +40,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, cast
 
-from counterpoint.core.model.texts.templates import (
+from counterpoint.core.model.templates import (
     GENERAL,
     Sketch,
     Template,

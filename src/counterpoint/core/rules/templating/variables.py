@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
-from counterpoint.core.model.texts.templates import Variable
+from counterpoint.core.model.templates import Variable
 from counterpoint.core.rules.templating import patterns
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput

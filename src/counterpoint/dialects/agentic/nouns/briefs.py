@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, get_args
 
-from counterpoint.core.model.lifecycles import lifecycle
+from counterpoint.core.model.lifecycles import Lifecycle
 from counterpoint.core.model.rows import (
     Agent,
     Id,
@@ -35,6 +35,29 @@ BRIEF_PRIORITIES = range(1, 101)
 USUAL_PRIORITY = 50
 WORD_COUNTS = range(50, 20_001)
 USUAL_WORD_COUNT = 800
+
+
+BRIEF = Lifecycle(
+    name="brief",
+    first="pending",
+    categories={
+        "pending": "open",
+        "queued": "open",
+        "generating": "active",
+        "review": "review",
+        "published": "done",
+        "failed": "dropped",
+    },
+    moves={
+        "pending": ("queued", "failed"),
+        "queued": ("pending", "generating", "failed"),
+        "generating": ("queued", "review", "failed"),
+        "review": ("queued", "published", "failed"),
+        "published": (),
+        "failed": ("pending", "queued"),
+    },
+)
+"""A text that somebody wants to have written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +135,7 @@ class Brief(Noun):
 
     def moved(self, status: str, at: Timestamp, reason: str = "") -> Brief:
         """Return this brief in another state; IllegalMove unless its table has the edge."""
-        lifecycle("brief").check(self.status, status, self.id)
+        BRIEF.check(self.status, status, self.id)
         return replace(
             self, status=status, reason=Prose(reason), version=self.version + 1, updated_at=at
         )

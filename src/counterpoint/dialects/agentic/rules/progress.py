@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from counterpoint.core.model.answers import ItemView, Progress
-from counterpoint.core.rules.progress import CATEGORIES, counted
+from counterpoint.core.model.lifecycles import category_of
 from counterpoint.dialects.agentic.nouns.plans import (
     ARCHIVED,
     PAUSED,
@@ -30,7 +30,7 @@ def standing(status: str, blocked: bool = False) -> Standing:
     """Return how a phase or a task in a state stands; blocked: whether it has an open blocker."""
     if status in _STANDINGS:
         return _STANDINGS[status]
-    category = CATEGORIES[status]
+    category = category_of(status)
     if category == "done":
         return "done"
     if blocked:
@@ -62,7 +62,7 @@ def text_in(part: ItemView, name: str) -> str:
 
 def percentage(progress: Progress) -> int:
     """Return how many parts of a hundred need nothing more; 0 if there are none."""
-    parts = counted(progress, standing)
+    parts = progress.counted(standing)
     done = parts["done"] + parts["skipped"]
     return round(100 * done / progress.total) if progress.total else 0
 

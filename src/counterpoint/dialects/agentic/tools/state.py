@@ -7,8 +7,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field, WithJsonSchema
 
+from counterpoint.core.model.answers import Earlier
 from counterpoint.core.model.journal import StateEntry
-from counterpoint.core.model.values import Earlier
 from counterpoint.dialects.agentic.envelope import present
 from counterpoint.dialects.agentic.verbs.plans import Planning
 from counterpoint.dialects.agentic.words import (

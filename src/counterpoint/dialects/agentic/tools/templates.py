@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.texts.templates import TemplateEntry, Variable
+from counterpoint.core.model.templates import TemplateEntry, Variable
 from counterpoint.dialects.agentic.envelope import present
 from counterpoint.dialects.agentic.rules.progress import slug_of
 from counterpoint.dialects.agentic.verbs.plans import Planning

@@ -6,7 +6,6 @@ from dataclasses import replace
 from itertools import count
 from typing import cast
 
-from counterpoint.core.model.lifecycles import BRIEF
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change, missing
@@ -14,6 +13,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Filter
 from counterpoint.dialects.agentic.nouns.briefs import (
+    BRIEF,
     Brief,
     BriefFilter,
     BriefRequest,

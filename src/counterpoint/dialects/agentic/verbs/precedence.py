@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.rules import precedence
-from counterpoint.core.rules.precedence import CallHistory
+from counterpoint.dialects.agentic.rules import precedence
+from counterpoint.dialects.agentic.rules.precedence import CallHistory, ToolOrder
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import OutOfOrder
 
@@ -32,7 +32,7 @@ class Precedence:
         exists: answers whether there is a thing, in the words of whoever wrote the table.
         session: the one that is asked about; the caller's own if empty.
         """
-        table = self._context.ports.precedence
+        table = self._context.ports.get(ToolOrder).table
         requirements = table.get(tool, ())
         if not requirements:
             return
@@ -56,7 +56,7 @@ class Precedence:
 
     def note(self, tool: str, *, session: str = "") -> None:
         """Remember that a session has called a tool, and was answered."""
-        if not self._context.ports.precedence:
+        if not self._context.ports.get(ToolOrder).table:
             return
         mine = session or self._context.caller.actor.session
         with self._context.reading() as view:

@@ -9,7 +9,7 @@ from pydantic import Field
 from counterpoint.core.model.answers import Proof
 from counterpoint.core.model.sessions import SessionFilter, SessionView
 from counterpoint.dialects.call import Call
-from counterpoint.dialects.colibri.nouns.actions import Ending
+from counterpoint.dialects.colibri.nouns import Ending
 from counterpoint.dialects.colibri.verbs.actions import Actions
 from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.dialects.colibri.verbs.sessions import AuditSessions

@@ -15,7 +15,7 @@ from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import Unit, joined, recording
 from counterpoint.core.ports.store import Filter, Reading
-from counterpoint.dialects.colibri.nouns.actions import Action, Asked, Ended, Ending
+from counterpoint.dialects.colibri.nouns import Action, Asked, Ended, Ending
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
 

@@ -6,7 +6,8 @@ from typing import Final
 
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.dialects.colibri.nouns.actions import Action, Condition
+from counterpoint.dialects.colibri.nouns import Action, Condition
+from counterpoint.dialects.colibri.skill_files import SkillDirectory
 
 _LOOKED_THROUGH: Final = 20_000
 """Entries up to which the whole file is looked through; a longer one is left to `doctor`."""
@@ -35,7 +36,7 @@ class Health:
             running=entered.get("enter", 0) - entered.get("exit", 0),
             crashed=crashed,
             unsealed=sum(unsealed.values()),
-            skipped=tuple(one.source for one in ports.skills.look().skipped),
+            skipped=tuple(one.source for one in ports.get(SkillDirectory).look().skipped),
             free_bytes=ports.host.free_bytes(),
             faults=tuple(faults),
         )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from counterpoint.core.model.texts.skills import CAPABILITIES, LETTERS, Skill, SkillReport
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.dialects.colibri.rules.skills import CAPABILITIES, LETTERS, Skill, SkillReport
+from counterpoint.dialects.colibri.skill_files import SkillDirectory
 from counterpoint.kernel.errors import InvalidInput, NotFound
 
 _NEAR = 3
@@ -19,7 +20,7 @@ class Skills:
 
     def report(self) -> SkillReport:
         """Return every skill, and every file that was skipped and why."""
-        return self._context.ports.skills.look()
+        return self._context.ports.get(SkillDirectory).look()
 
     def list(self, *, search: str = "", capability: str = "", letter: str = "") -> list[Skill]:
         """Return skills by name.

@@ -1,6 +1,6 @@
 """Strict tasks: making them, finding them, and what can be done about each.
 
-A strict task is an item on the table STAGED of core.model.lifecycles. Its states change by `edit` and
+A strict task is an item on the table STAGED. Its states change by `edit` and
 `finish` as any item's do; the guards of the table are applied there.
 """
 
@@ -11,11 +11,11 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from counterpoint.core.model.accounts.stages import NextMove, Transition
 from counterpoint.core.model.answers import ItemView
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, ItemFilter
-from counterpoint.core.model.lifecycles import STAGED, UNCLOSED
+from counterpoint.core.model.journal import Transition
+from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.items import Items
 from counterpoint.core.operations.overview import ItemReader, Part
@@ -25,6 +25,7 @@ from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import item_named
 from counterpoint.core.ports.store import Reading
+from counterpoint.dialects.colibri.nouns import STAGED, NextMove
 from counterpoint.kernel.canonical import Json
 
 DELETED: Final = "deleted_at"

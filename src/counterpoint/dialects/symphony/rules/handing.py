@@ -12,9 +12,13 @@ from typing import Final
 
 from counterpoint.core.model.journal import Submission
 from counterpoint.core.model.rows import load_object
-from counterpoint.core.model.texts.contracts import Contract
-from counterpoint.core.rules.texts.contracts import artifact_faults, artifact_place, stray_writes
 from counterpoint.dialects.symphony.nouns.phases import PhaseReport
+from counterpoint.dialects.symphony.rules.contracts import (
+    Contract,
+    artifact_faults,
+    artifact_place,
+    stray_writes,
+)
 from counterpoint.kernel.canonical import Json
 
 REVISE: Final = "needs-revision"

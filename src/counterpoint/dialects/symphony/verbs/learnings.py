@@ -19,7 +19,7 @@ from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Hit, Reading
-from counterpoint.core.rules.knowledge import ranking
+from counterpoint.core.rules.knowledge.fitting import asked_words
 from counterpoint.dialects.symphony.nouns.learnings import (
     Learning,
     LearningDraft,
@@ -27,7 +27,7 @@ from counterpoint.dialects.symphony.nouns.learnings import (
     LearningQuery,
     SavedLearning,
 )
-from counterpoint.dialects.symphony.rules import quality
+from counterpoint.dialects.symphony.rules import quality, ranking
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, InvalidInput
@@ -61,7 +61,7 @@ class Learnings:
 
     def find(self, asked: LearningQuery) -> list[LearningHit]:
         """Return learnings that have a word of the query, best first; InvalidInput without a word."""
-        words = ranking.asked_words(asked.query)
+        words = asked_words(asked.query)
         projects = [self._context.project]
         if asked.elsewhere:
             known = self._context.ports.store.projects()
@@ -159,7 +159,7 @@ def _refuse_twin(change: Change, asked: LearningDraft) -> None:
 
 def _near(view: Reading, asked: LearningDraft) -> tuple[Learning, ...]:
     """Return learnings of other items that say what this one says."""
-    words = ranking.asked_words(asked.pattern)
+    words = asked_words(asked.pattern)
     hits = view.search(words, kinds=(_KIND,), limit=_LOOKED_AT)
     rows = [view.find(Record, hit.key) for hit in hits if hit.item != asked.item]
     known = [learning_of(row) for row in rows if row is not None]

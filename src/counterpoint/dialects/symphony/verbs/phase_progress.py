@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Final
 
 from counterpoint.core.model.journal import Submission, SubmissionStatus, Verdict
-from counterpoint.core.model.texts.contracts import Contract
 from counterpoint.core.model.work import Item, Label
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
@@ -31,9 +30,10 @@ from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.reviews import Reviews, close
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.rules.identifiers import spoken_of
-from counterpoint.core.rules.texts.contracts import artifact_place
+from counterpoint.dialects.symphony.contract_files import ContractDirectory
 from counterpoint.dialects.symphony.nouns.phases import RESULTS, Fate, Step
 from counterpoint.dialects.symphony.nouns.requests import DIFF_LIMIT, Proposal
+from counterpoint.dialects.symphony.rules.contracts import Contract, artifact_place
 from counterpoint.dialects.symphony.rules.handing import (
     REVISE,
     REVISION_SECONDS,
@@ -167,7 +167,7 @@ class Advancing:
     def _after(self, phase: str) -> str:
         """Return the phase after one; empty after the last, or if it has no contract."""
         try:
-            return self._context.ports.contracts.contract(phase).next_phase
+            return self._context.ports.get(ContractDirectory).contract(phase).next_phase
         except CounterpointError:
             return ""
 
@@ -222,7 +222,7 @@ class Advancing:
 
     def _look(self, claim: Submission, watch: Watch | None) -> _Found:
         """Return a claim as things are now; CounterpointError if the contract cannot be read."""
-        contract = self._context.ports.contracts.contract(claim.phase)
+        contract = self._context.ports.get(ContractDirectory).contract(claim.phase)
         if not contract.artifact:
             return self._look_at_commits(claim, contract, watch)
         said = report_of(claim)
@@ -289,7 +289,7 @@ class Advancing:
         with self._context.reading() as view:
             labels = labels_of(view, claim.item)
             phases = policy_of(view).phases
-        shelf = self._context.ports.contracts
+        shelf = self._context.ports.get(ContractDirectory)
         following = {phase: self._after(phase) for phase in shelf.phases()}
         passed = [phase for phase in following if phase not in phases]
         for label in labels:
@@ -300,7 +300,7 @@ class Advancing:
 
     def _is_there(self, claim: Submission, phase: str) -> bool:
         """Return whether the text of a phase that may be skipped is there and has its form."""
-        contract = self._context.ports.contracts.contract(phase)
+        contract = self._context.ports.get(ContractDirectory).contract(phase)
         place = artifact_place(contract, spoken_of(claim.item))
         if not place:
             return False

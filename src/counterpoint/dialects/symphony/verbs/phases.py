@@ -11,7 +11,6 @@ from typing import Final
 
 from counterpoint.core.model.drafts import SubmissionDraft
 from counterpoint.core.model.journal import Submission, Verdict
-from counterpoint.core.model.texts.contracts import Contract
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
@@ -20,8 +19,10 @@ from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.reviews import Reviews, hand_in
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.dialects.symphony.contract_files import ContractDirectory
 from counterpoint.dialects.symphony.nouns.phases import Claimed, PhaseReport, PhaseVerdict, Step
 from counterpoint.dialects.symphony.nouns.requests import DIFF_LIMIT
+from counterpoint.dialects.symphony.rules.contracts import Contract
 from counterpoint.dialects.symphony.rules.handing import (
     REVISE,
     details_of,
@@ -78,7 +79,7 @@ class Phases:
         marker: a file of the tree that does not count as a change. base: the branch it goes back to.
         Raises InvalidInput with all that is wrong with the text, Conflict, NotReady, NotFound.
         """
-        contract = self._context.ports.contracts.contract(report.phase)
+        contract = self._context.ports.get(ContractDirectory).contract(report.phase)
         with self._context.reading() as view:
             _refuse_other_phase(view.find(Item, item), labels_of(view, item), report.phase)
         if contract.artifact:

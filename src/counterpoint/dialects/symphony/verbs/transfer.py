@@ -22,6 +22,7 @@ from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Alias, Item, Project
 from counterpoint.core.operations.claims import refuse_taken
+from counterpoint.core.operations.items import let_go
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import has_open_children
@@ -35,13 +36,13 @@ from counterpoint.core.operations.recording.facets import (
 )
 from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import joined, recording
-from counterpoint.core.operations.release_waiters import let_go
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import other_claim
 from counterpoint.core.rules.identifiers import spoken_of
-from counterpoint.core.rules.texts.contracts import artifact_place
+from counterpoint.dialects.symphony.contract_files import ContractDirectory
 from counterpoint.dialects.symphony.nouns.issues import TransferredIssue
 from counterpoint.dialects.symphony.rules import labels as meaning
+from counterpoint.dialects.symphony.rules.contracts import artifact_place
 from counterpoint.dialects.symphony.verbs import queries as looking
 from counterpoint.dialects.symphony.verbs.policies import policy_of
 from counterpoint.kernel import canonical
@@ -178,12 +179,12 @@ class Transfer:
         """Return the phases that have their artifact already."""
         ports, root = self._context.ports, self._context.caller.root
         there = set(ports.evidence.below(root, f"{FOLDER}/{identifier}", _FILES))
-        known = ports.contracts.phases()
+        known = ports.get(ContractDirectory).phases()
         return [
             phase
             for phase in phases
             if phase in known
-            and artifact_place(ports.contracts.contract(phase), identifier) in there
+            and artifact_place(ports.get(ContractDirectory).contract(phase), identifier) in there
         ]
 
     def _retell(self, there: Context, moved: Item, said: list[Record]) -> None:

@@ -11,9 +11,10 @@ from types import SimpleNamespace
 import pytest
 
 from builders import HandClock
-from counterpoint.core.model.texts.skills import SkillReport
+from counterpoint.dialects.colibri.rules.skills import SkillReport
+from counterpoint.dialects.colibri.skill_files import FOLDERS_LIMIT, SIZE_LIMIT, SkillDirectory
 from counterpoint.evidence import paths
-from counterpoint.evidence.texts.skills import FOLDERS_LIMIT, SIZE_LIMIT, SkillDirectory
+from counterpoint.evidence.local import LocalEvidence
 
 OWN = ".agents/skills"
 MIRROR = ".claude/skills"
@@ -36,7 +37,7 @@ class Tree:
 
     def shelf(self, *more: str) -> SkillDirectory:
         """Answer a shelf of the project."""
-        return SkillDirectory(self.root, self.clock, more)
+        return SkillDirectory(self.root, LocalEvidence(clock=self.clock), self.clock, more)
 
 
 def sound(name: str, description: str = "Does it.") -> str:

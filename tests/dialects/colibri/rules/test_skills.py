@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.model.texts.faults import TextFault
-from counterpoint.core.model.texts.skills import CAPABILITIES, LETTERS, Skill
-from counterpoint.core.rules.texts.skills import load_skill
+from counterpoint.core.rules.frontmatter import TextFault
+from counterpoint.dialects.colibri.rules.skills import CAPABILITIES, LETTERS, Skill, load_skill
 from counterpoint.kernel.clock import Timestamp
 
 NOW = Timestamp("2026-01-02T03:04:05.000Z")

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from counterpoint.core.rules.texts.contracts import artifact_faults
+from builders import HandClock
+from counterpoint.dialects.symphony.contract_files import FOLDERS, SIZE_LIMIT, ContractDirectory
+from counterpoint.dialects.symphony.rules.contracts import artifact_faults
+from counterpoint.evidence.local import LocalEvidence
 from counterpoint.evidence.places import open_folder
-from counterpoint.evidence.texts.contracts import FOLDERS, SIZE_LIMIT, ContractDirectory
 from counterpoint.kernel.errors import InvalidInput, MalformedDocument, NotFound, PathOutside
 
 SHIPPED = ["architecture", "grooming", "ready", "research"]
@@ -25,7 +27,7 @@ def write(home: Path, folder: str, name: str, text: str = "") -> None:
 
 def test_four_contracts_ship_and_lead_to_each_other(tmp_path: Path) -> None:
     """From research to what is ready, each with a role, instructions and a form."""
-    shelf = ContractDirectory(home=tmp_path)
+    shelf = ContractDirectory(home=tmp_path, evidence=LocalEvidence(clock=HandClock()))
     assert shelf.phases() == SHIPPED
     phase, walked = "research", []
     while phase:
@@ -46,7 +48,9 @@ def test_four_contracts_ship_and_lead_to_each_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize("phase", ["research", "architecture", "grooming"])
 def test_what_the_instructions_describe_is_what_is_asked_for(tmp_path: Path, phase: str) -> None:
     """Each required section is explained, so an agent that follows the text passes."""
-    contract = ContractDirectory(home=tmp_path).contract(phase)
+    contract = ContractDirectory(home=tmp_path, evidence=LocalEvidence(clock=HandClock())).contract(
+        phase
+    )
     for section in contract.sections:
         assert f"- **{section}**: " in contract.instructions
     artifact = "# Title\n" + "".join(
@@ -58,7 +62,7 @@ def test_what_the_instructions_describe_is_what_is_asked_for(tmp_path: Path, pha
 
 def test_a_project_has_its_own_contracts(tmp_path: Path) -> None:
     """Its folder of settings comes before its prompts, and both before what ships."""
-    shelf = ContractDirectory(home=tmp_path)
+    shelf = ContractDirectory(home=tmp_path, evidence=LocalEvidence(clock=HandClock()))
     write(tmp_path, OTHER, "research")
     write(tmp_path, OTHER, "design")
     write(tmp_path, OTHER, "Not A Phase")
@@ -73,7 +77,7 @@ def test_a_project_has_its_own_contracts(tmp_path: Path) -> None:
 
 def test_a_phase_without_a_contract_is_refused(tmp_path: Path) -> None:
     """The refusal names those there are; what is no name is not looked for."""
-    shelf = ContractDirectory(home=tmp_path)
+    shelf = ContractDirectory(home=tmp_path, evidence=LocalEvidence(clock=HandClock()))
     with pytest.raises(NotFound) as caught:
         shelf.contract("testing")
     assert "architecture, grooming, ready, research" in caught.value.hint
@@ -85,7 +89,7 @@ def test_a_phase_without_a_contract_is_refused(tmp_path: Path) -> None:
 
 def test_a_contract_that_cannot_be_read_is_never_passed_over(tmp_path: Path) -> None:
     """A weaker one that ships does not take its place; all that is wrong is said."""
-    shelf = ContractDirectory(home=tmp_path)
+    shelf = ContractDirectory(home=tmp_path, evidence=LocalEvidence(clock=HandClock()))
     write(tmp_path, OWN, "research", "---\nversion: x\nmin_chars: y\n---\nGo.")
     with pytest.raises(MalformedDocument) as caught:
         shelf.contract("research")
@@ -110,7 +114,7 @@ def test_a_contract_that_leads_outside_is_refused(tmp_path: Path) -> None:
     (home / ".counterpoint").mkdir(parents=True)
     (home / OWN).symlink_to(tmp_path / "outside")
     with pytest.raises(PathOutside):
-        ContractDirectory(home=home).contract("research")
+        ContractDirectory(home=home, evidence=LocalEvidence(clock=HandClock())).contract("research")
 
 
 def test_a_projects_own_contracts_are_for_everybody(tmp_path: Path) -> None:

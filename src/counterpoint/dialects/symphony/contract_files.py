@@ -11,9 +11,8 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from counterpoint.core.model.texts.contracts import Contract
-from counterpoint.core.rules.texts.contracts import is_phase, load_contract
-from counterpoint.evidence import paths
+from counterpoint.core.ports.evidence import Evidence
+from counterpoint.dialects.symphony.rules.contracts import Contract, is_phase, load_contract
 from counterpoint.kernel.canonical import sha256
 from counterpoint.kernel.errors import InvalidInput, MalformedDocument, NotFound
 
@@ -30,6 +29,7 @@ class ContractDirectory:
     """The contracts of a project."""
 
     home: Path
+    evidence: Evidence
 
     def contract(self, phase: str) -> Contract:
         """Return the contract of a phase; NotFound, MalformedDocument with all that is wrong."""
@@ -71,7 +71,9 @@ class ContractDirectory:
         name = f"{phase}{_SUFFIX}"
         for folder in FOLDERS:
             try:
-                return f"{folder}/{name}", paths.load(self.home, f"{folder}/{name}", SIZE_LIMIT)
+                return f"{folder}/{name}", self.evidence.load(
+                    self.home, f"{folder}/{name}", SIZE_LIMIT
+                )
             except NotFound:
                 continue
         shipped = _shipped() / name
@@ -81,4 +83,4 @@ class ContractDirectory:
 
 
 def _shipped() -> Traversable:
-    return resources.files("counterpoint.evidence.texts") / _SHIPPED
+    return resources.files("counterpoint.dialects.symphony") / _SHIPPED

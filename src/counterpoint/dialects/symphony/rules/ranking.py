@@ -16,20 +16,15 @@ what is judged here is what was found there.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from counterpoint.kernel.errors import InvalidInput
+from counterpoint.core.rules.knowledge.fitting import PREFIX_FROM, fold, nearness
 
 CANDIDATES = 200
 """How many of the most relevant learnings are ranked: twice the longest answer."""
 SHARES = {"relevance": 0.5, "place": 0.3, "quality": 0.2}
 PLACES = {"pattern": 4, "applies_to": 3, "context": 2, "type": 1}
-PREFIX_FROM = 3
-WORD_LIMIT = 32
-_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,26 +61,6 @@ class Ranked:
     fields: tuple[str, ...]
 
 
-def asked_words(query: str) -> list[str]:
-    """Return the words of a query, folded, each once; InvalidInput if it has none.
-
-    Everything else in it, a `*` too, is no syntax: words are found by their beginnings anyway.
-    """
-    words = list(dict.fromkeys(_WORD.findall(fold(query))))[:WORD_LIMIT]
-    if not words:
-        raise InvalidInput("the query has no word in it", hint="Give letters or digits.")
-    return words
-
-
-def fold(text: str) -> str:
-    """Return a text in small letters and without accents, as the search reads it."""
-    small = text.lower()
-    if small.isascii():
-        return small
-    apart = unicodedata.normalize("NFD", small)
-    return unicodedata.normalize("NFC", "".join(c for c in apart if not unicodedata.combining(c)))
-
-
 def order(
     asked: Sequence[str],
     matches: Iterable[Match],
@@ -115,15 +90,6 @@ def order(
         for one, fields in zip(kept, words, strict=True)
     ]
     return rank(candidates, min_quality=min_quality, limit=limit)
-
-
-def nearness(stems: Iterable[str]) -> re.Pattern[str]:
-    """Return what finds the words of a folded text that can have a stem, or one that begins with it.
-
-    A stemmer of English changes at most the last two letters of what it keeps (die, dying).
-    """
-    begins = sorted({re.escape(stem[: max(1, len(stem) - 2)]) for stem in stems})
-    return re.compile(rf"(?<![^\W_])(?:{'|'.join(begins)})[^\W_]*")
 
 
 def fields_with(

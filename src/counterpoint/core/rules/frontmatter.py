@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Protocol, TypeVar, cast
 
-from counterpoint.core.model.texts.faults import TextFault
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import MalformedDocument
 from counterpoint.kernel.yamltext import FrontMatter, YamlText, parse_text, read_front_matter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFault:
+    """One thing that is wrong.
+
+    line: counted from 1; 0 if it is about the whole. advice: what to do, if the problem leaves it open.
+    """
+
+    problem: str
+    line: int = 0
+    advice: str = ""
+
+    def __str__(self) -> str:
+        """Return the fault in words."""
+        place = f"line {self.line}: " if self.line else ""
+        return f"{place}{self.problem}" + (f" ({self.advice})" if self.advice else "")
+
 
 _FRONT_MATTER = "begin the file with a line `---`, lines `key: value` and a line `---`"
 

@@ -9,14 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.rules.knowledge.ranking import (
+from counterpoint.core.rules.knowledge.fitting import asked_words, fold, nearness
+from counterpoint.dialects.symphony.rules.ranking import (
     PLACES,
     Candidate,
     Match,
-    asked_words,
     fields_with,
-    fold,
-    nearness,
     order,
     rank,
 )

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from counterpoint.core.model.texts.faults import TextFault
-from counterpoint.core.model.texts.skills import Skill, SkillReport, SkippedFile
-from counterpoint.core.rules.texts.skills import load_skill
-from counterpoint.evidence import paths
+from counterpoint.core.ports.evidence import Evidence
+from counterpoint.core.rules.frontmatter import TextFault
+from counterpoint.dialects.colibri.rules.skills import Skill, SkillReport, SkippedFile, load_skill
 from counterpoint.kernel.canonical import sha256
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.errors import CounterpointError
@@ -56,11 +55,14 @@ class _Seen:
 class SkillDirectory:
     """The skills of a project, from its own roots and then those of the settings."""
 
-    def __init__(self, tree: Path, clock: Clock, more: Sequence[str] = ()) -> None:
+    def __init__(
+        self, tree: Path, evidence: Evidence, clock: Clock, more: Sequence[str] = ()
+    ) -> None:
         """Remember where to look; nothing is read before the first look."""
         own = [_Root(label=label, path=tree / label, below=tree) for label in ROOTS]
         further = [(label, tree / Path(label).expanduser()) for label in more]
         self._roots = (*own, *(_Root(label=label, path=at, below=at) for label, at in further))
+        self._evidence = evidence
         self._clock = clock
         self._lock = Lock()
         self._seen: dict[str, _Seen] = {}
@@ -123,7 +125,7 @@ class SkillDirectory:
             return before
         is_settled = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > _SETTLED
         try:
-            content = paths.load(root.below, os.path.relpath(path, root.below), SIZE_LIMIT)
+            content = self._evidence.load(root.below, os.path.relpath(path, root.below), SIZE_LIMIT)
         except CounterpointError as fault:
             return _skipped(fault.message)
         digest = sha256(content)

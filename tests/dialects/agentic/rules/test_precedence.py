@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.rules import precedence
-from counterpoint.core.rules.precedence import CallHistory, Requirement
+from counterpoint.dialects.agentic.rules import precedence
+from counterpoint.dialects.agentic.rules.precedence import CallHistory, Requirement
 from counterpoint.kernel.errors import CyclicDependency, MalformedDocument
 
 TOOLS = ("start", "resume", "log", "plan", "update", "end")

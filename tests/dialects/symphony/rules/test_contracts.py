@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.model.texts.contracts import Contract
-from counterpoint.core.rules.texts.contracts import (
+from counterpoint.dialects.symphony.rules.contracts import (
+    Contract,
     artifact_faults,
     artifact_place,
     headings,

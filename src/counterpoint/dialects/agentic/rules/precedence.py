@@ -21,7 +21,7 @@ is, by what is not optional, required for itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast, get_args
 
 from counterpoint.kernel.canonical import Json
@@ -59,6 +59,13 @@ class Requirement:
 
 Table = Mapping[str, tuple[Requirement, ...]]
 """What each tool requires; a tool that is not in it requires nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOrder:
+    """Which tools need something else first, in the project that is served."""
+
+    table: Table = field(default_factory=dict[str, tuple[Requirement, ...]])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

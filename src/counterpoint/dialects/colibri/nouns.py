@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from counterpoint.core.model.answers import ItemView, Readiness
+from counterpoint.core.model.lifecycles import Lifecycle
 from counterpoint.core.model.rows import (
     Agent,
     Digest,
@@ -90,3 +92,44 @@ class Condition:
     skipped: tuple[str, ...]
     free_bytes: int
     faults: tuple[str, ...]
+
+
+STAGED = Lifecycle(
+    name="staged",
+    first="init",
+    categories={
+        "init": "open",
+        "gather": "active",
+        "analyze": "active",
+        "plan": "active",
+        "apply": "active",
+        "verify": "active",
+        "done": "done",
+        "cancelled": "dropped",
+    },
+    moves={
+        "init": ("gather", "cancelled"),
+        "gather": ("analyze", "cancelled"),
+        "analyze": ("plan", "cancelled"),
+        "plan": ("apply", "cancelled"),
+        "apply": ("verify", "cancelled"),
+        "verify": ("done", "gather", "cancelled"),
+        "done": (),
+        "cancelled": (),
+    },
+    goals={"active": "gather", "failed": "cancelled"},
+    guards={"done": "reflection", "cancelled": "reason"},
+    since="apply",
+    traced=True,
+    retries=frozenset({("verify", "gather")}),
+)
+"""A task that goes through fixed stages; a check that fails sends it back to the gathering."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextMove:
+    """What can be done about a strict task: the states it may go to, and what is in the way."""
+
+    task: ItemView
+    moves: tuple[str, ...]
+    readiness: Readiness

@@ -1,1 +1,0 @@
-"""Nouns of the texts that a project keeps as files, or wants to have written."""

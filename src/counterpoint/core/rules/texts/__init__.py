@@ -1,1 +1,0 @@
-"""Judgments on the texts that a project keeps as files."""

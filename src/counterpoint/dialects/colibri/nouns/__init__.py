@@ -1,1 +1,0 @@
-"""Nouns that only this dialect has: the account of its calls."""

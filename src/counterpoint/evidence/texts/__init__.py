@@ -1,1 +1,0 @@
-"""Texts that a project keeps as files: skills and contracts of phases."""
