@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def git(folder: Path, *words: str) -> str:
 def open_repository(folder: Path) -> Path:
     """Make a repository with one commit."""
     folder.mkdir(parents=True, exist_ok=True)
-    git(folder, "init", "-q", "-b", "main")
+    git(folder, "init", "-q", "-b", "main", "--template=")
     git(folder, "config", "user.email", "tests@example.org")
     git(folder, "config", "user.name", "Tests")
     (folder / "README.md").write_text("# A repository\n")
@@ -182,19 +183,21 @@ class Agent:
 class Workshop:
     """A repository with a ledger, a clock, and the agents at work in it."""
 
-    def __init__(self, root: Path, *, era: str = "2026-07-28", database: str = "") -> None:
-        """Open the product in a repository; `database` may be `:memory:` for the quickest one."""
+    def __init__(
+        self, root: Path, *, era: str = "2026-07-28", portal: BlockingPortal | None = None
+    ) -> None:
+        """Open the product in a repository; without a portal the clients get one of their own."""
         self.root = root
         self.era = era
         self.clock = HandClock()
         self._stack = ExitStack()
-        self._database = database
+        self._shared_portal = portal
         self.app = self.project("")
 
     def project(self, name: str) -> App:
         """Answer the product for another project of the same database."""
         app = App(
-            settings=Settings(project=name, db=self._database),
+            settings=Settings(project=name),
             places=find_places(self.root),
             environ={"PATH": os.environ["PATH"], "HOME": str(self.root)},
             clock=self.clock,
@@ -205,7 +208,7 @@ class Workshop:
     def beside(self, tree: Path) -> App:
         """Answer the product as it is seen from another working tree of the repository."""
         app = App(
-            settings=Settings(db=self._database),
+            settings=Settings(),
             places=find_places(tree),
             environ=self.app.environ,
             clock=self.clock,
@@ -236,11 +239,9 @@ class Workshop:
             settings=settings or Settings(),
         )
 
-    @property
+    @cached_property
     def _portal(self) -> BlockingPortal:
-        if "_held_portal" not in self.__dict__:
-            self._held_portal = self._stack.enter_context(start_blocking_portal())
-        return self._held_portal
+        return self._shared_portal or self._stack.enter_context(start_blocking_portal())
 
     def close(self) -> None:
         """End every client and let go of the database."""

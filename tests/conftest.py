@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -13,11 +14,13 @@ from typing import Any
 from zlib import crc32
 
 import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
 """Tests change where home is; what surfaces list is worked out once for all of them."""
 
 ERAS = ("2026-07-28", "legacy")
+LEDGER = ".counterpoint"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -80,10 +83,32 @@ def era(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
+@pytest.fixture(scope="session")
+def empty_ledger(pristine_repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Answer the folder of a ledger without work that tests copy, which is quicker than making it."""
+    root = builders.copy_repository(
+        pristine_repository, tmp_path_factory.mktemp("ledger") / pristine_repository.name
+    )
+    opened = builders.Workshop(root)
+    assert opened.app.ports
+    opened.close()
+    return root / LEDGER
+
+
+@pytest.fixture(scope="session")
+def portal() -> Iterator[BlockingPortal]:
+    """Answer the event loop of a thread that the clients of all tests share."""
+    with start_blocking_portal() as opened:
+        yield opened
+
+
 @pytest.fixture
-def workshop(repository: Path, era: str) -> Iterator[builders.Workshop]:
+def workshop(
+    repository: Path, empty_ledger: Path, era: str, portal: BlockingPortal
+) -> Iterator[builders.Workshop]:
     """Answer a workshop whose clients speak the era of the test."""
-    opened = builders.Workshop(repository, era=era)
+    shutil.copytree(empty_ledger, repository / LEDGER)
+    opened = builders.Workshop(repository, era=era, portal=portal)
     yield opened
     opened.close()
 
