@@ -52,6 +52,7 @@ def test_an_intake_makes_at_most_twenty(seat):
     for number in range(20):
         intake.does("create_issue", title=f"Requirement {number}")
     assert intake.is_refused("create_issue", title="one more")["code"] == "LIMIT_EXCEEDED"
+    assert seat("ida", "intake").does("create_issue", title="of another session")
 
 
 def test_an_issue_is_read_with_everything_about_it(seat, make, worker):

@@ -21,6 +21,7 @@ def test_what_is_not_named_stays(seat):
         risk_thresholds={"lowLines": 10, "highFiles": 20},
         judge_instructions="Be strict",
     )
+    assert person.last_entry.facts["parts"] == ["instructions", "sensitive_paths", "thresholds"]
     assert second == {
         "gates": GATES,
         "sensitive_paths": [".env*"],
@@ -37,10 +38,7 @@ def test_what_is_not_named_stays(seat):
     [
         {},
         {"gates": [{"command": "x", "label": "y"}]},
-        {"gates": [{"command": " ", "label": "y", "required": True}]},
-        {"gates": [{"command": "pytest | tee log", "label": "y", "required": True}]},
         {"risk_thresholds": {"lines": 1}},
-        {"risk_thresholds": {"lowLines": 900}},
         {"risk_thresholds": {"lowLines": "9"}},
     ],
 )

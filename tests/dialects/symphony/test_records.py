@@ -68,6 +68,7 @@ def test_a_learning_passes_the_gates(worker):
     assert (told["learning_type"], told["applies_to"], told["verified"]) == (
         "gotcha", ["app/"], False,
     )  # fmt: skip
+    assert (told["pattern"], told["context"]) == ("x" * 50, "y" * 100)
     assert worker.core.audit.log(limit=1)[0].action == "learning.recorded"
 
 
@@ -138,6 +139,8 @@ def test_other_projects_are_searched_in_place_of_this_one(worker, workshop, seat
     seat("abe", "worker", issue, app=api).does("add_learning", pattern=PATTERN)
     (told,) = worker.does("search_learnings", query="nuxt", cross_project=True)["learnings"]
     assert told["project"] == "api"
+    (told,) = worker.does("search_learnings", query="nuxt")["learnings"]
+    assert (told["issue"], "project" in told) == ("DEMO-001", False)
 
 
 def test_many_learnings_fit_into_one_page(worker):

@@ -174,6 +174,7 @@ def test_a_judge_rejects_and_the_next_run_sees_why(
     seen = seat("wanda", "worker", built).does("get_issue")
     assert seen["pull_request"]["fix_instructions"] == "Add one"
     assert "Add one" in seen["comments"][0]["content"]
+    assert "No test" in seen["comments"][0]["content"]
     assert judge.is_refused("reject_pr")["code"] == "INVALID_STATE"
 
 

@@ -61,20 +61,6 @@ def test_a_scope_file_narrows_further(workshop, tmp_path):
     assert nothing.is_refused("list_issues")["code"] == "PERMISSION_DENIED"
 
 
-@pytest.mark.parametrize(
-    "content",
-    [None, "", "{}", "[1]", '["get_issue"', '["nap"]', '["approve_pr"]', '["configure_project"]'],
-)
-def test_a_scope_file_that_is_no_scope_opens_nothing(tmp_path, content):
-    """Missing, malformed, or wider than the type: the surface is not built."""
-    path = tmp_path / "tools.json"
-    if content is not None:
-        path.write_text(content)
-    settings = Settings(surface="symphony", profile="worker", tool_scope=str(path))
-    with pytest.raises(InvalidInput):
-        catalogue.surface("symphony", settings)
-
-
 def test_a_scope_file_is_read_by_each_connection(tmp_path):
     """What it says when the connection starts counts, not what another one has read."""
     path = tmp_path / "tools.json"

@@ -58,7 +58,10 @@ def hunk(lines: list[tuple[str, str]]) -> str:
 @given(
     files=st.dictionaries(
         odd_names,
-        st.lists(st.lists(st.tuples(st.sampled_from(" +-"), words), min_size=1, max_size=8)),
+        st.lists(
+            st.lists(st.tuples(st.sampled_from(" +-"), words), min_size=1, max_size=8), max_size=3
+        ),
+        max_size=4,
     )
 )
 def test_lines_of_any_files_are_counted(files):

@@ -2,59 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.evidence import Branch
 from counterpoint.core.model.filters import Edit, Judgment
-from counterpoint.core.model.journal import Record
-from counterpoint.dialects.symphony.nouns.phases import PhaseReport
 from counterpoint.dialects.symphony.nouns.policy import GateCommand, PolicyEdit
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.dialects.symphony.verbs.policies import Policies
 from counterpoint.dialects.symphony.verbs.requests import Requests
+from fakes.boards import READY, Board
 from fakes.studio import Studio
-
-TEXT = "# Research\n\n## Problem\n\n" + "What is true before anybody designs. " * 5
-READY = PhaseReport(phase="ready", summary="It is built")
-
-
-@pytest.fixture
-def hand(ada: Core, report: Callable[..., PhaseReport]) -> Callable[..., Any]:
-    """Answer what hands the phase of an item over."""
-
-    def handed(item: str, phase: str = "research", **more: Any) -> Any:
-        return ada.use(Phases).hand_over(item, report(item, phase, **more)).claim
-
-    return handed
-
-
-def records(studio: Any, item: str, kind: str) -> list[str]:
-    """Answer the records of a kind about an item."""
-    with studio.view() as view:
-        return [one.body for one in view.select(Record, item=item, kind=kind, order="number")]
 
 
 def test_commits_become_a_request_and_the_issue_goes_to_review(
-    studio: Studio,
-    person: Core,
-    ada: Core,
-    issue: Callable[..., str],
-    branch: Callable[..., Branch],
-    labels: Callable[[str], list[str]],
+    studio: Studio, person: Core, ada: Core, board: Board
 ) -> None:
     """Its author is who handed it over; the gates of the project are run."""
     person.use(Policies).edit(
         PolicyEdit(gates=(GateCommand(command="pytest -q", label="Tests", required=True),))
     )
-    item = issue("ready")
+    item = board.issue("ready")
     ada.claims.start(item)
-    head = branch().head
+    head = board.branch().head
     ada.use(Phases).hand_over(item, READY)
     told: list[str] = []
     (step,) = person.use(Phases).advance(told.append)
@@ -69,21 +40,14 @@ def test_commits_become_a_request_and_the_issue_goes_to_review(
     assert studio.tree.ran == [("pytest", "-q")]
     assert told == ["running pytest -q", "pytest runs"]
     assert ada.items.get(item).status == "review"
-    assert labels(item) == ["phase:ready"]
+    assert board.labels(item) == ["phase:ready"]
 
 
 def test_commits_that_cannot_be_measured_refuse_a_claim(
-    studio: Studio,
-    person: Core,
-    ada: Core,
-    issue: Callable[..., str],
-    branch: Callable[..., Branch],
+    studio: Studio, person: Core, ada: Core, board: Board
 ) -> None:
     """The branch may be gone, or its difference too long."""
-    item = issue("ready")
-    ada.claims.start(item)
-    branch()
-    ada.use(Phases).hand_over(item, READY)
+    item = board.build()
     studio.tree.branches.clear()
     (step,) = person.use(Phases).advance()
     assert (step.fate, step.reasons) == ("rejected", ("there is no branch 'work'",))
@@ -91,11 +55,7 @@ def test_commits_that_cannot_be_measured_refuse_a_claim(
 
 
 def test_commits_are_measured_without_the_tree_they_were_made_in(
-    studio: Studio,
-    person: Core,
-    ada: Core,
-    issue: Callable[..., str],
-    branch: Callable[..., Branch],
+    studio: Studio, person: Core, ada: Core, board: Board
 ) -> None:
     """The branch is still there; no gate is run on other files."""
     from counterpoint.kernel.errors import NotFound
@@ -103,10 +63,10 @@ def test_commits_are_measured_without_the_tree_they_were_made_in(
     person.use(Policies).edit(
         PolicyEdit(gates=(GateCommand(command="pytest -q", label="Tests", required=True),))
     )
-    item = issue("ready")
+    item = board.issue("ready")
     gone = Core(studio.ports, replace(ada.caller, root=Path("gone")))
     gone.claims.start(item)
-    branch(head="a" * 40)
+    board.branch(head="a" * 40)
     gone.use(Phases).hand_over(item, READY)
     script = studio.tree.snapshot
 
@@ -121,36 +81,25 @@ def test_commits_are_measured_without_the_tree_they_were_made_in(
 
 
 def test_an_issue_that_lost_its_worker_still_goes_to_review(
-    person: Core, ada: Core, issue: Callable[..., str], branch: Callable[..., Branch]
+    person: Core, ada: Core, board: Board
 ) -> None:
     """What was handed over counts, also out of the backlog."""
     for status in ("open", "backlog"):
-        item = issue("ready")
-        ada.claims.start(item)
-        branch()
-        ada.use(Phases).hand_over(item, READY)
+        item = board.build()
         person.items.edit(item, Edit(status=status))
         person.use(Phases).advance()
         assert ada.items.get(item).status == "review"
 
 
 def test_a_request_whose_branch_went_on_is_open_again(
-    studio: Studio,
-    person: Core,
-    ada: Core,
-    bob: Core,
-    issue: Callable[..., str],
-    branch: Callable[..., Branch],
+    studio: Studio, person: Core, ada: Core, bob: Core, board: Board
 ) -> None:
     """The approval was of another commit."""
-    item = issue("ready")
-    ada.claims.start(item)
-    branch()
-    ada.use(Phases).hand_over(item, READY)
+    item = board.build()
     person.use(Phases).advance()
     bob.reviews.review(item, Judgment(of="branch", approves=True, reason=""))
     studio.tree.write("more.py", "x")
-    head = branch().head
+    head = board.branch().head
     (step,) = person.use(Phases).advance()
     assert step.fate == "renewed"
     request = ada.use(Requests).current(item)

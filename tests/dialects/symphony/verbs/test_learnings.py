@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
 from counterpoint.dialects.symphony.nouns.issues import IssueDraft
 from counterpoint.dialects.symphony.nouns.learnings import LearningDraft, LearningQuery
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.learnings import Learnings
-from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound
+from counterpoint.kernel.errors import InvalidInput, NotFound
 
 PATTERN = "Nuxt auto-imports whatever lies in app/utils, so explicit imports fail there"
 OTHER = "The database of the tests is opened in memory, never share it between workers"
@@ -36,33 +33,6 @@ def found(core, query, **more):
         one.learning.record.id
         for one in core.use(Learnings).find(LearningQuery(query=query, **more))
     ]
-
-
-def test_a_learning_is_kept_as_it_was_said(ada, issue):
-    """With the first quality; its parts stay apart."""
-    context = (
-        "When a page of the application is built with the usual configuration of the project. " * 2
-    )
-    kept = keep(ada, issue, context=context, applies_to=("app/",), kind="gotcha", run="r1")
-    one = kept.learning
-    assert (one.pattern, one.context, one.applies_to) == (PATTERN, context, ("app/",))
-    assert (one.kind, one.quality, one.is_verified) == ("gotcha", 50, False)
-    assert kept.near == ()
-
-
-def test_a_learning_that_says_too_little_is_refused(studio, ada, issue):
-    """At 49 and 99 characters."""
-    studio.refuses(InvalidInput, lambda: keep(ada, issue, "x" * 49))
-    studio.refuses(InvalidInput, lambda: keep(ada, issue, context="x" * 99))
-
-
-def test_what_an_issue_knows_already_is_refused(studio, ada, issue):
-    """Small changes of the words do not help; another issue may say it, and hears of the first."""
-    first = keep(ada, issue).learning.record.id
-    fault = studio.refuses(Conflict, lambda: keep(ada, issue, PATTERN.upper() + "!"))
-    assert fault.facts["record"] == first
-    other = ada.use(Issues).open(IssueDraft(title="Sail")).id
-    assert [one.record.id for one in keep(ada, other).near] == [first]
 
 
 def test_a_search_ranks_and_tells_the_parts(ada, issue):
@@ -95,20 +65,6 @@ def test_quality_is_asked_for_but_verified_ones_always_pass(studio, ada, person,
     note = ada.journal.append(Note(kind="finding", body="x")).id
     studio.refuses(InvalidInput, lambda: person.use(Learnings).judge(note, verified=True))
     studio.refuses(NotFound, lambda: person.use(Learnings).judge("demo-r99", verified=True))
-
-
-def test_other_projects_are_searched_in_place_of_this_one(studio, ada, issue):
-    """Never both."""
-    keep(ada, issue)
-    caller = replace(studio.system.caller, actor=ada.caller.actor)
-    api = Core(replace(studio.ports, project="api"), caller)
-    Core(replace(studio.ports, project="api"), studio.system.caller).projects.open("api")
-    there = keep(api, api.use(Issues).open(IssueDraft(title="Sail")).id).learning
-    (one,) = ada.use(Learnings).find(LearningQuery(query="explicit", elsewhere=True))
-    assert (one.learning.project, one.learning.record.id) == ("api", there.record.id)
-    assert [
-        one.learning.project for one in ada.use(Learnings).find(LearningQuery(query="explicit"))
-    ] == ["demo"]
 
 
 def test_learnings_of_another_source_and_redacted_ones_are_read_too(studio, ada, person, issue):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +9,6 @@ import pytest
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Judgment
-from counterpoint.core.model.journal import Record
-from counterpoint.core.model.sessions import Claim
-from counterpoint.dialects.symphony.nouns.phases import PhaseReport
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.kernel.canonical import text_digest
 from counterpoint.kernel.errors import (
@@ -22,20 +18,18 @@ from counterpoint.kernel.errors import (
     NotFound,
     NotReady,
     PathOutside,
-    StaleVersion,
 )
+from fakes.boards import READY, TEXT, Board
 from fakes.studio import Studio
-
-TEXT = "# Research\n\n## Problem\n\n" + "What is true before anybody designs. " * 5
-READY = PhaseReport(phase="ready", summary="It is built")
 
 
 def test_a_claim_is_kept_with_what_the_server_measured(
-    studio: Studio, ada: Core, issue: Callable[..., str], report: Callable[..., PhaseReport]
+    studio: Studio, ada: Core, board: Board
 ) -> None:
-    """Nothing moves yet; the text is noted with the issue."""
-    item = issue()
-    made = ada.use(Phases).hand_over(item, report(item, questions=("Why?",), run="r1"))
+    """Nothing moves yet, the lease runs on; the text is noted with the issue."""
+    item = board.issue()
+    ada.claims.start(item)
+    made = ada.use(Phases).hand_over(item, board.report(item, questions=("Why?",), run="r1"))
     claim = made.claim
     assert (claim.id, claim.item, claim.phase, claim.run) == ("demo-s1", item, "research", "r1")
     assert (claim.sha256, claim.size) == (text_digest(TEXT), len(TEXT))
@@ -45,40 +39,24 @@ def test_a_claim_is_kept_with_what_the_server_measured(
     kept = ada.items.attributes(item)["artifacts"]["research"]
     assert (kept["status"], kept["revision"]) == ("submitted", 1)
     assert ada.use(Phases).claims(item) == [claim]
+    assert ada.overview.facets(item).claim.state == "live"
 
 
-def test_what_a_phase_was_not_to_write_is_told(
-    studio: Studio, ada: Core, issue: Callable[..., str], report: Callable[..., PhaseReport]
-) -> None:
+def test_what_a_phase_was_not_to_write_is_told(studio: Studio, ada: Core, board: Board) -> None:
     """Neither the item's own texts, nor the marker, nor the promised copy; it stands in the entry."""
-    item = issue()
+    item = board.issue()
     for path in ("src/a.py", "marker", "docs/copy.md", "docs/tickets/DEMO-001/design.md"):
         studio.tree.write(path, TEXT)
-    said = report(item, promote_to="docs/copy.md")
+    said = board.report(item, promote_to="docs/copy.md")
     assert ada.use(Phases).hand_over(item, said, marker="marker").stray == ("src/a.py",)
     assert studio.last().facts["stray"] == ["src/a.py"]
 
 
-def test_the_same_claim_again_changes_nothing(
-    studio: Studio, ada: Core, issue: Callable[..., str], report: Callable[..., PhaseReport]
-) -> None:
-    """It answers the one that waits."""
-    item = issue()
-    said = report(item)
-    first = ada.use(Phases).hand_over(item, said)
-    size = studio.image().size
-    again = ada.use(Phases).hand_over(item, said)
-    assert (again.claim, again.again) == (first.claim, True)
-    assert studio.image().size == size
-
-
-def test_a_later_claim_takes_the_place_of_the_one_that_waits(
-    ada: Core, issue: Callable[..., str], report: Callable[..., PhaseReport]
-) -> None:
+def test_a_later_claim_takes_the_place_of_the_one_that_waits(ada: Core, board: Board) -> None:
     """The first is closed as superseded; the revision counts up."""
-    item = issue()
-    ada.use(Phases).hand_over(item, report(item))
-    second = ada.use(Phases).hand_over(item, report(item, text=TEXT + "More."))
+    item = board.issue()
+    ada.use(Phases).hand_over(item, board.report(item))
+    second = ada.use(Phases).hand_over(item, board.report(item, text=TEXT + "More."))
     latest, before = ada.use(Phases).claims(item)
     assert latest == second.claim
     assert before.status == "superseded"
@@ -102,28 +80,23 @@ def test_a_later_claim_takes_the_place_of_the_one_that_waits(
     ],
 )
 def test_everything_wrong_with_a_claim_is_told_and_nothing_kept(
-    studio: Studio,
-    ada: Core,
-    issue: Callable[..., str],
-    report: Callable[..., PhaseReport],
-    change: dict[str, Any],
-    word: str,
+    studio: Studio, ada: Core, board: Board, change: dict[str, Any], word: str
 ) -> None:
     """So that it can be mended in the same turn."""
     studio.tree.write("docs/taken.md", "another one")
-    item = issue()
-    said = report(item, **change)
+    item = board.issue()
+    said = board.report(item, **change)
     fault = studio.refuses(InvalidInput, lambda: ada.use(Phases).hand_over(item, said))
     assert word in fault.message
     assert fault.facts["faults"]
 
 
 def test_paths_out_of_the_folder_or_the_tree_are_refused(
-    studio: Studio, ada: Core, issue: Callable[..., str], report: Callable[..., PhaseReport]
+    studio: Studio, ada: Core, board: Board
 ) -> None:
     """Neither another issue's folder nor a way up."""
-    item = issue()
-    said = report(item)
+    item = board.issue()
+    said = board.report(item)
     other = replace(said, path="docs/tickets/DEMO-009/research.md")
     studio.tree.write(other.path, TEXT)
     assert (
@@ -137,42 +110,34 @@ def test_paths_out_of_the_folder_or_the_tree_are_refused(
 
 
 def test_a_promised_copy_may_be_there_already_if_it_is_the_same(
-    studio: Studio, ada: Core, issue: Callable[..., str], report: Callable[..., PhaseReport]
+    studio: Studio, ada: Core, board: Board
 ) -> None:
     """A repetition is no collision, nor is a free place."""
-    item = issue()
+    item = board.issue()
     studio.tree.write("docs/same.md", TEXT)
-    assert ada.use(Phases).hand_over(item, report(item, promote_to="docs/same.md")).claim
-    assert ada.use(Phases).hand_over(item, report(item, promote_to="docs/free.md")).claim
+    assert ada.use(Phases).hand_over(item, board.report(item, promote_to="docs/same.md")).claim
+    assert ada.use(Phases).hand_over(item, board.report(item, promote_to="docs/free.md")).claim
 
 
 @pytest.mark.parametrize("phase", ["architecture", ""])
 def test_only_the_phase_an_issue_is_in_is_handed_over(
-    studio: Studio,
-    ada: Core,
-    issue: Callable[..., str],
-    report: Callable[..., PhaseReport],
-    phase: str,
+    studio: Studio, ada: Core, board: Board, phase: str
 ) -> None:
     """Another one, or none at all, is told at once."""
-    item = issue(phase)
-    said = report(item)
+    item = board.issue(phase)
+    said = board.report(item)
     fault = studio.refuses(NotReady, lambda: ada.use(Phases).hand_over(item, said))
     assert fault.facts["phase"] == phase
 
 
 def test_what_is_closed_or_not_there_is_not_handed_over(
-    studio: Studio,
-    ada: Core,
-    person: Core,
-    issue: Callable[..., str],
-    report: Callable[..., PhaseReport],
+    studio: Studio, ada: Core, person: Core, board: Board
 ) -> None:
     """Nor is a phase without a contract."""
     from counterpoint.core.model.filters import Edit
 
-    item = issue()
-    said = report(item)
+    item = board.issue()
+    said = board.report(item)
     studio.refuses(NotFound, lambda: ada.use(Phases).hand_over("demo-99", said))
     studio.refuses(
         NotFound, lambda: ada.use(Phases).hand_over(item, replace(said, phase="dreaming"))
@@ -181,20 +146,18 @@ def test_what_is_closed_or_not_there_is_not_handed_over(
     studio.refuses(NotReady, lambda: ada.use(Phases).hand_over(item, said))
 
 
-def test_commits_are_handed_over_clean_and_ahead(
-    studio: Studio, ada: Core, issue: Callable[..., str], branch: Callable[..., Any]
-) -> None:
+def test_commits_are_handed_over_clean_and_ahead(studio: Studio, ada: Core, board: Board) -> None:
     """Uncommitted paths are named, all but the marker; a branch without commits is refused."""
-    item = issue("ready")
+    item = board.issue("ready")
     ada.claims.start(item)
-    branch(dirty=("marker", "b.py"))
+    board.branch(dirty=("marker", "b.py"))
     fault = studio.refuses(
         Conflict, lambda: ada.use(Phases).hand_over(item, READY, marker="marker")
     )
     assert fault.facts["paths"] == ["b.py"]
-    branch(head="0" * 40)
+    board.branch(head="0" * 40)
     studio.refuses(Conflict, lambda: ada.use(Phases).hand_over(item, READY))
-    made = branch(dirty=("marker",))
+    made = board.branch(dirty=("marker",))
     claim = ada.use(Phases).hand_over(item, READY, marker="marker", base="trunk").claim
     assert (claim.commit, claim.branch, claim.base) == (made.head, "work", "trunk")
     assert (claim.path, claim.sha256) == ("", "")
@@ -202,21 +165,21 @@ def test_commits_are_handed_over_clean_and_ahead(
 
 
 def test_commits_of_an_issue_that_nobody_is_at_are_refused(
-    studio: Studio, ada: Core, issue: Callable[..., str], branch: Callable[..., Any]
+    studio: Studio, ada: Core, board: Board
 ) -> None:
     """An issue without a phase may be handed over ready, but not from nowhere."""
-    item = issue("")
-    branch()
+    item = board.issue("")
+    board.branch()
     studio.refuses(NotReady, lambda: ada.use(Phases).hand_over(item, READY))
     ada.claims.start(item)
     assert ada.use(Phases).hand_over(item, READY).claim.phase == "ready"
 
 
 @pytest.fixture
-def claimed(ada: Core, issue: Callable[..., str], report: Callable[..., PhaseReport]) -> str:
+def claimed(ada: Core, board: Board) -> str:
     """Answer an issue whose research waits for a verdict."""
-    item = issue("research", "security")
-    ada.use(Phases).hand_over(item, report(item))
+    item = board.issue("research", "security")
+    ada.use(Phases).hand_over(item, board.report(item))
     return item
 
 
@@ -240,61 +203,22 @@ def test_a_verdict_is_kept_and_moves_nothing(studio: Studio, bob: Core, claimed:
     assert bob.overview.facets(claimed).item.status == "open"
 
 
-def test_a_rejection_is_told_in_a_comment(studio: Studio, bob: Core, claimed: str) -> None:
-    """With its reason and what to do."""
-    bob.reviews.review(claimed, verdict(approves=False, reason="No plan", fixes=("Add one",)))
-    assert studio.last().action == "phase.rejected"
-    with studio.view() as view:
-        (comment,) = view.select(Record, item=claimed, kind="comment")
-    assert "No plan" in comment.body
-    assert "Add one" in comment.body
-
-
-def test_nobody_judges_what_he_handed_in(studio: Studio, ada: Core, claimed: str) -> None:
-    """Neither in the same session nor by the same name in another one."""
-    studio.refuses(Forbidden, lambda: ada.reviews.review(claimed, verdict()))
-    again = studio.core("ada")
-    studio.refuses(Forbidden, lambda: again.reviews.review(claimed, verdict()))
-
-
-def test_who_worked_on_an_issue_does_not_judge_it(
-    studio: Studio, bob: Core, person: Core, claimed: str
+def test_who_handed_in_or_worked_on_an_issue_does_not_judge_it(
+    studio: Studio, ada: Core, bob: Core, person: Core, claimed: str
 ) -> None:
-    """Even if somebody else handed it in."""
+    """Neither in the same session, nor by the same name in another, nor if somebody else handed it in."""
     bob.claims.start(claimed)
-    studio.refuses(Forbidden, lambda: bob.reviews.review(claimed, verdict()))
+    for core in (ada, studio.core("ada"), bob):
+        studio.refuses(Forbidden, lambda core=core: core.reviews.review(claimed, verdict()))
     assert person.reviews.review(claimed, verdict()).verdict.agent == "pat"
+    studio.refuses(NotFound, lambda: person.reviews.review("demo-99", verdict()))
 
 
-def test_a_verdict_is_of_what_waits(studio: Studio, bob: Core, claimed: str) -> None:
-    """Of another text or another phase there is nothing to say."""
-    stale = verdict(subject="0" * 64)
-    fault = studio.refuses(StaleVersion, lambda: bob.reviews.review(claimed, stale))
-    assert fault.facts["actual_hash"] == text_digest(TEXT)
-    other = verdict(phase="grooming")
-    studio.refuses(NotReady, lambda: bob.reviews.review(claimed, other))
-    studio.refuses(NotFound, lambda: bob.reviews.review("demo-99", verdict()))
-
-
-def test_a_verdict_on_commits_names_the_commit(
-    ada: Core, bob: Core, issue: Callable[..., str], branch: Callable[..., Any]
-) -> None:
+def test_a_verdict_on_commits_names_the_commit(ada: Core, bob: Core, board: Board) -> None:
     """There is no text whose hash could be named."""
-    item = issue("ready")
+    item = board.issue("ready")
     ada.claims.start(item)
-    head = branch().head
+    head = board.branch().head
     ada.use(Phases).hand_over(item, READY)
     judged = bob.reviews.review(item, verdict(phase="ready", subject=head))
     assert judged.verdict.subject == head
-
-
-def test_claims_end_with_the_claim_of_the_issue_unchanged(
-    studio: Studio, ada: Core, issue: Callable[..., str], report: Callable[..., PhaseReport]
-) -> None:
-    """Handing over moves nothing: the lease runs on until the step."""
-    item = issue()
-    ada.claims.start(item)
-    ada.use(Phases).hand_over(item, report(item))
-    with studio.view() as view:
-        found = view.find(Claim, item)
-    assert found.state == "live"

@@ -16,31 +16,6 @@ def test_what_nobody_has_set_is_the_default(ada):
     assert ada.use(Policies).get() == Policy()
 
 
-def test_parts_that_are_not_named_stay(studio, ada):
-    """Each change is an entry of the ledger."""
-    ada.use(Policies).edit(PolicyEdit(gates=(GATE,), instructions={"worker": "be kind"}))
-    after = ada.use(Policies).edit(
-        PolicyEdit(
-            sensitive_paths=(".env*",),
-            thresholds={"low_lines": 10},
-            instructions={"judge": "be strict"},
-            phases=("ready",),
-        )
-    )
-    assert after == Policy(
-        gates=(GATE,),
-        sensitive_paths=(".env*",),
-        thresholds={"low_lines": 10},
-        instructions={"worker": "be kind", "judge": "be strict"},
-        phases=("ready",),
-    )
-    assert ada.use(Policies).get() == after
-    assert studio.last().action == "policy.changed"
-    assert studio.last().facts["parts"] == [
-        "instructions", "phases", "sensitive_paths", "thresholds",
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize(
     "edit",
     [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import pytest
 
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.evidence import Branch
 from counterpoint.core.model.filters import Judgment, Note
 from counterpoint.core.model.journal import Receipt, Record
 from counterpoint.dialects.symphony.nouns.policy import GateCommand, PolicyEdit
@@ -25,17 +23,14 @@ from counterpoint.dialects.symphony.verbs.requests import Requests
 from counterpoint.kernel.canonical import load
 from counterpoint.kernel.errors import (
     Conflict,
-    Forbidden,
     InvalidInput,
     NotFound,
     NotReady,
     StaleVersion,
 )
+from fakes.boards import DIFF, Board
 from fakes.studio import Studio
 
-DIFF = (
-    "diff --git a/src/a.py b/src/a.py\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1,2 @@\n one\n+two\n"
-)
 OTHER = DIFF.replace("a.py", "b.py")
 YES = Judgment(of="branch", approves=True, reason="")
 NO = Judgment(of="branch", approves=False, reason="")
@@ -43,37 +38,25 @@ TESTS = GateCommand(command="pytest -q", label="Tests", required=True)
 
 
 @pytest.fixture
-def item(ada: Core, issue: Callable[..., str], branch: Callable[..., Any]) -> str:
+def item(ada: Core, board: Board) -> str:
     """Answer an issue that ada is at, with a branch in the tree."""
-    made = issue("ready")
+    made = board.issue("ready")
     ada.claims.start(made)
-    branch()
+    board.branch()
     return made
 
 
 def test_a_change_is_measured_by_the_server(studio: Studio, ada: Core, item: str) -> None:
     """What git says counts; what was sent instead is remarked upon."""
     request = ada.use(Requests).propose(Proposal(item=item, diff=OTHER, run="r1"))
-    assert (request.submission.id, request.changes.source, request.status) == (
-        "demo-s1",
-        "git",
-        "open",
-    )
-    assert (request.changes.files, request.changes.additions, request.changes.deletions) == (
-        1,
-        1,
-        0,
-    )
-    assert (request.changes.paths, request.changes.diff) == (("src/a.py",), DIFF)
-    assert (request.submission.branch, request.submission.base, request.submission.run) == (
-        "work",
-        "main",
-        "r1",
-    )
-    assert "not that of the branch" in request.changes.remarks
-    assert request.submission.summary == "abc write a"
+    made, changes = request.submission, request.changes
+    assert (made.id, changes.source, request.status) == ("demo-s1", "git", "open")
+    assert (changes.files, changes.additions, changes.deletions) == (1, 1, 0)
+    assert (changes.paths, changes.diff) == (("src/a.py",), DIFF)
+    assert (made.branch, made.base, made.run) == ("work", "main", "r1")
+    assert (made.summary, studio.last().action) == ("abc write a", "change.proposed")
+    assert "not that of the branch" in changes.remarks
     assert ada.items.get(item).status == "review"
-    assert studio.last().action == "change.proposed"
 
 
 def test_the_same_difference_is_no_remark(ada: Core, item: str) -> None:
@@ -82,21 +65,13 @@ def test_the_same_difference_is_no_remark(ada: Core, item: str) -> None:
     assert ada.use(Requests).propose(Proposal(item=item, diff=sent)).changes.remarks == ""
 
 
-def test_the_same_commit_again_changes_nothing(studio: Studio, ada: Core, item: str) -> None:
-    """No gate is run a second time."""
-    first = ada.use(Requests).propose(Proposal(item=item))
-    size = studio.image().size
-    assert ada.use(Requests).propose(Proposal(item=item)) == first
-    assert studio.image().size == size
-
-
 def test_another_commit_supersedes_the_request(
-    studio: Studio, ada: Core, item: str, branch: Callable[..., Any]
+    studio: Studio, ada: Core, board: Board, item: str
 ) -> None:
     """The last one counts; so does one with other words about its gates."""
     ada.use(Requests).propose(Proposal(item=item))
     studio.tree.write("n.py", "n")
-    branch()
+    board.branch()
     second = ada.use(Requests).propose(Proposal(item=item))
     assert (second.submission.id, ada.use(Requests).current(item)) == ("demo-s2", second)
     gate = ClaimedGate(command="x", label="X", exit_code=0, output="")
@@ -140,16 +115,11 @@ def test_gates_are_run_here_and_what_agents_say_is_their_word(
 
 
 def test_nobody_waits_to_write_while_gates_run(
-    studio: Studio,
-    ada: Core,
-    bob: Core,
-    person: Core,
-    issue: Callable[..., str],
-    branch: Callable[..., Branch],
+    studio: Studio, ada: Core, bob: Core, person: Core, board: Board
 ) -> None:
     """Not even under an idempotency key: a free issue is taken up after them."""
-    free = issue("ready")
-    branch()
+    free = board.issue("ready")
+    board.branch()
     person.use(Policies).edit(PolicyEdit(gates=(TESTS,)))
     said: list[str] = []
     studio.tree.during = lambda: said.append(
@@ -165,7 +135,7 @@ def test_nobody_waits_to_write_while_gates_run(
     assert ada.once("k", 1, hand_in) == ada.once("k", 1, hand_in) == "demo-s1"
     assert said == ["demo-r1"]
     assert ada.items.get(free).status == "review"
-    blocked = issue("ready", status="backlog")
+    blocked = board.issue("ready", status="backlog")
     take_up = ada.use(Requests).propose
     studio.refuses(NotReady, lambda: take_up(Proposal(item=blocked), None, lambda: None))
     studio.refuses(NotFound, lambda: take_up(Proposal(item="demo-99"), None, lambda: None))
@@ -187,11 +157,11 @@ def test_a_gate_that_took_too_long_did_not_pass(
 
 
 def test_gates_are_not_run_on_other_files_than_were_committed(
-    studio: Studio, ada: Core, person: Core, item: str, branch: Callable[..., Any]
+    studio: Studio, ada: Core, person: Core, board: Board, item: str
 ) -> None:
     """A tree that is elsewhere, or gone, would say nothing about the branch."""
     person.use(Policies).edit(PolicyEdit(gates=(TESTS,)))
-    branch(head="f" * 40)
+    board.branch(head="f" * 40)
     request = ada.use(Requests).propose(Proposal(item=item))
     assert (load(request.changes.gates), studio.tree.ran) == ([], [])
     assert "not run" in request.changes.remarks
@@ -253,16 +223,17 @@ def test_a_difference_that_says_nothing_is_refused(
 
 
 def test_only_work_that_somebody_is_at_is_handed_in(
-    studio: Studio, ada: Core, issue: Callable[..., str], item: str
+    studio: Studio, ada: Core, board: Board, item: str
 ) -> None:
     """An issue that waits is not, nor one that is not there."""
-    idle = issue("ready")
+    idle = board.issue("ready")
     studio.refuses(NotReady, lambda: ada.use(Requests).propose(Proposal(item=idle)))
     studio.refuses(NotFound, lambda: ada.use(Requests).propose(Proposal(item="demo-99")))
+    studio.refuses(NotFound, lambda: ada.use(Requests).get(idle))
 
 
 def test_an_approval_is_of_the_commit_that_was_looked_at(
-    studio: Studio, ada: Core, bob: Core, item: str, branch: Callable[..., Any]
+    studio: Studio, ada: Core, bob: Core, board: Board, item: str
 ) -> None:
     """A second time it changes nothing; after another commit it is refused, approved or not."""
     ada.use(Requests).propose(Proposal(item=item))
@@ -279,7 +250,7 @@ def test_an_approval_is_of_the_commit_that_was_looked_at(
     assert bob.use(Requests).get(item) == approved
     assert studio.image().size == size
     studio.tree.write("n.py", "n")
-    branch()
+    board.branch()
     fault = studio.refuses(StaleVersion, lambda: bob.reviews.review(item, YES))
     assert fault.facts["head"] == studio.tree.branches["work"].head
 
@@ -292,33 +263,6 @@ def test_a_branch_that_was_taken_away_can_still_be_judged(
     studio.tree.branches.clear()
     bob.reviews.review(item, YES)
     assert bob.use(Requests).get(item).status == "approved"
-
-
-def test_nobody_judges_his_own_change(studio: Studio, ada: Core, item: str) -> None:
-    """Neither to approve nor to reject it."""
-    ada.use(Requests).propose(Proposal(item=item))
-    studio.refuses(Forbidden, lambda: ada.reviews.review(item, YES))
-    studio.refuses(Forbidden, lambda: studio.core("ada").reviews.review(item, NO))
-
-
-def test_a_rejection_sends_the_issue_back_with_its_reason(
-    studio: Studio, ada: Core, bob: Core, item: str
-) -> None:
-    """As a comment that the next run sees; then there is nothing to judge."""
-    studio.refuses(NotReady, lambda: bob.reviews.review(item, NO))
-    studio.refuses(NotFound, lambda: bob.use(Requests).get(item))
-    ada.use(Requests).propose(Proposal(item=item))
-    no = replace(NO, reason="No test", fixes=("Add one",))
-    after = bob.reviews.review(item, no).item
-    request = bob.use(Requests).get(item)
-    assert (request.status, after.status) == ("rejected", "open")
-    assert request.verdict is not None
-    assert request.verdict.fixes == ("Add one",)
-    with studio.view() as view:
-        (comment,) = view.select(Record, item=item, kind="comment")
-    assert "No test" in comment.body
-    assert "Add one" in comment.body
-    studio.refuses(NotReady, lambda: bob.reviews.review(item, YES))
 
 
 def test_an_approved_change_may_be_rejected_without_words(
@@ -338,13 +282,13 @@ def test_an_approved_change_may_be_rejected_without_words(
 
 
 def test_a_request_that_cannot_be_measured_anew_is_open_with_the_reason(
-    studio: Studio, ada: Core, person: Core, bob: Core, item: str, branch: Callable[..., Any]
+    studio: Studio, ada: Core, person: Core, bob: Core, board: Board, item: str
 ) -> None:
     """Its branch went on to something that cannot be read."""
     ada.use(Requests).propose(Proposal(item=item))
     bob.reviews.review(item, YES)
     studio.tree.write("n.py", "n")
-    made = branch(diff="")
+    made = board.branch(diff="")
     (renewed,) = person.use(Requests).renew()
     changes = person.use(Requests).get(item).changes
     assert (renewed.status, renewed.commit, changes.diff) == ("open", made.head, DIFF)
@@ -354,13 +298,13 @@ def test_a_request_that_cannot_be_measured_anew_is_open_with_the_reason(
 
 
 def test_a_request_that_somebody_renewed_meanwhile_is_left(
-    studio: Studio, ada: Core, person: Core, bob: Core, item: str, branch: Callable[..., Any]
+    studio: Studio, ada: Core, person: Core, bob: Core, board: Board, item: str
 ) -> None:
     """Two processes that measure it at once write it once."""
     person.use(Policies).edit(PolicyEdit(gates=(TESTS,)))
     ada.use(Requests).propose(Proposal(item=item))
     studio.tree.write("n.py", "n")
-    branch()
+    board.branch()
 
     def meanwhile() -> None:
         studio.tree.during = None

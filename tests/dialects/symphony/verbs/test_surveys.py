@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from counterpoint.core.model.journal import StateEntry
 from counterpoint.dialects.symphony.nouns.issues import IssueDraft
 from counterpoint.dialects.symphony.nouns.learnings import Coverage, TestRun
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.surveys import Surveys
-from counterpoint.kernel.errors import InvalidInput, NotFound, PathOutside
 
 
 def covers(path="src/a.py", concept="errors", status="covered", **more):
@@ -34,19 +31,6 @@ def test_a_file_has_one_answer_for_each_question(ada, bob):
     assert [c.coverage.path for c in ada.use(Surveys).coverage("errors", "src/a.py", 1)] == [
         "src/b.py"
     ]
-
-
-@pytest.mark.parametrize(
-    ("coverage", "fault"),
-    [
-        (covers(status="has_issues"), InvalidInput),
-        (covers(status="has_issues", item="demo-9"), NotFound),
-        (covers(path="../x.py"), PathOutside),
-    ],
-)
-def test_coverage_that_cannot_be_is_refused(studio, ada, coverage, fault):
-    """Issues without a ticket, a ticket that is not there, a path that leads outside."""
-    studio.refuses(fault, lambda: ada.use(Surveys).cover(coverage))
 
 
 def test_a_redacted_coverage_keeps_its_place(ada, person):

@@ -86,14 +86,6 @@ def test_an_issue_goes_with_all_that_was_written_for_it(studio, ada, api, issue)
     assert api.audit.verify().faults == ()
 
 
-def test_the_same_move_again_answers_as_before(studio, ada, api, issue):
-    """Nothing is written, here or there."""
-    first = ada.use(Transfer).move(issue, "api", "why")
-    before, size = studio.image(), api.overview.state().ledger_size
-    assert ada.use(Transfer).move(issue, "api", "why") == first
-    assert (studio.image(), api.overview.state().ledger_size) == (before, size)
-
-
 @pytest.mark.parametrize("step", ["_copy", "_leave"])
 def test_a_move_that_was_interrupted_goes_on_from_there(studio, ada, api, issue, monkeypatch, step):
     """After each step: there is one issue there in the end, with one comment."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -11,15 +10,16 @@ import pytest
 from counterpoint.core.coordinator import Core
 from counterpoint.dialects.symphony.verbs.workspaces import Workspaces
 from counterpoint.kernel.errors import Conflict, NotFound
+from fakes.boards import Board
 from fakes.studio import Studio
 
 MARKER = ".marker"
 
 
 @pytest.fixture
-def opened(person: Core, issue: Callable[..., str]) -> str:
+def opened(person: Core, board: Board) -> str:
     """Answer an issue that the tree was marked for."""
-    item = issue()
+    item = board.issue()
     person.use(Workspaces).open(item, MARKER, "trunk", "r1")
     return item
 
@@ -63,20 +63,17 @@ def test_another_tree_is_told_with_the_way_back(
     assert fault.facts["workspace"]
 
 
-@pytest.mark.parametrize("text", ["no json", "[1]"])
+@pytest.mark.parametrize("text", ["no json", "[1]", None])
 def test_a_marker_that_cannot_be_read_is_none(
-    studio: Studio, ada: Core, opened: str, text: str
+    studio: Studio, ada: Core, opened: str, text: str | None
 ) -> None:
-    """Whatever lies there."""
-    studio.tree.write(MARKER, text)
-    studio.refuses(Conflict, lambda: ada.use(Workspaces).verify(MARKER, opened))
-
-
-def test_a_tree_without_a_marker_is_the_wrong_one(studio: Studio, ada: Core, opened: str) -> None:
-    """Or with one that leads out of it."""
-    del studio.tree.files[MARKER]
+    """The tree is the wrong one; neither is a marker outside of it read."""
+    if text is None:
+        del studio.tree.files[MARKER]
+    else:
+        studio.tree.write(MARKER, text)
     fault = studio.refuses(Conflict, lambda: ada.use(Workspaces).verify(MARKER, opened))
-    assert "no marker" in fault.message
+    assert ("no marker" in fault.message) is (text is None)
     studio.refuses(Conflict, lambda: ada.use(Workspaces).verify("../marker", opened))
 
 
