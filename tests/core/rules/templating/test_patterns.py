@@ -31,8 +31,8 @@ pattern_texts = st.recursive(st.one_of(letters, sets), _grown, max_leaves=8)
 
 @given(pattern=pattern_texts, text=st.text(alphabet="ab-1.&]cé\n*", max_size=6))
 def test_a_pattern_matches_what_the_usual_engine_matches_whole(pattern, text):
-    """The same answer as `re.fullmatch`, for everything that is understood."""
-    expected = re.fullmatch(pattern, text) is not None
+    """The same answer as `re.fullmatch` of ASCII classes, for what both understand."""
+    expected = re.fullmatch(pattern, text, re.ASCII) is not None
     assert patterns.compiled(pattern).matches(text) == expected
 
 
@@ -68,21 +68,9 @@ def test_no_pattern_takes_long(pattern):
 @pytest.mark.parametrize(
     "pattern",
     [
-        *("(", ")", "a)", "(a", "*a", "a**", "a++", "{2}", "a{2", "a}", "[", "[a", "[]", "[b-a]"),
-        *(
-            "[\\d-z]",
-            "[a-\\d]",
-            "[[:alpha:]]",
-            "[a\\",
-            "\\",
-            "\\b",
-            "\\1",
-            "\\x41",
-            "(?=a)",
-            "(?i)a",
-        ),
-        *("(?P<n>a)", "(?<!a)b", "^*", "${2}", "a{3,2}", "a" * 501, "(" * 21 + ")" * 21),
-        *("a{1001}", "(a{400}){3}", "(a|b){400}", "a{999}b{999}", "(a{500}|b{499}c)|d{500}"),
+        *("(", ")", "a)", "(a", "*a", "a**", "a++", "{2}", "[", "[a", "[]", "[b-a]", "[a-\\d]"),
+        *("[a\\", "\\", "\\1", "(?=a)", "(?<!a)b", "a{3,2}", "a" * 501, "\ud800"),
+        *("a{1001}", "(a{400}){3}", "\\p{L}{20}", "(.{999})(.{999})"),
     ],
 )
 def test_what_is_not_understood_is_refused(pattern):
@@ -90,6 +78,12 @@ def test_what_is_not_understood_is_refused(pattern):
     with pytest.raises(InvalidInput) as caught:
         patterns.compiled(pattern)
     assert "pattern" in caught.value.message
+
+
+def test_half_a_character_is_a_letter():
+    """What is wrong with it is said where values are checked, not here."""
+    assert patterns.compiled(".").matches("\ud800")
+    assert not patterns.compiled("a").matches("\ud800")
 
 
 @given(st.text(max_size=20))

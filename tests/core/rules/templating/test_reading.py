@@ -215,7 +215,7 @@ def test_all_faults_are_told_together_in_order():
         ),
         ("guidelines: [" + ", ".join("x" * 201) + "]", "more than 200 entries"),
         (
-            "variables: {" + ", ".join(f"V{n}: {{pattern: 'a{{450}}'}}" for n in range(5)) + "}",
+            "variables: {" + ", ".join(f"V{n}: {{pattern: '.{{1000}}'}}" for n in range(5)) + "}",
             "together",
         ),
     ],

@@ -58,8 +58,8 @@ from counterpoint.kernel.yamltext import Way, read_yaml
 
 VARIABLE_LIMIT = 100
 """Variables that a template may have."""
-PATTERNS_LIMIT = 2 * patterns.STEP_LIMIT
-"""Steps that all their patterns together may have."""
+PATTERNS_LIMIT = 2 * patterns.SIZE_LIMIT
+"""Instructions that all their patterns together may become."""
 _SHOWN = 20
 
 _TOP = (
