@@ -9,14 +9,14 @@ from typing import Any
 
 import orjson
 import pytest
+from mcp import Client
 
+from builders import Workshop
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.registry import names, surface
 from counterpoint.kernel import errors
 from counterpoint.kernel.errors import CounterpointError, NotFound
 from counterpoint.protocol.tools import Tool
-
-pytestmark = pytest.mark.both_eras
 
 BUDGETS = {
     "agentic": 20_000,
@@ -24,6 +24,13 @@ BUDGETS = {
     "native": 12_000,
     "symphony": 18_500,
     "workflow": 9_700,
+}
+CALLS: dict[str, tuple[str, dict[str, str]]] = {
+    "agentic": ("plan_list", {}),
+    "colibri": ("task_list", {}),
+    "native": ("brief", {}),
+    "symphony": ("list_issues", {}),
+    "workflow": ("start_workflow", {"name": "Login", "objective": "People can log in"}),
 }
 COMBINATORS = {"anyOf", "oneOf", "allOf", "not", "$ref"}
 
@@ -67,6 +74,26 @@ def test_the_native_surface_is_small() -> None:
         *("finish", "note", "submit", "review", "verify", "handoff", "remember", "prove"),
     ]
     assert len(native.instructions) <= 600
+
+
+@pytest.mark.both_eras
+@pytest.mark.parametrize("name", names())
+def test_every_dialect_lists_answers_and_refuses_in_both_eras(
+    workshop: Workshop, name: str
+) -> None:
+    """What its tools do is tried in one era; that they are reached is tried in each."""
+    ada = workshop.agent("ada", surface=name)
+    built = surface(name)
+
+    async def story(client: Client) -> list[str]:
+        return [tool.name for tool in (await client.list_tools()).tools]
+
+    assert ada.ask(story) == [tool.name for tool in built.tools]
+    tool, arguments = CALLS[name]
+    answer = ada.call(tool, arguments)
+    assert (answer.is_error, orjson.loads(answer.text)) == (False, answer.answer)
+    refusal = ada.call(tool, {**arguments, "nonsense": 1})
+    assert (refusal.is_error, "nonsense" in refusal.text) == (True, True)
 
 
 @pytest.mark.parametrize(("name", "tool"), TOOLS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import orjson
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,8 +15,6 @@ from counterpoint.dialects.paging import (
     size_of,
     sparse,
 )
-
-pytestmark = pytest.mark.both_eras
 
 TEXTS = st.text(max_size=200)
 

@@ -264,9 +264,15 @@ def _handshake(host="127.0.0.1", query=""):
 
 
 @pytest.mark.parametrize(("by", "begin"), [("reader", b"101"), ("nothing", b"403")])
-def test_what_is_said_too_early_waits_or_is_never_heard(live, by, begin, caplog):
+def test_what_is_said_too_early_waits_or_is_never_heard(
+    small, story, monkeypatch, by, begin, caplog
+):
     """Frames before the answer, be they sound or not, are read after it, if at all."""
-    with socket.create_connection(("127.0.0.1", live.port), PATIENCE) as wire:
+    monkeypatch.setattr(serving, "PING", 0.1)
+    with (
+        running(small, tell=story.tell) as live,
+        socket.create_connection(("127.0.0.1", live.port), PATIENCE) as wire,
+    ):
         wire.sendall(_handshake().replace(b"Bearer reader", f"Bearer {by}".encode()))
         wire.sendall(b"\xff\xff\xff")
         got = b""

@@ -17,8 +17,6 @@ from counterpoint.kernel.errors import CounterpointError, StoreBusy
 from counterpoint.storage.breaker import Breaker
 from fakes.failing import FailingStore
 
-pytestmark = pytest.mark.both_eras
-
 CODES = {
     "validation_error",
     "not_found",

@@ -23,8 +23,6 @@ from counterpoint.kernel.errors import InvalidInput, StoreFull
 from counterpoint.settings import Settings
 from fakes.speaker import Speaker
 
-pytestmark = pytest.mark.both_eras
-
 TOOLS = surface("colibri", Settings(proofs="1")).tools
 READS = {"TASK": "none"}
 PATIENCE = 20

@@ -17,8 +17,6 @@ from counterpoint.dialects.call import Call
 from counterpoint.dialects.registry import surface
 from counterpoint.protocol.tools import Tool
 
-pytestmark = pytest.mark.both_eras
-
 NATIVE = surface("native")
 IDS = ("demo-1", "demo-2", "demo-3", "demo-r1", "demo-c1", "demo-h1", "#0", "ses_x", "demo-99")
 NAMES = {"id", "item", "parent", "root", "resolves", "session", "add_after", "remove_after"}

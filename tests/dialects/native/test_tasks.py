@@ -9,8 +9,6 @@ import pytest
 import builders
 from builders import Agent, Workshop
 
-pytestmark = pytest.mark.both_eras
-
 
 def finish(**more: Any) -> dict[str, Any]:
     """Answer the arguments of an ordinary end."""

@@ -14,8 +14,6 @@ from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.dialects.symphony.verbs.workspaces import Workspaces
 
-pytestmark = pytest.mark.both_eras
-
 SECTIONS = ("Problem", "Current State", "Findings", "Risks", "Recommendation")
 TEXT = "# Research\n\n" + "\n\n".join(
     f"## {name}\n\nWhat is so, and how it was seen." for name in SECTIONS

@@ -11,8 +11,6 @@ import pytest
 
 from builders import Agent, Workshop, commit, git, open_repository
 
-pytestmark = pytest.mark.both_eras
-
 OUTCOME = {"summary": "Done"}
 
 

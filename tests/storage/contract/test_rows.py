@@ -10,45 +10,42 @@ from counterpoint.core.model.work import Criterion, Item, Label, Project
 from counterpoint.kernel.errors import StateDiffers
 
 
-@pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: noun.table)
-def test_a_row_of_every_noun_comes_back_as_it_was(store, example, save, noun):
+def test_a_row_of_every_noun_comes_back_as_it_was(store, example, save):
     """What is put under a key is found under it, each field of its type."""
-    one = example(noun)
-    key = [getattr(one, name) for name in noun.key if name != "project"]
-    with store.writing("p") as writing:
-        save(writing, one)
-        assert writing.find(noun, *key) == one
-    with store.reading("p") as reading:
-        assert reading.find(noun, *key) == one
-        assert reading.select(noun) == [one]
-        assert reading.exists(noun)
+    for noun in NOUNS:
+        one = example(noun)
+        key = [getattr(one, name) for name in noun.key if name != "project"]
+        with store.writing("p") as writing:
+            save(writing, one)
+            assert writing.find(noun, *key) == one
+        with store.reading("p") as reading:
+            assert reading.find(noun, *key) == one
+            assert reading.select(noun) == [one]
+            assert reading.exists(noun)
 
 
-@pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: noun.table)
-def test_a_raw_row_holds_digests_in_place_of_prose(store, example, save, noun):
+def test_a_raw_row_holds_digests_in_place_of_prose(store, example, save):
     """Two databases with the same ledger have the same raw rows."""
-    one = example(noun)
-    row = image_of(one, {})
     with store.writing("p") as writing:
-        save(writing, one)
+        save(writing, *map(example, NOUNS))
     with store.reading("p") as reading:
-        (raw,) = reading.table(noun)
-    for column, cell in zip(columns(noun), raw, strict=True):
-        if column.sort != "list":
-            assert cell == row[column.name]
+        for noun in NOUNS:
+            row = image_of(example(noun), {})
+            (raw,) = reading.table(noun)
+            for column, cell in zip(columns(noun), raw, strict=True):
+                assert column.sort == "list" or cell == row[column.name], (noun, column)
 
 
-@pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: noun.table)
-def test_a_dropped_row_is_gone(store, example, save, noun):
+def test_a_dropped_row_is_gone(store, example, save):
     """A row is dropped by its key, which need not name the project."""
-    one = example(noun)
-    key = {name: getattr(one, name) for name in noun.key}
     with store.writing("p") as writing:
-        save(writing, one)
-        writing.drop(noun, key)
-        assert not writing.exists(noun)
-        with pytest.raises(StateDiffers):
+        save(writing, *map(example, NOUNS))
+        for noun in NOUNS:
+            key = {name: getattr(example(noun), name) for name in noun.key}
             writing.drop(noun, key)
+            assert not writing.exists(noun), noun
+            with pytest.raises(StateDiffers):
+                writing.drop(noun, key)
 
 
 def test_a_second_put_replaces_the_row(store, task, save):

@@ -15,10 +15,10 @@ from counterpoint.storage import statements
 from counterpoint.storage.sqlite.store import SqliteStore
 
 
-@pytest.fixture
-def connection(tmp_path):
+@pytest.fixture(scope="module")
+def connection(tmp_path_factory):
     """Give a bare connection to a database with two entries, as a stranger would have."""
-    place = tmp_path / "store.db"
+    place = tmp_path_factory.mktemp("schema") / "store.db"
     SqliteStore(place, nouns=NOUNS).close()
     opened = apsw.Connection(str(place))
     for sequence in (0, 1):
