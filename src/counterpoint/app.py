@@ -23,7 +23,7 @@ from counterpoint.dialects.agentic.rules.precedence import ToolOrder, read_table
 from counterpoint.dialects.colibri.skill_files import SkillDirectory
 from counterpoint.dialects.symphony.contract_files import ContractDirectory
 from counterpoint.evidence.directories import FileAnchors, TemplateDirectory
-from counterpoint.evidence.dotenv import secret_values
+from counterpoint.evidence.environment import secret_values
 from counterpoint.evidence.git.opened import OpenTrees
 from counterpoint.evidence.host import ProcessHost
 from counterpoint.evidence.keys import ProjectKey, open_key
@@ -32,9 +32,8 @@ from counterpoint.evidence.places import Places, find_places, open_folder
 from counterpoint.kernel.clock import Clock, SystemClock
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
 from counterpoint.kernel.ids import RandomMint
-from counterpoint.settings import Settings, load_settings
+from counterpoint.settings import Settings, is_address, load_settings, masked
 from counterpoint.storage.breaker import Breaker, GuardedStore
-from counterpoint.storage.postgres.address import is_address, masked
 from counterpoint.storage.sqlite.store import MEMORY, fresh_file, open_sqlite
 
 DATABASE = "ledger.db"

@@ -6,6 +6,7 @@ the default below. The environment is read once, at start.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -73,6 +74,11 @@ MODE = "COLIBRI_MODE"
 """The variable that also sets the mode: what servers of that dialect are started with elsewhere."""
 _NUMBERS = {"lease_seconds": LEASE_SECONDS, "idle_minutes": IDLE_MINUTES}
 
+_SCHEMES = ("postgresql://", "postgres://")
+_IN_AUTHORITY = re.compile(r"^(\w+://[^/?#:@]*):.*@")
+"""Up to the last `@`, since somebody may not know that a password's `/` must be written `%2F`."""
+_IN_QUERY = re.compile(r"((?:^|[?&])[^=&]*pass[^=&]*=)[^&#]*", re.IGNORECASE)
+
 
 def load_settings(environ: Mapping[str, str], **flags: str | None) -> Settings:
     """Return the settings of an environment and the flags that were given (None: not given).
@@ -105,3 +111,13 @@ def _number(name: str, text: str, bounds: range) -> int:
             hint=f"Give a whole number from {bounds[0]} to {bounds[-1]}.",
         )
     return int(text)
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text names a PostgreSQL database, not a file."""
+    return text.startswith(_SCHEMES)
+
+
+def masked(address: str) -> str:
+    """Return an address that can be shown: `***` in place of every password."""
+    return _IN_QUERY.sub(r"\1***", _IN_AUTHORITY.sub(r"\1:***@", address))

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -14,7 +15,6 @@ import pytest
 
 import counterpoint
 from counterpoint.cli.main import PHRASES, cli
-from counterpoint.dialects import agentic, colibri, native, symphony, workflow
 from counterpoint.dialects.acts import PEOPLE, phrases_of
 from counterpoint.dialects.registry import names, surface
 from counterpoint.dialects.symphony.scope import AGENT_TYPES
@@ -51,14 +51,8 @@ def arguments_of(name: str) -> frozenset[str]:
 
 def table_of(name: str) -> Mapping[Act, str]:
     """Return the acts of a dialect as its agents are told them."""
-    own = {
-        "native": native,
-        "symphony": symphony,
-        "workflow": workflow,
-        "agentic": agentic,
-        "colibri": colibri,
-    }[name]
-    return phrases_of(own.envelope.PHRASES, tools_of(name))
+    envelope = import_module(f"counterpoint.dialects.{name}.envelope")
+    return phrases_of(envelope.PHRASES, tools_of(name))
 
 
 def is_command(words: str) -> bool:
@@ -166,6 +160,14 @@ def test_an_act_is_said_in_commands_that_there_are(act: Act) -> None:
     """A person at the command line is told commands, and no tool."""
     for table in (PHRASES, PEOPLE):
         assert strangers(say(f"{act}.", table), frozenset()) == []
+
+
+@pytest.mark.parametrize("act", [Act.VERIFY, Act.SUBMIT, Act.REVIEW, Act.WAIVE, Act.UNBLOCK])
+@pytest.mark.parametrize("name", [*names(), "command line"])
+def test_what_keeps_work_from_ending_is_done_by_a_tool_or_a_command(name: str, act: Act) -> None:
+    """Nobody is left with plain words only, whatever the dialect has no tool for."""
+    table = PHRASES if name == "command line" else table_of(name)
+    assert QUOTED.findall(table[act])
 
 
 @pytest.mark.parametrize("name", names())

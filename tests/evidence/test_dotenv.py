@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from counterpoint.evidence.dotenv import secret_values
+from counterpoint.evidence.environment import secret_values
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,8 @@ PHRASES: Final[Phrases] = {
     Act.READ_AGAIN: "read it again with `counterpoint show ID`",
     Act.LIST_BELOW: "`counterpoint list --parent ID` shows what is below",
     Act.TAKE_OTHER_WORK: "`counterpoint next` shows other work",
+    Act.VERIFY: "have an agent run its checks, or waive them with `counterpoint waive ID GATE`",
+    Act.SUBMIT: "have an agent hand its artifact in, or waive it with `counterpoint waive ID GATE`",
     Act.REVIEW: "judge it with `counterpoint approve ID` or `counterpoint reject ID`",
     Act.WAIVE: "waive the gate with `counterpoint waive ID GATE`",
     Act.REOPEN: "reopen it with `counterpoint reopen ID`",

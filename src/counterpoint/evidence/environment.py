@@ -1,15 +1,26 @@
-"""Which environment variables a started program may see.
+"""Which variables a started program may see, and which secrets are masked.
 
 A variable reaches a command if and only if (1) it has a value, (2) its name is in the allow-list
 or was named by the project's settings, and (3) its name does not look like that of a secret.
 Rule 3 has no exception. Git gets everything but secrets and the variables that would point it at
 another repository, another index or somebody's tracing file.
+
+The value of a secret is masked before anything is written. A value counts if and only if (1) it has at
+least eight characters, (2) it stands in a `.env` or `.env.*` file directly in the root (not in one
+that is an example), or in an environment variable whose name looks secret, and (3) in a file, if the name beside it does not look secret, it is no plain word,
+number or path: masking `development` wherever it stands would hide more than it keeps. Of a
+quoted value over several lines each line counts too, of an address its password, and of a value
+with escapes both spellings. What cannot be read as NAME=VALUE is passed over: the files belong to
+other programs, and one bad line must not uncover the others.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+import stat
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 _ALLOWED = frozenset(
     {"PATH", "HOME", "LANG", "TERM", "TMPDIR", "USER", "SHELL", "VIRTUAL_ENV", "CI"}
@@ -27,6 +38,21 @@ _GIT_KEPT = frozenset(
 _GIT_DECIDING = ("PATH", "HOME", "XDG_CONFIG_HOME", *sorted(_GIT_KEPT))
 _GIT_FIXED = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
 _SECRET = re.compile("TOKEN|KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
+
+
+_SHORTEST = 8
+_LARGEST_FILE = 1_000_000
+_ASSIGNMENT = re.compile(
+    r"""^[^\S\n]*(?:export[^\S\n]+)?(?P<name>[\w.-]+)[^\S\n]*[=:][^\S\n]*
+        (?: "(?P<double>(?:[^"\\]|\\.)*)" | '(?P<single>[^']*)' | `(?P<tick>[^`]*)`
+          | (?P<bare>[^\n]*) )""",
+    re.MULTILINE | re.VERBOSE | re.DOTALL,
+)
+_EXAMPLES = frozenset({".env.example", ".env.sample", ".env.template", ".env.dist"})
+_PLAIN = re.compile(r"[A-Za-z]+|[\d.,:-]+|\.{0,2}/[^\s]*")
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_COMMENT = re.compile(r"(?:^|\s)#.*$")
 
 
 def looks_secret(name: str) -> bool:
@@ -61,3 +87,71 @@ def for_git(environ: Mapping[str, str]) -> dict[str, str]:
     }
     kept.pop("LANGUAGE", None)
     return kept | _GIT_FIXED
+
+
+def secret_values(root: Path, environ: Mapping[str, str]) -> frozenset[str]:
+    """Return every text that must never be shown or stored; files out of reach count as empty."""
+    found = {value for name, value in environ.items() if looks_secret(name)}
+    for text in _texts(root):
+        found.update(_values(text))
+    forms = {form for value in found for form in _forms(value)}
+    return frozenset(form for form in forms if len(form) >= _SHORTEST)
+
+
+def _texts(root: Path) -> Iterator[str]:
+    try:
+        paths = list(root.iterdir())
+    except OSError:
+        return
+    for path in paths:
+        if path.name in _EXAMPLES:
+            continue
+        if path.name == ".env" or path.name.startswith(".env."):
+            text = _text(path)
+            if text:
+                yield text
+
+
+def _text(path: Path) -> str:
+    """Return what stands in a plain file; a pipe of that name must not make us wait."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return ""
+        with path.open("rb") as file:
+            content = file.read(_LARGEST_FILE)
+    except OSError:
+        return ""
+    return content.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _values(text: str) -> Iterator[str]:
+    for match in _ASSIGNMENT.finditer(text):
+        for value in _spellings(match):
+            if looks_secret(match["name"]) or not _PLAIN.fullmatch(value):
+                yield value
+
+
+def _spellings(match: re.Match[str]) -> Iterator[str]:
+    """Return a value as it may be meant: with and without escapes, with and without a comment."""
+    double = match["double"]
+    if double is not None:
+        yield double
+        yield _ESCAPED.sub(lambda part: _ESCAPES.get(part[1], part[1]), double)
+    elif match["bare"] is None:
+        yield match["single"] or match["tick"] or ""
+    else:
+        yield _COMMENT.sub("", match["bare"]).strip()
+        yield match["bare"].strip()
+
+
+def _forms(value: str) -> Iterator[str]:
+    yield value
+    yield from (line.strip() for line in value.splitlines())
+    if "://" in value:
+        try:
+            password = urlsplit(value).password
+        except ValueError:
+            return
+        if password:
+            yield password
+            yield unquote(password)

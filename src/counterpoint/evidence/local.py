@@ -11,9 +11,9 @@ from counterpoint.core.model.evidence import Branch, Command, Comparison, Execut
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.evidence import commands, hashes, paths
 from counterpoint.evidence.environment import for_command
+from counterpoint.evidence.git import branches
 from counterpoint.evidence.git.opened import OpenTrees
 from counterpoint.evidence.git.tree import GitTree
-from counterpoint.evidence.trees import branches, listing, writing
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.errors import NotFound
 
@@ -81,11 +81,11 @@ class LocalEvidence:
 
     def below(self, root: Path, folder: str, limit: int) -> list[str]:
         """Return the files below a folder by path; PathOutside, InvalidInput above the limit."""
-        return listing.below(root, folder, limit)
+        return paths.below(root, folder, limit)
 
     def save(self, root: Path, path: str, content: bytes | None) -> None:
         """Write a file below the root, whole or not at all; None takes it away. PathOutside."""
-        writing.save(root, path, content)
+        paths.save(root, path, content)
 
     def branch(self, root: Path, name: str, base: str, limit: int) -> Branch:
         """Return a branch and its difference; NotFound, InvalidInput."""

@@ -1,4 +1,4 @@
-"""Keeps the paths that callers give below a root.
+"""Keeps the paths that callers give below a root, and reads and writes there.
 
 A path is accepted if and only if (1) it is not empty, has no NUL and is valid Unicode, (2) no part
 is `..` or longer than 255 bytes, nor the whole longer than 4,096, (3) once every symbolic link on
@@ -6,6 +6,9 @@ the way is followed, links that lead nowhere included, it lies at or below the r
 links followed. The answer is the place it really names, with `/`, relative to the root. It need
 not exist yet. Reading goes down from the root folder by folder and follows no link, so that a link
 put in the way after the check is not followed either.
+
+A file is written whole or not at all: under a passing name beside its place, made durable, then given
+its name, so that nobody ever reads half of it.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from counterpoint.kernel.errors import InvalidInput, NotFound, PathOutside
@@ -24,6 +27,7 @@ _LONGEST_PART = 255
 _LONGEST_PATH = 4096
 _CHUNK = 1 << 20
 _DOWN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FRESH = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -74,6 +78,45 @@ def _opened(root: Path, path: str) -> Generator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def below(root: Path, folder: str, limit: int) -> list[str]:
+    """Return the paths of the files, relative to the root, by name; empty without the folder.
+
+    Raises PathOutside, InvalidInput if there are more than the limit.
+    """
+    top = real_root(root)
+    start = top / contain(root, folder)
+    found: list[str] = []
+    for place, folders, files in os.walk(start):
+        folders.sort()
+        for name in sorted(files):
+            file = Path(place, name)
+            if file.is_file() and not file.is_symlink():
+                found.append(file.relative_to(top).as_posix())
+            if len(found) > limit:
+                raise InvalidInput(
+                    f"`{folder}` has more than {limit} files", hint="Take out what is no artifact."
+                )
+    return found
+
+
+def save(root: Path, path: str, content: bytes | None) -> None:
+    """Write a file below the root, or take it away for None; PathOutside, InvalidInput."""
+    relative = contain(root, path)
+    *folders, name = PurePosixPath(relative).parts or (".",)
+    try:
+        with _folder_below(real_root(root), folders, make=content is not None) as place:
+            if content is None:
+                os.unlink(name, dir_fd=place)
+            else:
+                _replace(place, name, content)
+    except FileNotFoundError:
+        return
+    except OSError as fault:
+        raise InvalidInput(
+            f"`{path}` cannot be written: {fault.strerror}", hint="Name a plain file."
+        ) from fault
 
 
 def real_root(root: Path) -> Path:
@@ -135,3 +178,35 @@ def _open_below(top: Path, relative: str) -> int:
         return os.open(name, _READ, dir_fd=place)
     finally:
         os.close(place)
+
+
+@contextmanager
+def _folder_below(top: Path, folders: list[str], *, make: bool) -> Generator[int]:
+    """Lend the folder of a file; those on the way are made if asked for."""
+    place = os.open(top, _DOWN)
+    try:
+        for folder in folders:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(folder, dir_fd=place)
+            below = os.open(folder, _DOWN, dir_fd=place)
+            os.close(place)
+            place = below
+        yield place
+    finally:
+        os.close(place)
+
+
+def _replace(place: int, name: str, content: bytes) -> None:
+    passing = f".{os.urandom(8).hex()}.part"
+    descriptor = os.open(passing, _FRESH, 0o644, dir_fd=place)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(passing, name, src_dir_fd=place, dst_dir_fd=place)
+    except OSError:
+        os.unlink(passing, dir_fd=place)
+        raise
+    os.fsync(place)

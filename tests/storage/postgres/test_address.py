@@ -7,7 +7,7 @@ import pytest
 from counterpoint.kernel.errors import (
     InvalidInput,
 )
-from counterpoint.storage.postgres.address import is_address, masked
+from counterpoint.settings import is_address, masked
 from fakes.servers import connected
 
 

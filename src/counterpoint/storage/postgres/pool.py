@@ -17,7 +17,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
 from counterpoint.kernel.errors import InvalidInput, StoreBusy, StoreCorrupt
-from counterpoint.storage.postgres.address import masked
+from counterpoint.settings import masked
 from counterpoint.storage.postgres.dialect import Link, adapt
 from counterpoint.storage.postgres.semaphore import FairSemaphore
 

@@ -22,16 +22,16 @@ from counterpoint.core.model.rows import Noun, noun_of
 from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Reading, Store, Writing
 from counterpoint.kernel.errors import StoreBusy, StoreUnreachable
+from counterpoint.settings import masked
 from counterpoint.storage import schema, statements
 from counterpoint.storage.known import Known
 from counterpoint.storage.move import move_project
 from counterpoint.storage.postgres import forward, ledger
-from counterpoint.storage.postgres.address import masked
 from counterpoint.storage.postgres.check import faults_of
 from counterpoint.storage.postgres.dialect import Link
 from counterpoint.storage.postgres.faults import translate_errors
 from counterpoint.storage.postgres.link import PostgresLink
-from counterpoint.storage.postgres.listener import Listener
+from counterpoint.storage.postgres.listening import ListeningWaiters
 from counterpoint.storage.postgres.pool import ConnectionPool, connect
 from counterpoint.storage.postgres.schema import OWN, TYPES
 from counterpoint.storage.postgres.semaphore import FairSemaphore
@@ -100,7 +100,7 @@ class PostgresStore:
         self._where = masked(address)
         self._writers = ConnectionPool(address, most=_WRITERS, patience=patience)
         self._readers = ConnectionPool(address, most=_READERS, patience=patience)
-        self._listener = Listener(address, patience=patience)
+        self._waiters = ListeningWaiters(address, patience=patience)
         self._mine = threading.local()
         self._patience = patience
         self._turns: dict[str, FairSemaphore] = {}
@@ -196,11 +196,11 @@ class PostgresStore:
                 return view.head().size > after + 1
 
         with translate_errors(self._where):
-            return self._listener.wait(is_there, timeout)
+            return self._waiters.wait(is_there, timeout)
 
     def close(self) -> None:
         """Let go of the database."""
-        self._listener.close()
+        self._waiters.close()
         self._readers.close()
         self._writers.close()
 

@@ -32,7 +32,7 @@ from counterpoint.storage.sqlite.batch import MOST_MEMBERS, Batches
 from counterpoint.storage.sqlite.check import faults_of
 from counterpoint.storage.sqlite.faults import translate_errors, translate_file_errors
 from counterpoint.storage.sqlite.link import SqliteLink
-from counterpoint.storage.sqlite.notifier import Notifier
+from counterpoint.storage.sqlite.polling import PollingWaiters
 from counterpoint.storage.sqlite.queue import WriterQueue
 from counterpoint.storage.sqlite.schema import OWN, TYPES
 
@@ -107,7 +107,7 @@ class SqliteStore:
         self._alone = threading.RLock()
         self._writing_thread = 0
         self._idle: list[apsw.Connection] = []
-        self._lookout: apsw.Connection | None = None
+        self._polling: apsw.Connection | None = None
         self._closed = False
         file = Path(path)
         self._line = WriterQueue(file.with_name(f"{file.name}-queue"), patience=patience)
@@ -116,7 +116,7 @@ class SqliteStore:
                 _make_file(file)
             self._writer = self._connect()
             self._bring_forward(schema.migrations(nouns, TYPES, OWN) if known is None else known)
-        self._bell = Notifier(None if self._in_memory else self._version)
+        self._waiters = PollingWaiters(None if self._in_memory else self._version)
         self._memory = Memory()
         self._batches = Batches(
             self._writer,
@@ -125,7 +125,7 @@ class SqliteStore:
             self._where,
             patience=patience,
             most=together,
-            landed=self._bell.ring,
+            landed=self._waiters.wake,
         )
 
     @contextmanager
@@ -164,7 +164,7 @@ class SqliteStore:
 
     def wait(self, project: str, after: int, timeout: float) -> bool:
         """Wait until the ledger has an entry with a sequence above `after`; answer whether it has."""
-        return self._bell.wait(lambda: self._size(project) - 1 > after, timeout)
+        return self._waiters.wait(lambda: self._size(project) - 1 > after, timeout)
 
     def projects(self) -> list[Project]:
         """Return every project of the database, by id."""
@@ -196,11 +196,11 @@ class SqliteStore:
     def close(self) -> None:
         """Let go of the database."""
         self._closed = True
-        self._bell.close()
+        self._waiters.close()
         while self._idle:
             self._idle.pop().close()
-        if self._lookout is not None:
-            self._lookout.close()
+        if self._polling is not None:
+            self._polling.close()
         self._writer.close()
 
     def _has_log(self, connection: apsw.Connection) -> bool:
@@ -234,7 +234,7 @@ class SqliteStore:
             except BaseException:
                 _undo(connection)
                 raise
-        self._bell.ring()
+        self._waiters.wake()
 
     def _size(self, project: str) -> int:
         with self.reading(project) as view:
@@ -242,7 +242,7 @@ class SqliteStore:
 
     def _version(self) -> Callable[[], int]:
         """Return what tells, whenever it is asked, whether others have committed meanwhile."""
-        connection = self._lookout = self._connect()
+        connection = self._polling = self._connect()
 
         def version() -> int:
             with translate_errors(self._where, connection):

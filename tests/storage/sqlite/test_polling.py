@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from counterpoint.storage.sqlite import notifier as bell
-from counterpoint.storage.sqlite.notifier import Notifier
+from counterpoint.storage.sqlite import polling
+from counterpoint.storage.sqlite.polling import PollingWaiters
 from counterpoint.storage.sqlite.store import SqliteStore
 
 PATIENCE = 10.0
@@ -106,14 +106,14 @@ def test_a_follower_misses_nothing_that_two_processes_write(store, path, entry):
 
 
 def test_a_commit_of_the_process_itself_needs_no_look(store, entry, monkeypatch):
-    """However rarely the lookout looks."""
-    monkeypatch.setattr(bell, "SHORTEST_LOOK", PATIENCE * 3)
-    monkeypatch.setattr(bell, "LONGEST_LOOK", PATIENCE * 3)
+    """However rarely it is looked."""
+    monkeypatch.setattr(polling, "SHORTEST_LOOK", PATIENCE * 3)
+    monkeypatch.setattr(polling, "LONGEST_LOOK", PATIENCE * 3)
     threads, heard = waiting(store, -1, 3)
     end = time.monotonic() + PATIENCE
-    while store._lookout is None and time.monotonic() < end:
+    while store._polling is None and time.monotonic() < end:
         threading.Event().wait(0.001)
-    with store._bell._changed:
+    with store._waiters._changed:
         pass
     with store.writing("p") as writing:
         writing.append(entry(0))
@@ -135,35 +135,35 @@ def test_nobody_looks_while_nobody_waits(store, entry):
     """A store that is only written to opens no connection for looking."""
     with store.writing("p") as writing:
         writing.append(entry(0))
-    assert store._lookout is None
+    assert store._polling is None
     assert store.wait("p", -1, PATIENCE)
-    assert store._lookout is None
+    assert store._polling is None
     assert not store.wait("p", 0, 0)
-    assert store._lookout is None
+    assert store._polling is None
 
 
 def test_looks_become_rarer_while_nothing_happens(monkeypatch):
     """The pause grows to its longest, whoever waits."""
-    monkeypatch.setattr(bell, "SHORTEST_LOOK", 0.001)
-    monkeypatch.setattr(bell, "LONGEST_LOOK", 0.02)
+    monkeypatch.setattr(polling, "SHORTEST_LOOK", 0.001)
+    monkeypatch.setattr(polling, "LONGEST_LOOK", 0.02)
     looks: list[float] = []
 
     def look() -> int:
         looks.append(time.monotonic())
         return 7
 
-    waited = Notifier(lambda: look)
+    waited = PollingWaiters(lambda: look)
     assert not waited.wait(lambda: False, 0.3)
     # The two of the first look, a few that grow, then one in 20 ms at most.
     assert len(looks) <= 2 + 8 + 15
 
 
-def test_another_one_looks_when_the_lookout_leaves(monkeypatch):
+def test_another_one_looks_when_one_leaves(monkeypatch):
     """A wait that ends early passes the duty on."""
-    monkeypatch.setattr(bell, "LONGEST_LOOK", 0.01)
+    monkeypatch.setattr(polling, "LONGEST_LOOK", 0.01)
     version = [1]
     there = threading.Event()
-    waited = Notifier(lambda: lambda: version[0])
+    waited = PollingWaiters(lambda: lambda: version[0])
     first = threading.Thread(target=waited.wait, args=(lambda: False, 0.1))
     heard: list[bool] = []
     second = threading.Thread(target=lambda: heard.append(waited.wait(there.is_set, PATIENCE)))

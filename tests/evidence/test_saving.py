@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from counterpoint.evidence.trees import writing
-from counterpoint.evidence.trees.writing import save
+from counterpoint.evidence import paths
+from counterpoint.evidence.paths import save
 from counterpoint.kernel.errors import InvalidInput, PathOutside
 
 
@@ -50,7 +50,7 @@ def test_a_link_that_is_put_in_the_way_is_not_followed(
         (top / "sub").symlink_to(tmp_path)
         return path
 
-    monkeypatch.setattr(writing, "contain", contain)
+    monkeypatch.setattr(paths, "contain", contain)
     with pytest.raises(InvalidInput):
         save(root, "sub/x", b"x")
     assert not (tmp_path / "x").exists()

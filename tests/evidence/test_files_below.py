@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.evidence.trees.listing import below
+from counterpoint.evidence.paths import below
 from counterpoint.kernel.errors import InvalidInput, PathOutside
 
 

@@ -1,1 +1,0 @@
-"""What is done in a tree beside measuring it: files put there, branches read."""
