@@ -16,8 +16,8 @@ import pytest
 
 from counterpoint.app import App, open_app
 from counterpoint.core.model.work import Item
-from counterpoint.core.operations.recording.links import recount
 from counterpoint.storage.sqlite.queue import WriterQueue
+from fakes.recount import recount
 
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "programs"

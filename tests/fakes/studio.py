@@ -19,7 +19,6 @@ from counterpoint.core.model.actors import Actor, ActorKind
 from counterpoint.core.model.templates import TemplateSource
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.context import Caller, Context, Ports
-from counterpoint.core.operations.recording.links import recount
 from counterpoint.core.ports.store import Reading, Store
 from counterpoint.dialects.agentic.rules.precedence import Table, ToolOrder
 from counterpoint.dialects.colibri.rules.skills import SkillReport
@@ -29,6 +28,7 @@ from counterpoint.dialects.symphony.rules.contracts import Contract
 from counterpoint.kernel.errors import CounterpointError, NotFound
 from counterpoint.storage.sqlite.store import open_sqlite
 from fakes.evidence import ScriptedTree
+from fakes.recount import recount
 
 PROJECT = "demo"
 ROOT = Path("tree")

@@ -14,18 +14,17 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import MalformedDocument
 from counterpoint.kernel.yamltext import (
     DEPTH_LIMIT,
     LENGTH_LIMIT,
-    load_yaml,
     parse_bool,
     parse_int,
     parse_text,
     parse_words,
     read_front_matter,
     read_yaml,
-    split_front_matter,
 )
 
 TEXTS = st.text(
@@ -47,7 +46,13 @@ def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.delattr(yaml, "CBaseLoader")
 
 
-def refusal(text: str, read: Callable[[str], Any] = load_yaml) -> MalformedDocument:
+def parts(text: str) -> tuple[dict[str, Json], str]:
+    """Answer the front matter of a text, and its body."""
+    read = read_front_matter(text)
+    return read.values, read.body
+
+
+def refusal(text: str, read: Callable[[str], Any] = read_yaml) -> MalformedDocument:
     """Answer how a text is refused."""
     with pytest.raises(MalformedDocument) as caught:
         read(text)
@@ -58,7 +63,7 @@ def refusal(text: str, read: Callable[[str], Any] = load_yaml) -> MalformedDocum
 @pytest.mark.parametrize("indent", [None, 2])
 def test_what_was_written_is_what_is_read(indent: int | None, value: Any) -> None:
     """JSON of texts is YAML; it comes back without a change."""
-    assert load_yaml(json.dumps(value, indent=indent)) == value
+    assert read_yaml(json.dumps(value, indent=indent)).value == value
 
 
 @given(NOISE)
@@ -66,7 +71,7 @@ def test_any_text_is_read_or_refused_with_a_line(text: str) -> None:
     """No text makes the reader fail in another way, and a refusal always names a line."""
     refused = None
     try:
-        load_yaml(text)
+        read_yaml(text)
     except MalformedDocument as fault:
         refused = fault
     if refused is not None:
@@ -78,7 +83,7 @@ def test_any_text_is_read_or_refused_with_a_line(text: str) -> None:
 def test_any_text_has_a_front_matter_or_is_refused(text: str) -> None:
     """A text is split in two, and the second part is its own end."""
     try:
-        _, body = split_front_matter(text)
+        body = read_front_matter(text).body
     except MalformedDocument:
         return
     assert text.endswith(body)
@@ -103,22 +108,22 @@ def test_any_text_has_a_front_matter_or_is_refused(text: str) -> None:
 )
 def test_a_word_keeps_its_letters(word: str) -> None:
     """What other readers take for a number, a date or nothing is the text that stands there."""
-    assert load_yaml(f"{word}: {word}") == {word: word}
+    assert read_yaml(f"{word}: {word}").value == {word: word}
 
 
 def test_nothing_is_the_empty_text() -> None:
     """An empty document and an empty value are empty texts."""
-    assert load_yaml("") == ""
-    assert load_yaml("# a remark\n") == ""
-    assert load_yaml("a:\nb: ''") == {"a": "", "b": ""}
+    assert read_yaml("").value == ""
+    assert read_yaml("# a remark\n").value == ""
+    assert read_yaml("a:\nb: ''").value == {"a": "", "b": ""}
 
 
 def test_every_style_of_text_is_read() -> None:
     """Block texts keep their lines; a mark at the beginning and CRLF change nothing."""
     text = "\ufefflines: |\n  one\n  two\nfolded: >-\n  one\n  two\nflow: {a: [b, 'c: d']}\n"
     value = {"lines": "one\ntwo\n", "folded": "one two", "flow": {"a": ["b", "c: d"]}}
-    assert load_yaml(text) == value
-    assert load_yaml(text.replace("\n", "\r\n")) == value
+    assert read_yaml(text).value == value
+    assert read_yaml(text.replace("\n", "\r\n")).value == value
 
 
 @pytest.mark.parametrize(
@@ -165,19 +170,19 @@ def test_an_escape_that_names_no_character_is_refused(escape: str) -> None:
 
 def test_a_quoted_word_is_never_a_merge() -> None:
     """In quotes it is a key like any other."""
-    assert load_yaml("'<<': x") == {"<<": "x"}
+    assert read_yaml("'<<': x").value == {"<<": "x"}
 
 
 def test_a_document_has_a_largest_length() -> None:
     """One character more than the limit is refused before anything is read."""
-    assert load_yaml("a" * LENGTH_LIMIT) == "a" * LENGTH_LIMIT
+    assert read_yaml("a" * LENGTH_LIMIT).value == "a" * LENGTH_LIMIT
     assert str(LENGTH_LIMIT) in refusal("a" * (LENGTH_LIMIT + 1)).message
 
 
 @pytest.mark.parametrize(("begin", "end"), [("[", "]"), ("{a: ", "}")])
 def test_a_document_has_a_largest_depth(begin: str, end: str) -> None:
     """As deep as the limit is read, one deeper is refused."""
-    load_yaml(begin * DEPTH_LIMIT + end * DEPTH_LIMIT)
+    read_yaml(begin * DEPTH_LIMIT + end * DEPTH_LIMIT)
     deeper = refusal(begin * (DEPTH_LIMIT + 1) + end * (DEPTH_LIMIT + 1))
     assert f"more than {DEPTH_LIMIT} deep" in deeper.message
 
@@ -214,7 +219,7 @@ def test_each_value_has_its_line() -> None:
 def test_front_matter_stands_between_two_lines() -> None:
     """Above is what is read, below is the body, exactly as written."""
     text = "---\nname: x\nversion: 1.10\n---  \n# Title\n---\nrest\n"
-    assert split_front_matter(text) == ({"name": "x", "version": "1.10"}, "# Title\n---\nrest\n")
+    assert parts(text) == ({"name": "x", "version": "1.10"}, "# Title\n---\nrest\n")
 
 
 @pytest.mark.parametrize(
@@ -228,7 +233,7 @@ def test_front_matter_stands_between_two_lines() -> None:
 )
 def test_front_matter_is_found_as_editors_write_it(text: str) -> None:
     """A mark, CRLF and blanks behind the lines change nothing."""
-    assert split_front_matter(text) == ({"name": "x"}, "body\n")
+    assert parts(text) == ({"name": "x"}, "body\n")
 
 
 @pytest.mark.parametrize(
@@ -242,26 +247,26 @@ def test_a_text_may_have_no_front_matter(text: str) -> None:
 
 def test_front_matter_may_be_empty_or_all_there_is() -> None:
     """The closing line may end the text."""
-    assert split_front_matter("---\n---") == ({}, "")
-    assert split_front_matter("---\n# nothing\n---\nbody") == ({}, "body")
+    assert parts("---\n---") == ({}, "")
+    assert parts("---\n# nothing\n---\nbody") == ({}, "body")
 
 
 @pytest.mark.parametrize("text", ["---", "---\n", "---\na: b\n", "---\na: b\n ---\n----\n"])
 def test_front_matter_that_does_not_end_is_refused(text: str) -> None:
     """The refusal says which line is missing."""
-    assert "Write a line `---`" in refusal(text, split_front_matter).hint
+    assert "Write a line `---`" in refusal(text, read_front_matter).hint
 
 
 @pytest.mark.parametrize("text", ["---\n- a\n---\n", "---\na\n---\n"])
 def test_front_matter_is_keys_and_values(text: str) -> None:
     """A list or a single text is none."""
-    assert "`key: value`" in refusal(text, split_front_matter).hint
+    assert "`key: value`" in refusal(text, read_front_matter).hint
 
 
 def test_lines_of_front_matter_are_those_of_the_text() -> None:
     """The first key stands in the second line."""
     assert read_front_matter("---\na: b\nc: d\n---\n").line("c") == 3
-    assert refusal("---\na: b\nc: d: e\n---\n", split_front_matter).facts["line"] == 3
+    assert refusal("---\na: b\nc: d: e\n---\n", read_front_matter).facts["line"] == 3
 
 
 @given(st.integers(-(2**53) + 1, 2**53 - 1))

@@ -105,7 +105,7 @@ def span(start: Timestamp, end: str) -> str:
 
 def lease(claim: Claim, now: Timestamp) -> str:
     """Return in words how long a claim still holds."""
-    if claim.state != "live":
+    if not claim.is_held:
         return claim.state
     left = span(now, claim.leased_until)
     return f"{left} left" if claim.is_live(now) else f"ran out {left} ago"

@@ -138,7 +138,7 @@ def _facts(facets: Facets, now: Timestamp) -> dict[str, Json]:
         "profile": item.profile,
         "after": [f"{one.id} ({one.status}) {one.title}" for one in facets.needs],
         "needed by": ", ".join(facets.needed_by),
-        "claim": held if claim and claim.state == "live" else "",
+        "claim": held if claim and claim.is_held else "",
         "ready": "yes" if facets.readiness.is_ready else "no",
         "why": list(facets.readiness.reasons),
         "changed": item.updated_at,

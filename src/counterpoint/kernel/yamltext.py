@@ -70,11 +70,6 @@ class FrontMatter:
         return self.yaml.line(*way)
 
 
-def load_yaml(text: str) -> Json:
-    """Return the value of a document; MalformedDocument with the line and what to do."""
-    return read_yaml(text).value
-
-
 def read_yaml(text: str, *, first_line: int = 1) -> YamlText:
     """Return the value of a document and its lines, counted from `first_line`; MalformedDocument."""
     text = text.removeprefix(_MARK)
@@ -94,12 +89,6 @@ def read_yaml(text: str, *, first_line: int = 1) -> YamlText:
     tree = _Tree(first_line=first_line)
     _parse(text, tree.take, first_line)
     return YamlText(value=tree.value, lines=tree.lines)
-
-
-def split_front_matter(text: str) -> tuple[dict[str, Json], str]:
-    """Return the front matter and the body of a text; no front matter is an empty one."""
-    read = read_front_matter(text)
-    return read.values, read.body
 
 
 def read_front_matter(text: str) -> FrontMatter:

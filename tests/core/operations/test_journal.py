@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, Note, ReadyFilter
-from counterpoint.core.model.journal import RECORD_KINDS, Record
+from counterpoint.core.model.journal import Record, RecordKind
 from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound, PathOutside
 
 
@@ -15,7 +17,7 @@ def task(core, title="A"):
 
 def test_every_kind_of_record_is_kept_with_its_author(studio, ada):
     """The first line of the text serves as title; tags come once, paths as they are inside."""
-    for number, kind in enumerate(RECORD_KINDS, 1):
+    for number, kind in enumerate(get_args(RecordKind), 1):
         body = f"A {kind} of note\nwith more"
         note = Note(kind=kind, body=body, tags=("x", "x"), files=("./a",), details={"n": 1})
         record = ada.journal.append(note)
@@ -28,7 +30,7 @@ def test_every_kind_of_record_is_kept_with_its_author(studio, ada):
         assert entry.facts == {"record": record.id, "title": record.title}
     assert [r.kind for r in ada.overview.recent("finding")] == ["finding"]
     latest = ada.overview.rows(Record, latest=True, limit=2)
-    assert [r.number for r in latest] == [len(RECORD_KINDS), len(RECORD_KINDS) - 1]
+    assert [r.number for r in latest] == [len(get_args(RecordKind)), len(get_args(RecordKind)) - 1]
     assert [r.number for r in ada.overview.rows(Record, after=5, limit=2)] == [6, 7]
 
 

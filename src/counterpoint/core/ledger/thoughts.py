@@ -27,7 +27,7 @@ The tree of a session has the session's links, of all tasks, as leaves in the or
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any, Final, NamedTuple, TypeGuard
 
@@ -157,16 +157,6 @@ class Chains:
             yield _broken(link, "does not carry the hash of the thought before it")
         elif link.timestamp < time:
             yield _broken(link, "is older than the thought before it")
-
-
-def verify_chains(links: Iterable[Link], *, gaps: bool = False) -> int:
-    """Return how many links there are in sound chains, in their order; ChainBroken."""
-    chains, count = Chains(gaps=gaps), 0
-    for link in links:
-        for fault in chains.follow(link, link.leaf.hex()):
-            raise fault
-        count += 1
-    return count
 
 
 def _broken(link: Link, how: str) -> ChainBroken:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 from counterpoint.core.model.rows import (
     Agent,
@@ -37,7 +37,6 @@ RecordKind = Literal[
 ]
 """The notes, and what a session reports of its work as it goes: a line of its log, a place to go on
 from, a file it made, a file it looked through, how the tests stand."""
-RECORD_KINDS: tuple[RecordKind, ...] = get_args(RecordKind)
 Outcomes = Literal["done", "partial", "failed", "skipped"]
 
 

@@ -23,6 +23,7 @@ from counterpoint.kernel.errors import IllegalMove, InvalidInput
 Category = Literal["open", "active", "review", "done", "dropped"]
 
 UNCLOSED: tuple[Category, ...] = ("open", "active", "review")
+CLOSED: tuple[Category, ...] = ("done", "dropped")
 
 Guard = Literal["reflection", "reason"]
 """What a move asks beside its edge: a thought that looks back or decides; words that say why."""
@@ -78,7 +79,7 @@ class Lifecycle:
         ways: dict[str, tuple[str, ...]] = {start: ()}
         for _ in range(most):
             for here, way in list(ways.items()):
-                if way and (self.category(here) in {"done", "dropped"} or here in self.parked):
+                if way and (self.category(here) in CLOSED or here in self.parked):
                     continue
                 for state in self.moves[here]:
                     ways.setdefault(state, (*way, state))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
-from counterpoint.core.model.lifecycles import SESSION
+from counterpoint.core.model.lifecycles import CLOSED, SESSION
 from counterpoint.core.model.rows import (
     Agent,
     Id,
@@ -24,6 +24,7 @@ from counterpoint.core.model.rows import (
 )
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.errors import SessionEnded
 
 DEFAULT_LEASE_SECONDS = 1800
 """How long a claim holds if neither the caller nor the settings say otherwise."""
@@ -61,13 +62,17 @@ class Session(Noun):
     @property
     def has_ended(self) -> bool:
         """Whether it accepts no more writes."""
-        return SESSION.category(self.status) in {"done", "dropped"}
+        return SESSION.category(self.status) in CLOSED
 
     def moved(self, status: str, at: Timestamp) -> Session:
         """Return this session in another state; IllegalMove unless the table has the edge."""
         SESSION.check(self.status, status, self.id)
-        ended = SESSION.category(status) in {"done", "dropped"}
-        return replace(self, status=status, ended_at=at if ended else "")
+        ended = at if SESSION.category(status) in CLOSED else ""
+        return replace(self, status=status, ended_at=ended)
+
+    def refusal(self, hint: str = "", **facts: Json) -> SessionEnded:
+        """Return the error for a write in it after it has ended."""
+        return SessionEnded(f"session {self.id} is {self.status}", hint=hint, **facts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +97,18 @@ class Claim(Noun):
     claimed_at: Timestamp
     leased_until: Timestamp
 
+    @property
+    def is_held(self) -> bool:
+        """Whether nobody gave it back; its lease may have run out."""
+        return self.state == "live"
+
     def is_live(self, now: Timestamp) -> bool:
         """Whether the lease still runs."""
         return self.state == "live" and now < self.leased_until
+
+    def is_held_by(self, session: str) -> bool:
+        """Whether it is that of a session, which did not give it back."""
+        return self.is_held and self.session == session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from counterpoint.core.model.lifecycles import Category, Lifecycle, lifecycle
+from counterpoint.core.model.lifecycles import CLOSED, Category, Lifecycle, lifecycle
 from counterpoint.core.model.rows import (
     Digest,
     Id,
@@ -120,7 +120,7 @@ class Item(Noun):
     @property
     def is_closed(self) -> bool:
         """Whether nothing more is to be done."""
-        return self.category in {"done", "dropped"}
+        return self.category in CLOSED
 
     @property
     def is_workable(self) -> bool:
@@ -131,8 +131,8 @@ class Item(Noun):
         """Return this item in another state; IllegalMove unless its table has the edge."""
         self.states.check(self.status, status, self.id)
         category = self.states.category(status)
-        closed = category in {"done", "dropped"}
-        return replace(self, status=status, category=category, closed_at=at if closed else "")
+        ended = at if category in CLOSED else ""
+        return replace(self, status=status, category=category, closed_at=ended)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,7 +61,7 @@ class Claims:
             session = change.open_session()
             found = change.get(Item, item)
             before = change.find(Claim, item)
-            is_own = before is not None and before.state == "live" and before.session == session
+            is_own = before is not None and before.is_held_by(session)
             if before is None or not is_own or not before.is_live(change.now):
                 judgment = judged(change.writing, found, session, change.now)
                 if not judgment.is_ready:
@@ -107,7 +107,7 @@ class Claims:
             raise Forbidden("an agent cannot end the claim of another", hint=f"{Act.RELEASE}.")
         with recording(self._context, "claim.released", item) as change:
             found, claim = change.get(Item, item), change.find(Claim, item)
-            if claim is None or claim.state != "live":
+            if claim is None or not claim.is_held:
                 raise Conflict(f"nobody holds {item}", hint="Nothing is to be done.")
             change.add_facts(token=claim.token, holder=claim.agent)
             after = give_back(change, found)
@@ -145,7 +145,7 @@ class Claims:
         snapshot: Snapshot,
     ) -> Started:
         actor = self._context.caller.actor
-        if before is not None and before.state == "live" and before.session == actor.session:
+        if before is not None and before.is_held_by(actor.session):
             return self._renew(change, item, before, minutes)
         claim = Claim(
             project=item.project,
@@ -160,7 +160,7 @@ class Claims:
         change.put(claim)
         point = _point(change, claim, snapshot)
         change.put(point)
-        lost = holder_of(before) if before and before.state == "live" else ""
+        lost = holder_of(before) if before and before.is_held else ""
         change.add_facts(token=claim.token, until=claim.leased_until)
         if lost:
             change.action = "task.taken_over"

@@ -10,7 +10,7 @@ from typing import Any
 from counterpoint.core.model.filters import Edit, ItemFilter, Note
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.rows import Prose
-from counterpoint.core.model.work import Area, Criterion, Dependency, Gate, Item, Label, Project
+from counterpoint.core.model.work import Area, Criterion, Dependency, Gate, Item, Project
 from counterpoint.core.operations.claims import refuse_held, refuse_own
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.overview import ItemReader
@@ -21,6 +21,7 @@ from counterpoint.core.operations.recording.facets import (
     attributes_of,
     item_named,
     names_of,
+    relabel,
     set_attributes,
 )
 from counterpoint.core.operations.recording.guards import refuse_unguarded
@@ -141,7 +142,7 @@ class Items:
         return after
 
     def _facets(self, change: Change, item: Item, edit: Edit) -> Item:
-        _relabel(change, item, edit)
+        relabel(change, item.id, edit.add_labels, edit.remove_labels)
         set_attributes(change, item, edit.attributes)
         if edit.areas is not None:
             old = {area.pattern: area for area in change.select(Area, item=item.id)}
@@ -212,16 +213,6 @@ class Items:
         if found is None:
             raise missing(Project, self._context.project)
         return found
-
-
-def _relabel(change: Change, item: Item, edit: Edit) -> None:
-    for name in dict.fromkeys(edit.add_labels):
-        if change.find(Label, item.id, name) is None:
-            change.put(Label(project=item.project, item=item.id, name=name))
-    for name in edit.remove_labels:
-        label = change.find(Label, item.id, name)
-        if label is not None:
-            change.drop(label)
 
 
 def _refuse_beyond_limits(edit: Edit) -> None:

@@ -13,6 +13,7 @@ from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.rules.enumeration import first_line
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import Conflict, InvalidInput
@@ -57,7 +58,7 @@ class Journal:
             item=note.item,
             session=session,
             agent=self._context.caller.actor.name,
-            title=note.title or _first_line(note.body),
+            title=note.title or first_line(note.body, _TITLE_FROM_BODY),
             body=Prose(note.body),
             tags=tuple(dict.fromkeys(note.tags)),
             files=files,
@@ -101,9 +102,3 @@ def _refuse_closed(item: Item) -> None:
             f"{item.id} is {item.status}: nothing can block it",
             hint=f"{Act.RECORD}, or {Act.REOPEN} first.",
         )
-
-
-def _first_line(body: str) -> str:
-    lines = body.strip().splitlines()
-    line = lines[0].strip() if lines else ""
-    return line if len(line) <= _TITLE_FROM_BODY else line[: _TITLE_FROM_BODY - 1] + "…"

@@ -44,11 +44,12 @@ from counterpoint.core.rules.sessions import may_write
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
-from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, SessionEnded
+from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput
 
 Ended = Literal["completed", "failed", "handed_off"]
 
 _CHUNK: Final = 100
+_STAYS: Final = f"What has ended stays as it is; {Act.CONTINUE}."
 
 
 class Sessions:
@@ -149,7 +150,8 @@ class Sessions:
         actor = self._context.caller.actor
         with recording(self._context.in_session(session), "session.resumed") as change:
             found = _found(change.writing, session)
-            _refuse_ended(found)
+            if found.has_ended:
+                raise found.refusal(_STAYS, state=found.status)
             if found.status != "paused":
                 raise Conflict(
                     f"the session {session} is {found.status}, not paused",
@@ -173,7 +175,8 @@ class Sessions:
         """End a session and give back what it holds; a paused one too. The refusals of `log`."""
         with recording(self._context.in_session(session), "session.ended") as change:
             found = _found(change.writing, session)
-            _refuse_ended(found)
+            if found.has_ended:
+                raise found.refusal(_STAYS, state=found.status)
             self._refuse_strange(found)
             after = end_with(change, found, status, summary)
             return view_of(change.writing, after, change.now)
@@ -188,7 +191,7 @@ class Sessions:
         with recording(self._context, "session.abandoned", session) as change:
             found = change.get(Session, session)
             if found.has_ended:
-                raise SessionEnded(f"session {session} is {found.status}", session_id=session)
+                raise found.refusal(session_id=session)
             after, _ = close(change, found, "failed")
             change.add_facts(reason=reason)
             return after
@@ -303,7 +306,8 @@ class Sessions:
         """Return a session that the caller may write in now, as the open transaction sees it."""
         with recording(self._context, "session.entered") as change:
             found = _found(change.writing, session)
-        _refuse_ended(found)
+        if found.has_ended:
+            raise found.refusal(_STAYS, state=found.status)
         if found.status == "paused":
             raise Conflict(
                 f"the session {session} is paused", hint=f"{Act.RESUME}.", state="paused"
@@ -351,15 +355,6 @@ def _found(view: Reading, session: str) -> Session:
     if found is None:
         raise missing(Session, session)
     return found
-
-
-def _refuse_ended(session: Session) -> None:
-    if session.has_ended:
-        raise SessionEnded(
-            f"the session {session.id} is {session.status}",
-            hint=f"What has ended stays as it is; {Act.CONTINUE}.",
-            state=session.status,
-        )
 
 
 def _selected(

@@ -7,7 +7,7 @@ or a folder with all that is in it: `src/api` covers `src/api` and `src/api/x.py
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 ANY = "**"
@@ -115,3 +115,18 @@ def _steps(one: str, other: str, row: int, place: int) -> list[tuple[int, int]]:
 
 def _is_wild(part: str) -> bool:
     return "*" in part or "?" in part
+
+
+def overlap_reasons(
+    areas: Sequence[str], busy: Mapping[str, Sequence[str]], but: str = ""
+) -> list[str]:
+    """Return in words with which items that are worked on some areas overlap, each item once.
+
+    busy: the areas of every such item. but: the item that is left out of the question.
+    """
+    return [
+        f"area {mine} overlaps {theirs} of {other}, which is being worked on"
+        for other, held in busy.items()
+        if other != but
+        for mine, theirs in overlapping(areas, held)[:1]
+    ]

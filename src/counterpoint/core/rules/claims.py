@@ -22,7 +22,7 @@ def prove(claim: Claim | None, session: str, token: int | None) -> Proof:
         return "not_held"
     if claim.session != session or (token is not None and token < claim.token):
         return "lost"
-    if claim.state != "live":
+    if not claim.is_held:
         return "ended"
     if token is None:
         return "no_token"

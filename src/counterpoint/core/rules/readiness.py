@@ -15,7 +15,7 @@ from counterpoint.core.model.answers import Obstacle, Readiness
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Gate, Item
-from counterpoint.core.rules.areas import overlapping
+from counterpoint.core.rules.areas import overlap_reasons
 from counterpoint.core.rules.claims import held_until, holder_of, other_claim
 from counterpoint.kernel.clock import Timestamp
 
@@ -37,14 +37,14 @@ class Surroundings:
 def judge(item: Item, around: Surroundings, session: str, now: Timestamp) -> Readiness:
     """Return whether a session may take up an item, and why or why not."""
     reasons = [*_state_reasons(item, around, session, now), *around.in_the_way]
-    reasons += _overlap_reasons(item, around)
+    reasons += overlap_reasons(around.areas, around.busy, but=item.id)
     if reasons:
         held = around.claim is not None and around.claim.is_live(now)
         holder = around.claim.session if held and around.claim is not None else ""
         return Readiness(is_ready=False, reasons=tuple(reasons), held_by=holder)
     why = [f"priority {item.priority}", "nothing in the way"]
     claim = around.claim
-    if item.category == "active" and claim is not None and claim.state == "live":
+    if item.category == "active" and claim is not None and claim.is_held:
         mine = f"you hold it until {claim.leased_until}"
         why.append(mine if claim.is_live(now) else f"the lease of {holder_of(claim)} has run out")
     return Readiness(is_ready=True, reasons=tuple(why))
@@ -73,12 +73,3 @@ def _state_reasons(item: Item, around: Surroundings, session: str, now: Timestam
         return [f"it is {item.status}"]
     other = other_claim(around.claim, session, now)
     return [held_until(other)] if other else []
-
-
-def _overlap_reasons(item: Item, around: Surroundings) -> list[str]:
-    return [
-        f"area {mine} overlaps {theirs} of {other}, which is being worked on"
-        for other, areas in around.busy.items()
-        if other != item.id
-        for mine, theirs in overlapping(around.areas, areas)[:1]
-    ]

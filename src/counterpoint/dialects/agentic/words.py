@@ -18,9 +18,10 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import ItemView, Progress
 from counterpoint.core.model.drafts import Draft, place_name
 from counterpoint.core.model.sessions import Activity, SessionView
+from counterpoint.core.model.work import TITLE_LIMIT
+from counterpoint.core.rules.enumeration import first_line
 from counterpoint.dialects import arguments
 from counterpoint.dialects.agentic.nouns.plans import NOTES, PlanStanding, Standing
-from counterpoint.dialects.agentic.rules.drafting import PHASE_LIMIT, order_in, titled
 from counterpoint.dialects.agentic.rules.progress import (
     percentage,
     plan_standing,
@@ -39,6 +40,8 @@ from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
 from counterpoint.kernel.errors import InvalidInput
 
+PHASE_LIMIT = 500
+"""How many phases a plan may be made with."""
 _OBJECT: Final = WithJsonSchema({"type": "object"})
 _PLACE: Final = WithJsonSchema({"type": ["integer", "string"]})
 
@@ -318,3 +321,21 @@ def clipped(value: Json, room: int = _WORDS) -> Json:
     """Return a value that is small as it is, and of a large one the beginning of its JSON."""
     text = "" if value is None else dump_any(value)
     return value if len(text.encode()) <= room else clip(text, room)
+
+
+def order_in(titles: Sequence[str], place: int | str) -> int:
+    """Return the order of a phase that is told by order or name; 0 if there is none, or several."""
+    if isinstance(place, int):
+        return place if 0 < place <= len(titles) else 0
+    if titles.count(place) == 1:
+        return titles.index(place) + 1
+    number = int(place) if place.isascii() and place.isdecimal() and len(place) < len("1000") else 0
+    return number if number <= len(titles) else 0
+
+
+def titled(name: str, description: str) -> tuple[str, str]:
+    """Return a title of one line, and a body; what does not fit into the title begins the body."""
+    short = first_line(name, TITLE_LIMIT)
+    if short == name.strip():
+        return short, description
+    return short, "\n\n".join(part for part in (name.strip(), description) if part)

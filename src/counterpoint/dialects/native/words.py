@@ -104,7 +104,7 @@ def present_claim(claim: Claim) -> dict[str, Json]:
 def present_header(facets: Facets) -> dict[str, Json]:
     """Return the small and certain facts of an item."""
     item, claim = facets.item, facets.claim
-    held = claim is not None and claim.state == "live"
+    held = claim is not None and claim.is_held
     return {
         **present_line(item, 400),
         **sparse(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.rules.runs.events import EVENT_SUBTYPES, EVENT_TYPES, PAYLOAD_LIMIT
+from counterpoint.core.rules.runs.events import PAYLOAD_LIMIT, EventSubtype, EventType
 from counterpoint.core.rules.runs.streams import FAULT_LIMIT, LINE_LIMIT, read
 
 CLAUDE = [
@@ -215,8 +216,8 @@ def test_any_objects_become_known_events(told, types):
     stream = read(lines({**one, "type": type_} for one, type_ in zip(told, types, strict=False)))
     assert {one.line for one in stream.events} == set(range(1, len(told) + 1))
     for one in stream.events:
-        assert one.type in EVENT_TYPES
-        assert one.subtype in EVENT_SUBTYPES
+        assert one.type in get_args(EventType)
+        assert one.subtype in get_args(EventSubtype)
         assert isinstance(json.loads(one.payload), dict)
         assert len(one.payload) <= PAYLOAD_LIMIT
 

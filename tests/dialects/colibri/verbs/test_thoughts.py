@@ -12,13 +12,14 @@ import pytest
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.entry import GENESIS
-from counterpoint.core.ledger.thoughts import link_of, verify_chains
+from counterpoint.core.ledger.thoughts import link_of
 from counterpoint.core.model.filters import Handover
 from counterpoint.core.model.journal import Record
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from counterpoint.kernel.canonical import text_digest
 from counterpoint.kernel.errors import InvalidInput, NotFound, SessionEnded
 from counterpoint.storage.sqlite.store import open_sqlite
+from fakes.chains import verify_chains
 from fakes.studio import Studio
 
 

@@ -34,7 +34,7 @@ from counterpoint.core.rules.secrets import is_plain, mask_json
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
-from counterpoint.kernel.errors import InvalidInput, NotFound, SessionEnded
+from counterpoint.kernel.errors import InvalidInput, NotFound
 
 _SIMPLE: Final = frozenset({str, int, bool})
 """What most facts are: one cheap look tells that no secret is in any of them."""
@@ -153,7 +153,7 @@ class Change:
             )
             self.put(session)
         if session.has_ended:
-            raise SessionEnded(f"session {session.id} is {session.status}")
+            raise session.refusal()
         if session.status == "paused":
             self.put(session.moved("active", self.now))
         return session.id

@@ -41,6 +41,11 @@ class Caller:
     client: str = ""
     item: str = ""
 
+    @property
+    def main_tree(self) -> Path:
+        """The project's own tree, which outlives those that were opened for one item."""
+        return self.home or self.root
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from counterpoint.core.model.rows import REDACTED, Prose
@@ -81,3 +81,14 @@ def set_attributes(change: Change, item: Item, values: Mapping[str, Json]) -> No
         if len(text.encode()) > ATTRIBUTE_LIMIT:
             raise InvalidInput(f"{name!r} has more than {ATTRIBUTE_LIMIT} bytes of JSON")
         change.put(Attribute(project=item.project, item=item.id, name=name, value=Prose(text)))
+
+
+def relabel(change: Change, item: str, add: Iterable[str] = (), drop: Iterable[str] = ()) -> None:
+    """Give an item labels and take others away; what is so already stays."""
+    for name in dict.fromkeys(add):
+        if change.find(Label, item, name) is None:
+            change.put(Label(project=change.context.project, item=item, name=name))
+    for name in drop:
+        found = change.find(Label, item, name)
+        if found is not None:
+            change.drop(found)

@@ -47,10 +47,7 @@ def last_transition(view: Reading, item: str, goal: str = "") -> Transition | No
 
 
 def trace(change: Change, before: Item, after: Item, reason: str) -> None:
-    """Write a move down if the table of the item wants that."""
-    states = after.states
-    if not states.traced:
-        return
+    """Write a move of an item down, as its table wants."""
     last = last_transition(change.writing, after.id)
     attempt = last.attempt if last else 1
     actor = change.context.caller.actor
@@ -64,7 +61,7 @@ def trace(change: Change, before: Item, after: Item, reason: str) -> None:
             reason=Prose(reason),
             agent=actor.name,
             session=actor.session,
-            attempt=attempt + int((before.status, after.status) in states.retries),
+            attempt=attempt + int((before.status, after.status) in after.states.retries),
             mark=change.next_number(Record) - 1,
             at=change.now,
         )

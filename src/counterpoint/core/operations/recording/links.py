@@ -6,7 +6,7 @@ verb that opens or clears such a thing says so here, in the same transaction.
 Rule 1: an unfinished dependency, a closed gate that holds the start, and an open blocker record count
 one each on the item they are about; so does a state that is parked.
 Rule 2: a parent that has any counts one (`held`) on each of its children, whatever their number.
-Rule 3: `recount` computes the same from the tables; tests and `audit rebuild` hold both together.
+Rule 3: the counter is what the tables say: a test counts them anew after each step of random histories.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from counterpoint.core.model.journal import Record
-from counterpoint.core.model.work import Dependency, Gate, Item
+from counterpoint.core.model.work import Dependency, Item
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.errors import CyclicDependency
@@ -129,17 +128,3 @@ def _waits_for(view: Reading, moment: _Moment) -> Iterator[_Moment]:
         yield _Moment(here.parent, is_end=False)
     for edge in view.select(Dependency, item=moment.item):
         yield _Moment(edge.needs, is_end=True)
-
-
-def recount(view: Reading, item: Item) -> int:
-    """Return what an item's counter must be, from the tables alone."""
-    open_needs = sum(
-        1
-        for edge in view.select(Dependency, item=item.id)
-        if (needed := view.find(Item, edge.needs)) is not None and needed.category != "done"
-    )
-    gates = len(view.select(Gate, item=item.id, holds="start", status="closed"))
-    blockers = len(view.select(Record, item=item.id, kind="blocker", status="open"))
-    parent = view.find(Item, item.parent) if item.parent else None
-    held = int(parent is not None and parent.blockers > 0)
-    return open_needs + gates + blockers + held + int(item.status in item.states.parked)

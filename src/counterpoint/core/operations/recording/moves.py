@@ -35,7 +35,8 @@ def move(change: Change, item: Item, status: str, reason: str = "") -> Item:
     states = item.states
     after = touched(change, item.moved(states.named(status), change.now))
     change.put(after)
-    trace(change, item, after, reason)
+    if states.traced:
+        trace(change, item, after, reason)
     parked = int(after.status in states.parked) - int(item.status in states.parked)
     after = shift(change, after, parked)
     if after.category == "done" and item.category != "done":
@@ -72,7 +73,7 @@ def touched(change: Change, item: Item) -> Item:
 
 def _end_claim(change: Change, item: Item) -> None:
     claim = change.find(Claim, item.id)
-    if claim is not None and claim.state == "live":
+    if claim is not None and claim.is_held:
         change.put(replace(claim, state="released"))
 
 

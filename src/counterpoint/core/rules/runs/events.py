@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -23,8 +23,6 @@ from counterpoint.kernel.clock import moment, stamp
 
 EventType = Literal["system", "assistant", "user", "result", "rate_limit_event"]
 EventSubtype = Literal["", "init", "thinking", "text", "tool_use", "tool_result"]
-EVENT_TYPES: tuple[EventType, ...] = get_args(EventType)
-EVENT_SUBTYPES: tuple[EventSubtype, ...] = get_args(EventSubtype)
 RunStatus = Literal["completed", "failed", "unfinished"]
 
 PAYLOAD_LIMIT = 20_000

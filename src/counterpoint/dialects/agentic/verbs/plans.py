@@ -9,12 +9,12 @@ from typing import Final, Literal
 from counterpoint.core.model.answers import ItemView
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import ItemFilter
-from counterpoint.core.model.work import Alias, Item, Label
+from counterpoint.core.model.work import Alias, Item
 from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import kept_object, set_attributes
+from counterpoint.core.operations.recording.facets import kept_object, relabel, set_attributes
 from counterpoint.core.operations.recording.moves import move, refuse_closed_gates, touched
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
@@ -184,8 +184,8 @@ class Planning:
 
 def _move(change: Change, plan: Item, to: PlanStanding, reason: str) -> list[str]:
     """Move a plan whose standing differs."""
-    _label(change, plan, ARCHIVED, there=to == ARCHIVED)
-    _label(change, plan, PAUSED, there=to == "paused")
+    marks = (ARCHIVED, PAUSED)
+    relabel(change, plan.id, add={to}.intersection(marks), drop=[m for m in marks if m != to])
     if to == ARCHIVED:
         put_away: dict[str, Json] = {"at": change.now, **({"reason": reason} if reason else {})}
         set_attributes(change, plan, {ARCHIVED: put_away})
@@ -210,14 +210,6 @@ def _walk(change: Change, plan: Item, goal: str) -> None:
         change.put(touched(change, plan))
     for state in way:
         plan = move(change, change.get(Item, plan.id), state)
-
-
-def _label(change: Change, plan: Item, name: str, *, there: bool) -> None:
-    known = change.find(Label, plan.id, name)
-    if there and known is None:
-        change.put(Label(project=plan.project, item=plan.id, name=name))
-    elif not there and known is not None:
-        change.drop(known)
 
 
 def _declared(phase: Draft) -> Draft:

@@ -19,7 +19,7 @@ from counterpoint.core.model.journal import StateEntry
 from counterpoint.core.model.work import Alias, Attribute, Item, Label
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import kept_object
+from counterpoint.core.operations.recording.facets import kept_object, relabel
 from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
@@ -80,7 +80,7 @@ def _drop(change: Change, plan: Pruned) -> None:
     for part in change.select(Item, root=item.id):
         for kept in change.select(Attribute, item=part.id):
             change.drop(kept)
-    change.put(Label(project=item.project, item=item.id, name=PRUNED))
+    relabel(change, item.id, add=(PRUNED,))
     if not item.is_closed:
         move(change, item, "cancelled")
     change.add_facts(slug=plan.slug, texts=plan.texts)

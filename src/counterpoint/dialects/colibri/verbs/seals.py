@@ -42,7 +42,6 @@ from counterpoint.kernel.errors import (
     NothingToSeal,
     NotSealed,
     ProofMismatch,
-    SessionEnded,
 )
 
 ACTION = "session.sealed"
@@ -67,10 +66,8 @@ class Seals:
             change.open_session()
             found = change.get(Session, session)
             if found.has_ended:
-                raise SessionEnded(
-                    f"session {session} is {found.status}",
-                    hint="A session is sealed before it ends; begin another one.",
-                    session=session,
+                raise found.refusal(
+                    "A session is sealed before it ends; begin another one.", session=session
                 )
             made = self._make(change, session)
             close(change, found, "completed")

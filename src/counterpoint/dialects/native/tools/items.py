@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
 from counterpoint.core.model.filters import Edit, ItemFilter
+from counterpoint.core.model.work import Kind
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.native.words import (
     Argvs,
@@ -31,7 +32,6 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.protocol.tools import tool
 
-Kind = Literal["issue", "workflow", "plan", "spec", "phase", "task"]
 _DEFAULT = 20
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from counterpoint.core.model.answers import CreatedPlan
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.work import DEFAULT_PRIORITY, Item
+from counterpoint.core.model.work import DEFAULT_PRIORITY, Item, Kind
 from counterpoint.core.rules.drafting import Planned
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.native.words import (
@@ -45,7 +45,7 @@ class Node(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    kind: Literal["issue", "workflow", "plan", "spec", "phase", "task"] | None = None
+    kind: Kind | None = None
     title: Name
     name: Id = ""
     description: Body = ""

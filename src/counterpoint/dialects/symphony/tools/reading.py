@@ -280,7 +280,7 @@ def _runs(call: Call, issue: IssueDetails) -> list[Json]:
     """Return the runs of an issue, the last first: one for each claim, or phase that was handed over."""
     claim = issue.claim
     live: list[Json] = []
-    if claim is not None and claim.state == "live":
+    if claim is not None and claim.is_held:
         live = [{"attempt": claim.token, "status": "running", "startedAt": claim.claimed_at}]
     handed = call.core.use(Phases).claims(issue.item.id)
     ended = [*map(_run, issue.runs), *map(_handed, handed)]

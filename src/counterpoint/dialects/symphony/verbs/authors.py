@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import RecordKind
-from counterpoint.core.model.work import Item, Label
+from counterpoint.core.model.work import Item
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.links import shift
@@ -20,14 +20,6 @@ def note(change: Change, item: str, kind: RecordKind, body: str, **details: Json
     if kind == "blocker":
         shift(change, change.get(Item, item), 1)
     return record.id
-
-
-def relabel(change: Change, item: str, *, add: str = "", drop: str = "") -> None:
-    """Give an item a label and take another one away; what is so already stays."""
-    if drop and (found := change.find(Label, item, drop)) is not None:
-        change.drop(found)
-    if add and change.find(Label, item, add) is None:
-        change.put(Label(project=change.context.project, item=item, name=add))
 
 
 def bring_to_review(change: Change, item: Item) -> Item:

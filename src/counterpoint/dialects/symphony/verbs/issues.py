@@ -126,7 +126,7 @@ class Issues:
 
     def _divide(self, parent: Item, claim: Claim | None) -> None:
         """Give back the caller's claim of what shall have sub-tasks; fetch it out of the backlog."""
-        if parent.category == "active" and claim is not None and claim.state == "live":
+        if parent.category == "active" and claim is not None and claim.is_held:
             token = self._token(claim)
             report = Report(outcome="partial", summary="Divided into sub-tasks.")
             Tasks(self._context).finish(parent.id, token, report)
@@ -174,7 +174,7 @@ class Issues:
                 claim = view.find(Claim, found.id)
             if judges and found.category == "review" and status != "review":
                 self._send_back(found)
-            elif found.category != "active" or claim is None or claim.state != "live":
+            elif found.category != "active" or claim is None or not claim.is_held:
                 raise IllegalMove(
                     f"{found.id} is not in progress: it is {found.status}",
                     hint="Read it with `get_issue`; only the one who works on an issue reports on it.",

@@ -24,7 +24,12 @@ from counterpoint.core.model.journal import Submission, SubmissionStatus, Verdic
 from counterpoint.core.model.work import Item, Label
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import kept_object, labels_of, set_attributes
+from counterpoint.core.operations.recording.facets import (
+    kept_object,
+    labels_of,
+    relabel,
+    set_attributes,
+)
 from counterpoint.core.operations.recording.moves import give_back, move
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.reviews import Reviews, close
@@ -46,7 +51,6 @@ from counterpoint.dialects.symphony.rules.handing import (
 from counterpoint.dialects.symphony.rules.labels import PHASE, SKIP, phase_of
 from counterpoint.dialects.symphony.verbs.authors import (
     note,
-    relabel,
 )
 from counterpoint.dialects.symphony.verbs.policies import policy_of
 from counterpoint.dialects.symphony.verbs.requests import Measured, Requests
@@ -145,12 +149,13 @@ class Advancing:
         change.action = "phase.passed"
         remarks = self._promote(claim, found)
         target = found.onward[-1] if found.onward else ""
-        for phase in found.onward:
-            relabel(change, item.id, drop=f"{SKIP}{phase}" if phase != target else "")
+        passed = [f"{SKIP}{phase}" for phase in found.onward if phase != target]
         relabel(
-            change, item.id, drop=f"{PHASE}{claim.phase}", add=f"{PHASE}{target}" if target else ""
+            change,
+            item.id,
+            drop=(*passed, f"{PHASE}{claim.phase}", REVISE),
+            add=(f"{PHASE}{target}",) if target else (),
         )
-        relabel(change, item.id, drop=REVISE)
         _clear(change, item, claim.phase)
         _mark(change, item, claim.phase, "approved")
         here = change.get(Item, item.id)
@@ -203,7 +208,7 @@ class Advancing:
         is_enough = count >= contract.most_revisions
         kept = {"phase": claim.phase, "since": change.now, "asked": is_enough}
         set_attributes(change, item, {"rejections": counts, "revision": kept})
-        relabel(change, item.id, add=REVISE)
+        relabel(change, item.id, add=(REVISE,))
         _mark(change, item, claim.phase, "rejected")
         if not is_told:
             words = "\n".join(f"- {reason}" for reason in reasons)
@@ -259,23 +264,18 @@ class Advancing:
             return _Found(contract=contract, faults=(fault.message,))
         return _Found(contract=contract, change=measured)
 
-    @property
-    def _home(self) -> Path:
-        """The project's own tree, which outlives those that were opened for one item."""
-        return self._context.caller.home or self._context.caller.root
-
     def _tree_of(self, claim: Submission) -> Path:
         """Return the tree a claim was made in, or the project's own if that is gone."""
         tree = Path(claim.tree)
         try:
             self._context.ports.evidence.snapshot(tree)
         except NotFound:
-            return self._home
+            return self._context.caller.main_tree
         return tree
 
     def _text(self, claim: Submission) -> tuple[Path | None, bytes]:
         """Return where the text of a claim lies, and what it is now."""
-        for tree in (Path(claim.tree), self._home):
+        for tree in (Path(claim.tree), self._context.caller.main_tree):
             try:
                 return tree, self._context.ports.evidence.load(tree, claim.path, _TEXT_LIMIT)
             except (NotFound, InvalidInput):

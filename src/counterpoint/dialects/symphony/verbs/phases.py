@@ -14,7 +14,12 @@ from counterpoint.core.model.journal import Submission, Verdict
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import kept_object, labels_of, set_attributes
+from counterpoint.core.operations.recording.facets import (
+    kept_object,
+    labels_of,
+    relabel,
+    set_attributes,
+)
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.reviews import Reviews, hand_in
 from counterpoint.core.ports.evidence import Watch
@@ -35,9 +40,6 @@ from counterpoint.dialects.symphony.rules.handing import (
     word_faults,
 )
 from counterpoint.dialects.symphony.rules.labels import phase_of
-from counterpoint.dialects.symphony.verbs.authors import (
-    relabel,
-)
 from counterpoint.dialects.symphony.verbs.phase_progress import Advancing
 from counterpoint.kernel.canonical import sha256
 from counterpoint.kernel.errors import (
@@ -104,7 +106,7 @@ class Phases:
             change.add_facts(phase=claim.phase, sha256=claim.sha256 or claim.commit)
             if measured.stray:
                 change.add_facts(stray=list(measured.stray[:_STRAYS_TOLD]))
-            relabel(change, item, drop=REVISE)
+            relabel(change, item, drop=(REVISE,))
             _remember(change, found, claim)
             return Claimed(claim=claim, needs_verdict=why, again=False, stray=measured.stray)
 

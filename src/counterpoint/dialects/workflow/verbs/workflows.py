@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from os.path import relpath
-from pathlib import Path
 from typing import Final, cast
 
 from counterpoint.core.model.answers import Finished, ItemView
@@ -38,7 +37,7 @@ from counterpoint.core.operations.recording.moves import move, refuse_closed_gat
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.operations.tasks import Tasks
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.areas import overlapping
+from counterpoint.core.rules.areas import overlap_reasons
 from counterpoint.core.rules.claims import holder_of
 from counterpoint.core.rules.enumeration import few
 from counterpoint.core.rules.verification import Ended, Verification, files_changed, verification
@@ -157,7 +156,7 @@ class Workflows:
         """
         caller, evidence = self._context.caller, self._context.ports.evidence
         root = caller.root / (evidence.contain(caller.root, tree) if tree else "")
-        tree = relpath(root, self._home)
+        tree = relpath(root, self._context.caller.main_tree)
         with self._context.reading() as view:
             within = _parts(view, workflow, phase, parent)
             seen = ItemReader(view).one(within, "attributes")
@@ -178,7 +177,7 @@ class Workflows:
                 kept = attributes_of(view, task)
                 claim = view.find(Claim, task)
                 children = find_below(view, task)
-            if claim is None or claim.state != "live":
+            if claim is None or not claim.is_held:
                 raise Conflict(
                     f"{task} is not in progress: it is {found.status}",
                     hint="A task is completed once; start another one for more work.",
@@ -251,15 +250,11 @@ class Workflows:
                     raise missing(Record, blocker)
             return Journal(self._context).resolve(blocker, resolution)
 
-    @property
-    def _home(self) -> Path:
-        return self._context.caller.home or self._context.caller.root
-
     def _at(self, session: str, agent: str, tree: str | None) -> Context:
         """Return a context of this call where somebody works in a tree; None: in the caller's."""
         caller = self._context.caller
         actor = replace(caller.actor, session=session, name=agent or caller.actor.name)
-        root = caller.root if tree is None else self._home / tree
+        root = caller.root if tree is None else self._context.caller.main_tree / tree
         return Context(
             ports=self._context.ports,
             caller=replace(caller, actor=actor, root=root),
@@ -343,13 +338,7 @@ def _beside(
             f"{running[0].id} still runs in this phase, which is not declared as parallel"
         )
     busy = busy_areas(view, "", context.ports.clock.now())
-    for other, areas in busy.items():
-        if other != parent:
-            warnings += [
-                f"area {one} overlaps {theirs} of {other}, which is being worked on"
-                for one, theirs in overlapping(mine, areas)[:1]
-            ]
-    return tuple(warnings)
+    return (*warnings, *overlap_reasons(mine, busy, but=parent))
 
 
 def _verified(
