@@ -17,6 +17,7 @@ from counterpoint.dialects.registry import names, surface
 from counterpoint.kernel import errors
 from counterpoint.kernel.errors import CounterpointError, NotFound
 from counterpoint.protocol.tools import Tool
+from counterpoint.settings import Settings
 
 BUDGETS = {
     "agentic": 20_000,
@@ -37,7 +38,7 @@ COMBINATORS = {"anyOf", "oneOf", "allOf", "not", "$ref"}
 TOOLS = [
     pytest.param(name, tool, id=f"{name}-{tool.name}")
     for name in names()
-    for tool in surface(name).tools
+    for tool in surface(name, Settings(proofs="1" if name == "colibri" else "")).tools
 ]
 
 

@@ -22,23 +22,6 @@ def test_a_phase_is_shown_with_everything(opus: Agent, plan: str) -> None:
         assert opus.does("phase_get", plan_slug=plan, phase=way)["phase"] == shown
 
 
-@pytest.mark.parametrize("place", [3, "Nothing", "99"])
-def test_a_phase_that_is_not_there_is_not_found(opus: Agent, plan: str, place: Any) -> None:
-    """Whatever way it is named."""
-    refusal = opus.is_refused("phase_get", plan_slug=plan, phase_order=place)
-    assert refusal["code"] == "not_found"
-
-
-def test_a_name_that_means_two_phases_is_refused(opus: Agent) -> None:
-    """The order still tells them apart."""
-    phases = [{"name": "Same"}, {"name": "Same"}]
-    slug = opus.does("plan_create", title="A", phases=phases)["plan"]["slug"]
-    assert opus.is_refused("phase_get", plan_slug=slug, phase_order="Same")["code"] == (
-        "validation_error"
-    )
-    assert opus.does("phase_get", plan_slug=slug, phase_order=2)["phase"]["order"] == 2
-
-
 def test_a_phase_starts_and_its_plan_with_it(opus: Agent, plan: str) -> None:
     """A draft is begun by its first phase."""
     answer = opus.does("phase_update_status", plan_slug=plan, phase_order=1, status="in_progress")
@@ -101,19 +84,6 @@ def test_a_skipped_phase_says_why(opus: Agent, plan: str) -> None:
     assert opus.does("phase_get", **asked)["phase"]["reason"] == "not needed"
     opus.does("phase_update_status", **asked, status="pending")
     assert "reason" not in opus.does("phase_get", **asked)["phase"]
-
-
-def test_a_task_that_another_holds_is_not_skipped(opus: Agent, ada: Agent, plan: str) -> None:
-    """A live claim protects it from the end of its phase."""
-    opus.does("plan_update_status", slug=plan, status="active")
-    first = (
-        opus.core.use(Steps).tasks(opus.core.use(Steps).phase(plan, 1).item.id, -1, 1)[0].item.id
-    )
-    ada.does("start", id=first)
-    asked = {"plan_slug": plan, "phase_order": 1}
-    refusal = opus.is_refused("phase_update_status", **asked, status="completed")
-    assert refusal["details"]["kind"] == "already_claimed"
-    opus.is_refused("task_update", **asked, task_identifier=0, status="completed")
 
 
 def test_criteria_are_shown(opus: Agent) -> None:

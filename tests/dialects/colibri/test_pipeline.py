@@ -70,30 +70,28 @@ def test_a_stage_is_never_gone_back_to(ada: Speaker) -> None:
             passage.reach(stage)
 
 
-@pytest.mark.parametrize("tool", [tool.name for tool in TOOLS])
-def test_every_tool_leaves_two_rows_for_a_call_that_is_not_valid(ada: Speaker, tool: str) -> None:
-    """Pattern A with the place of the fault; the ledger tells of it."""
-    error = ada.fails(tool, colour="red")
-    assert error["code"] == "INVALID_PARAMS"
-    assert ["colour"] in [issue["path"] for issue in error["details"]["issues"]]
-    entered, ended = ada.core.use(Actions).list(limit=1)[0]
-    assert (entered.tool, entered.outcome, ended.outcome) == (tool, "running", "invalid")
-    assert ada.agent.last_entry.action == "call.refused"
+def test_every_tool_leaves_two_rows_for_a_call_that_is_not_valid(ada: Speaker) -> None:
+    """Also for a call that never reached its tool."""
+    for tool in (one.name for one in TOOLS):
+        error = ada.fails(tool, colour="red")
+        assert error["code"] == "INVALID_PARAMS"
+        assert ["colour"] in [issue["path"] for issue in error["details"]["issues"]]
+        entered, ended = ada.core.use(Actions).list(limit=1)[0]
+        assert (entered.tool, entered.outcome, ended.outcome) == (tool, "running", "invalid")
+        assert ada.agent.last_entry.action == "call.refused"
 
 
-@pytest.mark.parametrize(
-    "tool", [tool.name for tool in TOOLS if not tool.parameters.required and tool.reads]
-)
-def test_every_tool_that_only_reads_leaves_two_rows(ada: Speaker, tool: str) -> None:
-    """Each row has its own entry, and the second the digest of the answer."""
-    before = ada.agent.ledger_size
-    reply = ada.call(tool)
-    assert reply.answer["ok"], reply.text
-    assert ada.agent.ledger_size == before + 2
-    assert ada.agent.last_entry.action == "call.ended"
-    _, ended = ada.core.use(Actions).list(limit=1)[0]
-    canonical = orjson.dumps(reply.answer, option=orjson.OPT_SORT_KEYS)
-    assert ended.answer == sha256(canonical).hexdigest()
+def test_every_tool_that_only_reads_leaves_two_rows(ada: Speaker) -> None:
+    """And the digest of its answer."""
+    for tool in (one.name for one in TOOLS if one.reads and not one.parameters.required):
+        before = ada.agent.ledger_size
+        reply = ada.call(tool)
+        assert reply.answer["ok"], reply.text
+        assert ada.agent.ledger_size == before + 2
+        assert ada.agent.last_entry.action == "call.ended"
+        _, ended = ada.core.use(Actions).list(limit=1)[0]
+        canonical = orjson.dumps(reply.answer, option=orjson.OPT_SORT_KEYS)
+        assert ended.answer == sha256(canonical).hexdigest(), tool
 
 
 def test_the_rows_say_who_called_what_and_how_long_it_took(
@@ -194,16 +192,15 @@ def _enter(turns: pipeline.Turns) -> str:
         return "late"
 
 
-@pytest.mark.parametrize("tool", [tool.name for tool in TOOLS])
 @pytest.mark.parametrize("mode", ["READONLY", "MINIMAL", "TEST"])
-def test_a_mode_admits_what_it_says(speaker: Callable[..., Speaker], mode: str, tool: str) -> None:
-    """Before the arguments are looked at; a call that is denied has both rows."""
+def test_a_mode_admits_what_it_says(speaker: Callable[..., Speaker], mode: str) -> None:
+    """What it denies is told before the arguments are looked at."""
     agent = speaker(mode=mode)
-    found = next(one for one in TOOLS if one.name == tool)
-    is_open = tool in pipeline.ALWAYS or (mode == "READONLY" and found.reads)
-    error = agent.fails(tool, colour="red")
-    assert error["code"] == ("INVALID_PARAMS" if is_open else "MODE_DENIED")
-    assert agent.ending == ("invalid" if is_open else "denied")
+    for tool in TOOLS:
+        is_open = tool.name in pipeline.ALWAYS or (mode == "READONLY" and tool.reads)
+        error = agent.fails(tool.name, colour="red")
+        assert error["code"] == ("INVALID_PARAMS" if is_open else "MODE_DENIED"), tool.name
+        assert agent.ending == ("invalid" if is_open else "denied")
 
 
 def test_the_mode_test_writes_to_a_database_for_tests(speaker: Callable[..., Speaker]) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
 import pytest
 
 from builders import Workshop
@@ -13,8 +10,6 @@ from counterpoint.dialects.registry import surface
 from counterpoint.kernel.canonical import text_digest
 from counterpoint.settings import Settings
 from fakes.speaker import Speaker
-
-EXTRA = surface("colibri", Settings(proofs="1")).tools[14:]
 
 
 @pytest.fixture
@@ -136,18 +131,6 @@ def test_the_tools_for_proofs_are_offered_only_if_asked_for() -> None:
         *("merkle_proof", "merkle_consistency", "merkle_verify", "audit_sessions"),
         *("audit_session_abandon", "audit_actions", "skill_get"),
     ]
-
-
-@pytest.mark.parametrize("tool", EXTRA, ids=lambda tool: tool.name)
-def test_an_extra_tool_is_described_and_annotated_like_any_other(tool: Any) -> None:
-    """One sentence, every parameter described, all four hints, a key if it writes."""
-    listed = tool.listed()
-    assert re.fullmatch(r"[A-Z].{15,180}\.", listed["description"])
-    assert len(listed["annotations"]) == 4
-    schema = listed["inputSchema"]
-    assert schema["additionalProperties"] is False
-    assert all(part.get("description") for part in schema["properties"].values())
-    assert tool.parameters.takes_key is not tool.reads
 
 
 def test_a_session_whose_words_were_taken_away_is_still_listed(

@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from builders import Workshop
+from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit
 from counterpoint.dialects.colibri.nouns import STAGED
 from counterpoint.dialects.colibri.verbs.actions import Actions
@@ -56,7 +57,9 @@ def test_a_task_begins_in_init_only(ada: Speaker) -> None:
 
 def test_a_task_that_is_not_there_is_declined(ada: Speaker) -> None:
     """The refusal is a value, no error of the call."""
-    assert ada.declines("task_get", id="nobody")["code"] == "ERR_NOT_FOUND"
+    plain = ada.core.plans.create(Draft(kind="task", title="x")).root.id
+    for name in ("nobody", plain):
+        assert ada.declines("task_get", id=name)["code"] == "ERR_NOT_FOUND"
     assert ada.declines("task_update", id="nobody", title="x")["code"] == "ERR_NOT_FOUND"
 
 
@@ -109,6 +112,7 @@ def test_done_needs_a_thought_that_looks_back(ada: Speaker, type_: str) -> None:
     ada.think(task, "decision")
     ada.walk(task, *PATH[3:])
     ada.think(task, type_)
+    ada.think(ada.task(title="other"), "reflection")
     error = ada.declines("task_update", id=task, patch={"status": "DONE"})
     assert (error["code"], error["missing_fields"]) == (
         "ERR_WRITEBACK_REQUIRED",

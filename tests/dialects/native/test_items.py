@@ -213,25 +213,3 @@ def test_all_faults_of_a_call_come_back_together(ada: Agent) -> None:
     refusal = ada.is_refused("edit", titel="x", priority=9)
     paths = {fault["path"] for fault in refusal["faults"]}
     assert paths == {"id", "priority", "titel"}
-
-
-def test_an_item_of_another_project_is_not_found(
-    workshop: Workshop, ada: Agent, plan: dict[str, str]
-) -> None:
-    """A foreign id and a wrong one are the same."""
-    stranger = workshop.agent("sam", app=workshop.project("elsewhere"))
-    foreign = stranger.is_refused("edit", id=plan["Notes"], title="x")
-    wrong = stranger.is_refused("edit", id="demo-9999", title="x")
-    assert foreign["error"] == wrong["error"] == "not_found"
-
-
-def test_a_retry_with_its_key_hears_the_first_answer(ada: Agent, plan: dict[str, str]) -> None:
-    """The change happens once; another call under the key is refused."""
-    arguments = {"id": plan["Notes"], "add_labels": ["once"], "idempotency_key": "k1"}
-    first = ada.does("edit", **arguments)
-    size = ada.ledger_size
-    ada.does("edit", id=plan["Notes"], priority=0)
-    assert ada.does("edit", **arguments) == first
-    assert ada.ledger_size == size + 1
-    refusal = ada.is_refused("edit", **{**arguments, "add_labels": ["twice"]})
-    assert refusal["error"] == "key_reused"

@@ -114,20 +114,3 @@ def test_keys_are_listed_in_pages(ada: Agent) -> None:
 def test_what_an_action_does_not_take_is_refused(ada: Agent, arguments: dict[str, Any]) -> None:
     """Nothing is ignored, and nothing that is needed may be missing."""
     assert ada.is_refused("remember", **arguments)["kind"] == "invalid"
-
-
-def test_values_of_another_project_are_not_found(workshop: Workshop, ada: Agent) -> None:
-    """Memory belongs to a project."""
-    ada.does("remember", action="set", key="k", value=1)
-    stranger = workshop.agent("sam", app=workshop.project("elsewhere"))
-    assert stranger.is_refused("remember", action="get", key="k")["error"] == "not_found"
-    assert stranger.does("remember", action="list")["entries"] == []
-
-
-def test_a_retry_with_its_key_sets_once(ada: Agent) -> None:
-    """A later value is not overwritten by a retry."""
-    first = {"action": "set", "key": "k", "value": 1, "idempotency_key": "a"}
-    ada.does("remember", **first)
-    ada.does("remember", action="set", key="k", value=2)
-    assert ada.does("remember", **first)["version"] == 1
-    assert ada.does("remember", action="get", key="k")["value"] == 2

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from builders import Agent, Workshop
+from builders import Agent
 
 TREE = {
     "title": "Launch",
@@ -184,13 +184,9 @@ def test_faults_of_a_tree_name_their_places(ada: Agent, tree: Any, words: str) -
     assert words in refusal["message"]
 
 
-def test_a_parent_that_is_not_there_is_refused(
-    workshop: Workshop, ada: Agent, plan: dict[str, str]
-) -> None:
-    """Neither a wrong id nor one of another project."""
-    stranger = workshop.agent("sam", app=workshop.project("elsewhere"))
-    stranger.is_refused("plan", markdown="# A\n", parent=plan["Build"])
-    ada.is_refused("plan", markdown="# A\n", parent="demo-99")
+def test_a_parent_that_is_not_there_is_refused(ada: Agent) -> None:
+    """Nothing is made beside it instead."""
+    assert ada.is_refused("plan", markdown="# A\n", parent="demo-99")["error"] == "invalid_input"
 
 
 def test_an_unknown_template_names_those_there_are(ada: Agent) -> None:
@@ -204,13 +200,3 @@ def test_an_unknown_template_names_those_there_are(ada: Agent) -> None:
 def test_a_template_name_is_no_path(ada: Agent, name: str) -> None:
     """Nothing outside the shelf can be read."""
     assert ada.is_refused("plan", template=name)["kind"] == "invalid"
-
-
-def test_a_retry_with_its_key_makes_one_plan(ada: Agent) -> None:
-    """A lost answer does not double the work."""
-    first = ada.does("plan", tree=TREE, idempotency_key="k")
-    size = ada.ledger_size
-    assert ada.does("plan", tree=TREE, idempotency_key="k") == first
-    assert ada.ledger_size == size
-    other = {**TREE, "title": "Other"}
-    assert ada.is_refused("plan", tree=other, idempotency_key="k")["error"] == "key_reused"

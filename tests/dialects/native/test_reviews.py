@@ -88,16 +88,6 @@ def test_an_artifact_must_lie_in_the_project(
     assert refusal["error"] == error
 
 
-def test_a_submitted_item_of_another_project_is_not_found(
-    workshop: Workshop, ada: Agent, plan: dict[str, str]
-) -> None:
-    """Neither can be handed in nor judged from outside."""
-    stranger = workshop.agent("sam", app=workshop.project("elsewhere"))
-    assert stranger.is_refused("submit", id=plan["Ship"], summary="x")["error"] == "not_found"
-    refusal = stranger.is_refused("review", id=plan["Ship"], verdict="reject", reason="x")
-    assert refusal["error"] == "not_found"
-
-
 def test_handing_in_again_with_its_key_is_one_submission(ada: Agent, shippable: str) -> None:
     """A retry hears the first answer."""
     arguments = {"id": shippable, "summary": "r", "path": "dist/notes.md", "idempotency_key": "k"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from builders import Agent, Workshop
+from builders import Agent
 from counterpoint.dialects.agentic.nouns.briefs import BriefRequest
 from counterpoint.dialects.agentic.verbs.briefs import Briefs
 
@@ -102,10 +102,3 @@ def test_a_cursor_of_another_search_is_refused(ada: Agent) -> None:
 def test_a_search_that_cannot_be_made_is_refused(ada: Agent, arguments: dict[str, Any]) -> None:
     """Empty words, unknown kinds and limits out of range are named."""
     assert ada.is_refused("find", **arguments)["kind"] == "invalid"
-
-
-def test_what_another_project_wrote_is_never_found(workshop: Workshop, ada: Agent) -> None:
-    """Each search is of one project."""
-    ada.does("note", kind="finding", text="zebra")
-    stranger = workshop.agent("sam", app=workshop.project("elsewhere"))
-    assert stranger.does("find", query="zebra")["hits"] == []

@@ -105,15 +105,6 @@ def test_a_session_cannot_continue_itself(ada: Agent, begun: tuple[str, int]) ->
     assert "resume" in refusal["hint"]
 
 
-def test_a_session_of_another_project_is_not_found(
-    workshop: Workshop, ada: Agent, begun: tuple[str, int]
-) -> None:
-    """Nor are its claims."""
-    stranger = workshop.agent("sam", app=workshop.project("elsewhere"))
-    refusal = stranger.is_refused("handoff", action="continue", session=ada.session)
-    assert refusal["error"] == "not_found"
-
-
 def test_a_long_handoff_fits_into_a_page(ada: Agent) -> None:
     """What is clipped is named, and `show` has it whole."""
     reply = ada.call("handoff", {"action": "pause", "context": "ä" * 20_000, "summary": "s"})

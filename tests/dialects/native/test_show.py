@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from builders import Agent, Workshop
+from builders import Agent
 
 
 def read_on(agent: Any, name: str, part: str, **first: Any) -> list[Any]:
@@ -144,16 +144,6 @@ def test_what_is_not_there_is_not_found(ada: Agent, plan: dict[str, str], name: 
     """Whatever the id looks like."""
     refusal = ada.is_refused("show", id=name)
     assert refusal["kind"] in {"not_found", "invalid"}
-
-
-def test_things_of_another_project_are_not_found(
-    workshop: Workshop, ada: Agent, begun: tuple[str, int]
-) -> None:
-    """A foreign id and a wrong one give the same refusal."""
-    record = ada.does("note", kind="finding", text="x")["record"]["id"]
-    stranger = workshop.agent("sam", app=workshop.project("elsewhere"))
-    for name in (begun[0], record, ada.session):
-        assert stranger.is_refused("show", id=name)["error"] == "not_found"
 
 
 def test_a_part_that_a_thing_does_not_have_is_refused(ada: Agent) -> None:

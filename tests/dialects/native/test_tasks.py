@@ -220,13 +220,6 @@ def test_what_nobody_started_cannot_be_finished(ada: Agent, plan: dict[str, str]
     assert "start" in refusal["hint"]
 
 
-def test_claiming_with_a_key_takes_one_item(ada: Agent, plan: dict[str, str]) -> None:
-    """A retry of a lost answer takes no second task."""
-    first = ada.does("next", claim=True, idempotency_key="a")
-    assert ada.does("next", claim=True, idempotency_key="a") == first
-    assert len(ada.does("list", status="active", kind="task")["items"]) == 1
-
-
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [

@@ -56,32 +56,6 @@ def on(studio: Studio) -> Callable[..., Core]:
     return running
 
 
-def test_a_call_has_two_rows_under_one_number(ada: Core) -> None:
-    """The first is durable before the call runs."""
-    entered = ada.use(Actions).enter(ASKED)
-    assert ada.use(Actions).list() == [(entered, None)]
-
-    def run() -> tuple[str, Ended]:
-        return "answer", OK
-
-    assert ada.use(Actions).complete(entered, run) == "answer"
-    [(first, second)] = ada.use(Actions).list()
-    assert first == entered
-    assert (second.number, second.call, second.outcome) == (1, entered.call, "ok")
-
-
-def test_the_end_of_a_call_lands_with_its_change(studio: Studio, ada: Core) -> None:
-    """In one entry, and never apart."""
-    entered = ada.use(Actions).enter(ASKED)
-
-    def run() -> tuple[str, Ended]:
-        return ada.journal.append(Note(kind="finding", body="It creaks.")).id, OK
-
-    ada.use(Actions).complete(entered, run)
-    last = ada.audit.log(limit=1)[0]
-    assert {"records", "actions"} <= {row.table for row in last.rows}
-
-
 def test_a_call_that_is_refused_leaves_only_its_rows(studio: Studio, ada: Core) -> None:
     """What it wrote is undone; its end is written afterwards."""
     entered = ada.use(Actions).enter(ASKED)

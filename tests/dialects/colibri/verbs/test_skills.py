@@ -75,11 +75,6 @@ def test_a_filter_that_can_never_match_is_refused(
     studio.refuses(InvalidInput, lambda: ada.use(Skills).list(**filters))
 
 
-def test_a_skill_is_got_by_its_name(ada: Core) -> None:
-    """With all that its file says."""
-    assert ada.use(Skills).get("deploy").description == "Brings a Release out"
-
-
 def test_a_skill_that_is_not_there_is_told_with_its_neighbours(studio: Studio, ada: Core) -> None:
     """The nearest names help; if there is none, the list does."""
     assert "deploy" in studio.refuses(NotFound, lambda: ada.use(Skills).get("deplyo")).hint

@@ -12,9 +12,8 @@ from counterpoint.core.model.filters import Edit, ItemFilter, Report
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Attribute
 from counterpoint.dialects.colibri.verbs.strict_tasks import StrictTasks
-from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from counterpoint.kernel.canonical import text_digest
-from counterpoint.kernel.errors import GateClosed, IllegalMove, NotFound, StaleVersion
+from counterpoint.kernel.errors import GateClosed, IllegalMove
 from fakes.studio import Studio
 
 WAY = ("gather", "analyze", "plan", "apply", "verify")
@@ -34,23 +33,6 @@ def walk(core: Any, task: str, *states: str) -> None:
     """Move a task through states."""
     for state in states:
         core.items.edit(task, Edit(status=state))
-
-
-def test_a_strict_task_is_found_by_each_of_its_names(ada: Core, task: str) -> None:
-    """An item on another table is none, and neither is one that is not there."""
-    made = ada.use(StrictTasks).create(
-        Draft(kind="task", title="x", body="b", assignee="bob", attributes={"priority": "high"})
-    )
-    assert (made.item.status, made.item.assignee, made.attributes) == (
-        "init",
-        "bob",
-        {"priority": "high"},
-    )
-    assert ada.use(StrictTasks).get("u-1") == ada.use(StrictTasks).get(task)
-    other = ada.plans.create(Draft(kind="task", title="x")).root.id
-    for name in (other, "none"):
-        with pytest.raises(NotFound):
-            ada.use(StrictTasks).get(name)
 
 
 def test_each_move_is_written_down_with_reason_and_attempt(ada: Core, bob: Core, task: str) -> None:
@@ -73,22 +55,6 @@ def test_to_stay_is_no_move(ada: Core, task: str) -> None:
         ada.items.edit(task, Edit(status="init"))
     other = ada.plans.create(Draft(kind="task", title="x")).root.id
     assert ada.items.edit(other, Edit(status="open")).version == 1
-
-
-def test_done_needs_a_thought_since_the_work(ada: Core, task: str) -> None:
-    """Of the right type, about this task, and after the last entry into the work."""
-    other = ada.use(StrictTasks).create(Draft(kind="task", title="other")).item.id
-    walk(ada, task, *WAY[:3])
-    ada.use(Thoughts).think("decision", "Before.", task=task)
-    walk(ada, task, *WAY[3:])
-    ada.use(Thoughts).think("plan", "A plan.", task=task)
-    ada.use(Thoughts).think("reflection", "Elsewhere.", task=other)
-    with pytest.raises(GateClosed) as refused:
-        ada.items.edit(task, Edit(status="done"))
-    assert refused.value.facts["missing_fields"] == ["thought_record"]
-    ada.use(Thoughts).think("reflection", "It holds.", task=task)
-    walk(ada, task, "done")
-    assert ada.items.get(task).is_closed
 
 
 def test_a_claim_that_fails_cancels_with_its_summary(ada: Core, task: str) -> None:
@@ -114,25 +80,6 @@ def test_what_closes_with_its_part_is_not_asked(ada: Core) -> None:
     assert (move.goal, move.reason) == ("cancelled", f"{plan.id} above it is cancelled")
 
 
-def test_a_change_of_another_state_than_the_one_seen_is_refused(ada: Core, task: str) -> None:
-    """Whoever saw an older state looks again."""
-    walk(ada, task, "gather")
-    with pytest.raises(StaleVersion) as refused:
-        ada.items.edit(task, Edit(title="x", expected_status="init"))
-    assert refused.value.facts["status"] == "gather"
-    assert ada.items.edit(task, Edit(title="x", expected_status="gather")).title == "x"
-
-
-def test_a_task_that_was_taken_away_is_hidden_until_it_is_put_back(ada: Core, task: str) -> None:
-    """Nothing of it is lost."""
-    assert "deleted_at" in ada.use(StrictTasks).delete(task).attributes
-    with pytest.raises(NotFound):
-        ada.use(StrictTasks).get(task)
-    assert ada.use(StrictTasks).list(ItemFilter(), 0, 9) == []
-    assert len(ada.use(StrictTasks).list(ItemFilter(), 0, 9, deleted=True)) == 1
-    assert ada.use(StrictTasks).delete(task, back=True) == ada.use(StrictTasks).get(task)
-
-
 def test_lists_go_on_over_many_pages_of_the_store(ada: Core) -> None:
     """Also where only few of them are sought, and where there are none."""
     assert ada.use(StrictTasks).list(ItemFilter(), 0, 9) == []
@@ -151,24 +98,6 @@ def test_lists_go_on_over_many_pages_of_the_store(ada: Core) -> None:
         one.item.id for one in ada.use(StrictTasks).list(ItemFilter(status="gather"), 0, 9)
     ] == made[-1:]
     assert ada.use(StrictTasks).list(ItemFilter(), 0, 0) == []
-
-
-def test_next_moves_are_of_what_is_not_closed(ada: Core, task: str) -> None:
-    """With the states that may follow, and what is in the way."""
-    other = (
-        ada.use(StrictTasks)
-        .create(Draft(kind="task", title="other", attributes={"project_id": "p"}))
-        .item.id
-    )
-    ada.items.edit(other, Edit(add_needs=(task,)))
-    first, second = ada.use(StrictTasks).next_moves(0, 9)
-    assert (first.moves, first.readiness.is_ready) == (("gather", "cancelled"), True)
-    assert (second.task.item.id, second.readiness.is_ready) == (other, False)
-    assert [
-        one.task.item.id for one in ada.use(StrictTasks).next_moves(0, 9, {"project_id": "p"})
-    ] == [other]
-    ada.items.edit(task, Edit(status="cancelled", reason="no"))
-    assert [one.task.item.id for one in ada.use(StrictTasks).next_moves(0, 9)] == [other]
 
 
 def test_a_value_that_was_redacted_is_its_mark(studio: Studio, ada: Core) -> None:

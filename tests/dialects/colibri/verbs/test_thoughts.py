@@ -17,7 +17,7 @@ from counterpoint.core.model.filters import Handover
 from counterpoint.core.model.journal import Record
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from counterpoint.kernel.canonical import text_digest
-from counterpoint.kernel.errors import InvalidInput, NotFound, SessionEnded
+from counterpoint.kernel.errors import NotFound, SessionEnded
 from counterpoint.storage.sqlite.store import open_sqlite
 from fakes.chains import verify_chains
 from fakes.studio import Studio
@@ -60,12 +60,6 @@ def test_chains_of_two_tasks_do_not_touch(ada, bob, tasks):
     assert [one.previous for one in made] == [GENESIS, GENESIS, made[0].hash, made[1].hash]
     assert ada.use(Thoughts).verify().size == 4
     assert ada.use(Thoughts).verify(tasks[0]).size == 2
-
-
-@pytest.mark.parametrize("content", ["", " \n\t "])
-def test_a_thought_without_a_word_is_refused(studio, ada, tasks, content):
-    """Nothing is not worth a link."""
-    studio.refuses(InvalidInput, lambda: ada.use(Thoughts).think("plan", content, task=tasks[0]))
 
 
 def test_a_thought_about_nothing_there_is_refused(studio, ada, tasks):
@@ -112,26 +106,6 @@ def test_a_secret_is_masked_before_it_is_hashed(tasks):
     assert ada.use(Thoughts).get(made.record.id) == made
     assert ada.use(Thoughts).verify().sound
     studio.close()
-
-
-def test_thoughts_are_listed_in_order_and_by_page(ada, bob, tasks):
-    """By task, session and sort; on from the last one seen."""
-    for number in range(6):
-        core = (ada, bob)[number % 2]
-        kind = "reflection" if number == 5 else "plan"
-        core.use(Thoughts).think(kind, f"t{number}", task=tasks[number // 3])
-    listed = ada.use(Thoughts).list
-
-    def bodies(found):
-        return [one.record.body for one in found]
-
-    assert bodies(listed()) == ["t0", "t1", "t2", "t3", "t4", "t5"]
-    assert bodies(listed(task=tasks[0], limit=2)) == ["t0", "t1"]
-    assert bodies(listed(session=bob.caller.actor.session)) == ["t1", "t3", "t5"]
-    assert bodies(listed(kind="reflection")) == ["t5"]
-    page = listed(limit=4)
-    assert bodies(listed(after=page[-1].thought.number, limit=None)) == ["t4", "t5"]
-    assert listed(task="demo-99") == []
 
 
 def test_more_thoughts_than_one_question_asks_for_are_listed(ada, tasks):
