@@ -20,7 +20,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Final
 
 import apsw
@@ -28,7 +29,7 @@ import apsw
 from counterpoint.kernel.errors import CounterpointError, StoreBusy, Unavailable
 from counterpoint.storage.known import Memory
 from counterpoint.storage.sqlite.faults import meaning
-from counterpoint.storage.sqlite.queue import WriterQueue
+from counterpoint.storage.sqlite.queue import Turn, WriterQueue
 
 MOST_MEMBERS: Final = 64
 LONGEST: Final = 0.02
@@ -53,29 +54,18 @@ class _Seat:
         self.bell.release()
 
 
+@dataclass(slots=True)
 class _Batch:
     """One transaction of several members; only the member in turn touches it."""
 
-    __slots__ = (
-        "asleep",
-        "count",
-        "fault",
-        "has_landed",
-        "held",
-        "is_ending",
-        "since",
-        "system",
-    )
-
-    def __init__(self) -> None:
-        self.held = ExitStack()
-        self.asleep: list[_Seat] = []
-        self.count = 0
-        self.since = 0.0
-        self.has_landed = False
-        self.is_ending = False
-        self.fault: BaseException | None = None
-        self.system = 0
+    turn: Turn | None = None
+    asleep: list[_Seat] = field(default_factory=list[_Seat])
+    count: int = 0
+    since: float = 0.0
+    has_landed: bool = False
+    is_ending: bool = False
+    fault: BaseException | None = None
+    system: int = 0
 
     def takes_more(self, most: int) -> bool:
         """Return whether another member may come in after the one whose block has just ended."""
@@ -172,7 +162,7 @@ class Batches:
         if batch.count > 1:
             self._connection.execute("SAVEPOINT member")
             return
-        batch.held.enter_context(self._line.turn())
+        batch.turn = self._line.enter()
         self._connection.execute("BEGIN IMMEDIATE")
         self._memory.begin(self._connection.data_version())
 
@@ -237,7 +227,8 @@ class Batches:
     def _hand_on(self, batch: _Batch) -> None:
         """Let the next batch begin and everybody in this one go."""
         try:
-            batch.held.close()
+            if batch.turn is not None:
+                self._line.leave(batch.turn)
         finally:
             with self._lock:
                 follower = self._waiting.popleft() if self._waiting else None

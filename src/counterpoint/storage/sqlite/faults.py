@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 
 import apsw
@@ -64,7 +64,7 @@ def meaning(fault: apsw.Error, where: str, system: int = 0) -> CounterpointError
     return kind(f"{lead}: {where}{said}", path=where)
 
 
-class translate_errors:  # noqa: N801 -- read as a verb where it opens a block
+class translate_errors(AbstractContextManager[None]):  # noqa: N801 -- read as a verb where it opens a block
     """Turn what SQLite raises inside the block into errors of the product."""
 
     __slots__ = ("_connection", "_where")
@@ -73,9 +73,6 @@ class translate_errors:  # noqa: N801 -- read as a verb where it opens a block
         """Name the database, and the connection whose last failure counts."""
         self._where = where
         self._connection = connection
-
-    def __enter__(self) -> None:
-        """Begin."""
 
     def __exit__(
         self,
@@ -96,9 +93,14 @@ def translate_file_errors(where: str) -> Generator[None]:
     """Turn what the operating system refuses inside the block into errors of the product."""
     try:
         yield
-    except PermissionError as fault:
-        raise StoreReadOnly(f"{where} cannot be written ({fault.strerror})", path=where) from fault
     except OSError as fault:
-        kind = StoreReadOnly if fault.errno == errno.EROFS else Unavailable
-        kind = StoreFull if fault.errno in _NO_ROOM else kind
-        raise kind(f"{where} cannot be used ({fault.strerror})", path=where) from fault
+        raise file_fault(fault, where) from fault
+
+
+def file_fault(fault: OSError, where: str) -> CounterpointError:
+    """Return the product's error for what the operating system refuses."""
+    if isinstance(fault, PermissionError):
+        return StoreReadOnly(f"{where} cannot be written ({fault.strerror})", path=where)
+    kind = StoreReadOnly if fault.errno == errno.EROFS else Unavailable
+    kind = StoreFull if fault.errno in _NO_ROOM else kind
+    return kind(f"{where} cannot be used ({fault.strerror})", path=where)

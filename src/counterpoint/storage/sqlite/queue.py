@@ -31,12 +31,14 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from counterpoint.kernel.errors import StoreBusy
-from counterpoint.storage.sqlite.faults import translate_file_errors
+from counterpoint.storage.sqlite.faults import file_fault
 
 _FLOCK: Final = "hhqqi4x"  # type, whence, start, length, process (0 for these locks)
+_FREE_ALL: Final = struct.pack(_FLOCK, fcntl.F_UNLCK, os.SEEK_SET, 0, 0, 0)
+_FREE_DISPENSER: Final = struct.pack(_FLOCK, fcntl.F_UNLCK, os.SEEK_SET, 0, 1, 0)
 _FIRST: Final = 16
 _A_PLACE: Final = 150e-6
 _LONGEST_NAP: Final = 5e-3
@@ -59,49 +61,66 @@ class WriterQueue:
 
         Raises StoreBusy, which names the wait.
         """
-        with translate_file_errors(str(self._path)):
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        turn = self.enter()
         try:
-            wait = _Wait(self._path, self._patience)
-            yield _stand(descriptor, wait) if self._tickets else _grab(descriptor, wait)
+            yield turn.ticket
         finally:
-            self._leave(descriptor)
+            self.leave(turn)
 
-    def _leave(self, descriptor: int) -> None:
+    def enter(self) -> Turn:
+        """Wait for the turn and take it; StoreBusy, which names the wait."""
+        try:
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as fault:
+            raise file_fault(fault, str(self._path)) from fault
+        wait = _Wait(self._path, self._patience, time.monotonic() + self._patience)
+        try:
+            return Turn(descriptor, (_stand if self._tickets else _grab)(descriptor, wait))
+        except BaseException:
+            self.leave(Turn(descriptor, 0))
+            raise
+
+    def leave(self, turn: Turn) -> None:
         """Free all; closing alone would not, if a forked child held a copy of the description."""
         if self._tickets:
-            _set(descriptor, fcntl.F_UNLCK, 0, 0)
+            fcntl.fcntl(turn.descriptor, fcntl.F_OFD_SETLK, _FREE_ALL)
         else:
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
-        os.close(descriptor)
+            fcntl.flock(turn.descriptor, fcntl.LOCK_UN)
+        os.close(turn.descriptor)
 
 
-class _Wait:
+class Turn(NamedTuple):
+    """The turn of one writer: the description that its locks belong to, and its ticket."""
+
+    descriptor: int
+    ticket: int
+
+
+class _Wait(NamedTuple):
     """Naps between questions until the patience is spent."""
 
-    def __init__(self, path: Path, patience: float) -> None:
-        self._path = path
-        self._patience = patience
-        self._until = time.monotonic() + patience
+    path: Path
+    patience: float
+    until: float
 
     def nap(self, seconds: float) -> None:
         """Let others run for a moment; StoreBusy when the wait has been too long."""
-        if time.monotonic() >= self._until:
+        if time.monotonic() >= self.until:
             raise StoreBusy(
-                f"no turn to write came within {self._patience:g} s; a writer holds {self._path}",
-                waited_seconds=self._patience,
+                f"no turn to write came within {self.patience:g} s; a writer holds {self.path}",
+                waited_seconds=self.patience,
             )
         time.sleep(seconds)
 
 
 def _stand(descriptor: int, wait: _Wait) -> int:
     """Draw a ticket, stand in line until every earlier one is gone, answer the ticket."""
-    while not _set(descriptor, fcntl.F_WRLCK, 0, 1):
+    while not _lock(descriptor, 0, 1):
         wait.nap(_DISPENSER_NAP)
     ticket = int.from_bytes(os.pread(descriptor, 8, 0), "big")
     os.pwrite(descriptor, (ticket + 1).to_bytes(8, "big"), 0)
-    _set(descriptor, fcntl.F_WRLCK, _FIRST + ticket, 1)
-    _set(descriptor, fcntl.F_UNLCK, 0, 1)
+    _lock(descriptor, _FIRST + ticket, 1)
+    fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _FREE_DISPENSER)
     while ticket and (ahead := _locked(descriptor, _FIRST, ticket)) is not None:
         wait.nap(min(_A_PLACE * (_FIRST + ticket - ahead), _LONGEST_NAP))
     return ticket
@@ -118,9 +137,9 @@ def _grab(descriptor: int, wait: _Wait) -> int:
             return 0
 
 
-def _set(descriptor: int, kind: int, start: int, length: int) -> bool:
-    """Set or free a lock on a range (length 0: to the end); answer whether that was granted."""
-    asked = struct.pack(_FLOCK, kind, os.SEEK_SET, start, length, 0)
+def _lock(descriptor: int, start: int, length: int) -> bool:
+    """Lock a range; answer whether that was granted."""
+    asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, start, length, 0)
     try:
         fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, asked)
     except (BlockingIOError, PermissionError):
