@@ -3,8 +3,9 @@
 What a database does in its own way, its `Link` does: how a statement runs, the ledger, the search.
 Rules of writing: (1) a row that is put whole is indexed; one of which columns are changed is indexed
 again only if a searched one became another. (2) Indexing waits for the end of the transaction, or for
-its first search, so rows and texts may come in any order. (3) What the transaction wrote itself, or is
-known from the one before it (known.py), is not read again.
+its first search, so rows and texts may come in any order. (3) A writing remembers the end of the ledger,
+the highest numbers and the rows that it found, as a reading inside of it would answer them: what is
+written is followed, or forgotten. So it may serve the next transaction too, if nobody else wrote.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from counterpoint.core.ports.store import Append, Filter, Head, Hit
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import StateDiffers
 from counterpoint.storage import statements
-from counterpoint.storage.known import Known, Place
 from counterpoint.storage.search import (
     Document,
     Narrowed,
@@ -35,7 +35,11 @@ Tables = Mapping[str, type[Noun]]
 
 PAGE: Final = 1000
 """How many rows are read at once where all are wanted."""
+MOST_ROWS: Final = 256
+"""How many rows a writing remembers: more than a project, and a session for each of many agents."""
 _ALL: Final = 2**62
+_Place = tuple[type[Noun], tuple[Cell, ...]]
+"""A row of a project: its noun, and its key without the project."""
 
 
 class Answer(Protocol):
@@ -259,17 +263,19 @@ class StoreReading:
 class StoreWriting(StoreReading):
     """One transaction of one project."""
 
-    def __init__(self, link: Link, tables: Tables, known: Known) -> None:
-        """Write in a transaction that is bound to a project; known: what need not be read."""
+    def __init__(self, link: Link, tables: Tables, head: Head | None = None) -> None:
+        """Write in a transaction that is bound to a project; head: the end of the ledger, if known."""
         super().__init__(link, tables)
-        self._known = known
+        self._head = head
+        self._numbers: dict[type[Noun], int] = {}
+        self._rows: dict[_Place, Noun] = {}
         self._texts: dict[str, str] = {}
-        self._stale: dict[Place, Mapping[str, Cell] | None] = {}
+        self._stale: dict[_Place, Mapping[str, Cell] | None] = {}
         """Rows to be indexed at the end: as they were put, or None to be read again."""
 
     def find(self, noun: type[N], *key: Cell) -> N | None:
         """Return the row with this key (without the project), or None."""
-        found = self._known.rows.get((noun, key))
+        found = self._rows.get((noun, key))
         if found is not None:
             return cast("N", found)
         row = self._row(noun, key)
@@ -277,22 +283,22 @@ class StoreWriting(StoreReading):
             return None
         made = noun_of(noun, row)
         if None not in row:  # a text that is gone may be kept anew
-            self._known.keep((noun, key), made)
+            if len(self._rows) >= MOST_ROWS:
+                self._rows.clear()
+            self._rows[noun, key] = made
         return made
 
     def last_number(self, noun: type[Noun]) -> int:
         """Return the highest `number` of a noun's rows; 0 if there is none."""
-        numbers = self._known.numbers
-        if noun not in numbers:
-            numbers[noun] = super().last_number(noun)
-        return numbers[noun]
+        if noun not in self._numbers:
+            self._numbers[noun] = super().last_number(noun)
+        return self._numbers[noun]
 
     def head(self) -> Head:
         """Return the end of the ledger."""
-        known = self._known
-        if known.head is None:
-            known.head = super().head()
-        return known.head
+        if self._head is None:
+            self._head = self._link.head()
+        return self._head
 
     def put(self, noun: type[Noun], row: Mapping[str, Json]) -> None:
         """Insert or replace a whole row image."""
@@ -302,7 +308,9 @@ class StoreWriting(StoreReading):
         if cells["project"] != self._project:
             raise self._stranger(cells["project"])
         place = noun, tuple(cells[name] for name in statements.row_key(noun))
-        self._known.written(place, cells.get("number"))
+        self._rows.pop(place, None)
+        if noun in self._numbers:
+            self._numbers[noun] = max(self._numbers[noun], row["number"])
         if noun.searched:
             self._stale[place] = cells
         self._link.execute(statements.put(noun), tuple(cells.values()))
@@ -317,13 +325,13 @@ class StoreWriting(StoreReading):
             raise AssertionError(f"the key of a row of {noun.table} is never changed")
         text = statements.change(noun, tuple(cells))
         self._watch(noun, place, cells)
-        self._known.written((noun, place))
+        self._forget(noun, place)
         self._meet(noun, place, text, (*cells.values(), self._project, *place))
 
     def drop(self, noun: type[Noun], key: Mapping[str, Json]) -> None:
         """Delete the row with this key; StateDiffers if there is none."""
         place = self._place(noun, key)
-        self._known.written((noun, place))
+        self._forget(noun, place)
         self._meet(noun, place, statements.drop(noun), (self._project, *place))
         if noun.searched:
             self._stale[noun, place] = None
@@ -344,7 +352,7 @@ class StoreWriting(StoreReading):
                 for key in self._link.execute(holders(noun), (self._project, digest)).fetchall():
                     self._stale[noun, key] = None
         self._texts.pop(digest, None)
-        self._known.rows.clear()
+        self._rows.clear()
         self._link.execute(statements.FORGET, (self._project, digest))
 
     def use(self, subject: str, measure: str, used: int) -> None:
@@ -354,7 +362,7 @@ class StoreWriting(StoreReading):
     def append(self, entry: Append) -> None:
         """Append an entry to the ledger; LedgerBroken unless the sequence is the next."""
         self._link.append(entry)
-        self._known.head = entry.head
+        self._head = entry.head
 
     def search(
         self,
@@ -378,6 +386,12 @@ class StoreWriting(StoreReading):
             drawn = document_of(noun, cells, self._texts) if cells else None
             self._link.index(noun, key, drawn or self._document(noun, key))
         self._stale.clear()
+        self._texts.clear()
+
+    def _forget(self, noun: type[Noun], key: tuple[Cell, ...]) -> None:
+        """Read a row that changes, and the highest number of its kind, from the table again."""
+        self._rows.pop((noun, key), None)
+        self._numbers.pop(noun, None)
 
     def _document(self, noun: type[Noun], key: tuple[Cell, ...]) -> Document | None:
         row = self._link.execute(document(noun), (self._project, *key)).fetchone()

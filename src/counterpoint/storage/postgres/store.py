@@ -24,7 +24,6 @@ from counterpoint.core.ports.store import Reading, Store, Writing
 from counterpoint.kernel.errors import StoreBusy, StoreUnreachable
 from counterpoint.settings import masked
 from counterpoint.storage import schema, statements
-from counterpoint.storage.known import Known
 from counterpoint.storage.move import move_project
 from counterpoint.storage.postgres import forward, ledger
 from counterpoint.storage.postgres.check import faults_of
@@ -131,9 +130,8 @@ class PostgresStore:
                 self._turn(project),
                 self._writers.lent(_begin(project)) as link,
             ):
-                known = Known()  # others write on other machines: it ends with the transaction
-                known.head = ledger.lock(link, project)
-                writing = StoreWriting(PostgresLink(link, project), self._tables, known)
+                head = ledger.lock(link, project)
+                writing = StoreWriting(PostgresLink(link, project), self._tables, head)
                 yield writing
                 writing.finish()
                 self._commit(link)

@@ -27,8 +27,8 @@ from typing import Final
 import apsw
 
 from counterpoint.kernel.errors import CounterpointError, StoreBusy, Unavailable
-from counterpoint.storage.known import Memory
 from counterpoint.storage.sqlite.faults import meaning
+from counterpoint.storage.sqlite.memory import Memory
 from counterpoint.storage.sqlite.queue import Turn, WriterQueue
 
 MOST_MEMBERS: Final = 64

@@ -24,7 +24,6 @@ from counterpoint.core.model.rows import Noun, noun_of
 from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Reading, Store, Writing
 from counterpoint.storage import schema, statements
-from counterpoint.storage.known import Memory
 from counterpoint.storage.rows import StoreReading, StoreWriting
 from counterpoint.storage.schema import Migration
 from counterpoint.storage.sqlite import forward
@@ -32,6 +31,7 @@ from counterpoint.storage.sqlite.batch import MOST_MEMBERS, Batches
 from counterpoint.storage.sqlite.check import faults_of
 from counterpoint.storage.sqlite.faults import translate_errors, translate_file_errors
 from counterpoint.storage.sqlite.link import SqliteLink
+from counterpoint.storage.sqlite.memory import Memory
 from counterpoint.storage.sqlite.polling import PollingWaiters
 from counterpoint.storage.sqlite.queue import WriterQueue
 from counterpoint.storage.sqlite.schema import OWN, TYPES
@@ -117,7 +117,7 @@ class SqliteStore:
             self._writer = self._connect()
             self._bring_forward(schema.migrations(nouns, TYPES, OWN) if known is None else known)
         self._waiters = PollingWaiters(None if self._in_memory else self._version)
-        self._memory = Memory()
+        self._memory = Memory(self._open_writing)
         self._batches = Batches(
             self._writer,
             self._line,
@@ -155,12 +155,14 @@ class SqliteStore:
         with translate_errors(self._where, connection), turn:
             self._writing_thread = me
             try:
-                link, known = SqliteLink(connection, project), self._memory.of(project)
-                writing = StoreWriting(link, self._tables, known)
+                writing = self._memory.writing(project)
                 yield writing
                 writing.finish()
             finally:
                 self._writing_thread = 0
+
+    def _open_writing(self, project: str) -> StoreWriting:
+        return StoreWriting(SqliteLink(self._writer, project), self._tables)
 
     def wait(self, project: str, after: int, timeout: float) -> bool:
         """Wait until the ledger has an entry with a sequence above `after`; answer whether it has."""

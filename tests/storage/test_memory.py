@@ -14,7 +14,7 @@ from counterpoint.core.model.rows import REDACTED, image_of
 from counterpoint.core.model.work import Item
 from counterpoint.core.ports.store import Store, Writing
 from counterpoint.kernel.canonical import text_digest
-from counterpoint.storage import known
+from counterpoint.storage import rows
 from counterpoint.storage.sqlite.store import SqliteStore
 
 
@@ -146,7 +146,7 @@ def test_no_more_rows_are_known_than_may_be(
     save: Callable[..., None],
 ) -> None:
     """With the last that fits it begins anew."""
-    monkeypatch.setattr(known, "_MOST_ROWS", 2)
+    monkeypatch.setattr(rows, "MOST_ROWS", 2)
     with file_store.writing("p") as writing:
         save(writing, task(1), task(2), task(3))
         for name in ("T-1", "T-2", "T-3"):
