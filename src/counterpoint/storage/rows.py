@@ -109,18 +109,10 @@ class StoreReading:
     def __init__(self, link: Link, tables: Tables) -> None:
         """Read by a transaction that is bound to a project."""
         self._link = link
-        self._project = link.project
-        self._tables = tables
-
-    @property
-    def project(self) -> str:
+        self.project = link.project
         """The project every answer is of."""
-        return self._project
-
-    @property
-    def tables(self) -> Tables:
+        self.tables = tables
         """Every noun that has a table here, by its table, in an order in which rows can be written."""
-        return self._tables
 
     def find(self, noun: type[N], *key: Cell) -> N | None:
         """Return the row with this key (without the project), or None."""
@@ -141,24 +133,24 @@ class StoreReading:
         text = statements.select(noun, shape, order, after=bool(after))
         if after:
             values += statements.after_values(noun, order, after)
-        bound = (self._project, *values, _ALL if limit is None else limit)
+        bound = (self.project, *values, _ALL if limit is None else limit)
         return [noun_of(noun, row) for row in self._link.execute(text, bound)]
 
     def exists(self, noun: type[Noun], **equal: Filter) -> bool:
         """Return whether there is such a row."""
         shape, values = statements.shaped(noun, equal)
         text = statements.exists(noun, shape)
-        return self._link.execute(text, (self._project, *values)).fetchone() is not None
+        return self._link.execute(text, (self.project, *values)).fetchone() is not None
 
     def counts(self, noun: type[Noun], column: str, **equal: Filter) -> dict[str, int]:
         """Return how many rows there are for each value of a column."""
         shape, values = statements.shaped(noun, equal)
-        rows = self._link.execute(statements.counts(noun, column, shape), (self._project, *values))
+        rows = self._link.execute(statements.counts(noun, column, shape), (self.project, *values))
         return {str(value): many for value, many in rows}
 
     def last_number(self, noun: type[Noun]) -> int:
         """Return the highest `number` of a noun's rows; 0 if there is none."""
-        row = self._link.execute(statements.last_number(noun), (self._project,)).fetchone()
+        row = self._link.execute(statements.last_number(noun), (self.project,)).fetchone()
         return 0 if row is None else int(row[0])
 
     def ready(
@@ -197,13 +189,13 @@ class StoreReading:
 
     def text(self, digest: str) -> str | None:
         """Return the text of a digest; None if it was redacted."""
-        row = self._link.execute(statements.TEXT, (self._project, digest)).fetchone()
+        row = self._link.execute(statements.TEXT, (self.project, digest)).fetchone()
         return None if row is None else row[0]
 
     def texts(self) -> Iterator[tuple[str, str]]:
         """Return every text that is kept, with its digest, by digest."""
         last = ""
-        while page := self._link.execute(statements.TEXTS, (self._project, last, PAGE)).fetchall():
+        while page := self._link.execute(statements.TEXTS, (self.project, last, PAGE)).fetchall():
             yield from cast("list[tuple[str, str]]", page)
             last = page[-1][0]
 
@@ -226,7 +218,7 @@ class StoreReading:
     ) -> list[int]:
         """Return the sequence numbers of matching entries: latest first, or with `after` onward."""
         text, values = statements.sequences(
-            self._project, subject=subject, action=action, before=before, after=after, limit=limit
+            self.project, subject=subject, action=action, before=before, after=after, limit=limit
         )
         return [row[0] for row in self._link.execute(text, values)]
 
@@ -238,7 +230,7 @@ class StoreReading:
         """Return the raw rows of a table by key, digests in place of prose."""
         places = [statements.names(noun).index(name) for name in statements.row_key(noun)]
         text, beyond = statements.table(noun, after=False), ()
-        while page := self._link.execute(text, (self._project, *beyond, PAGE)).fetchall():
+        while page := self._link.execute(text, (self.project, *beyond, PAGE)).fetchall():
             yield from page
             if len(page) < PAGE or not places:
                 return
@@ -247,17 +239,17 @@ class StoreReading:
 
     def meter(self, subject: str, measure: str) -> int:
         """Return how much of a measure a subject has used; 0 if nothing."""
-        row = self._link.execute(statements.METER, (self._project, subject, measure)).fetchone()
+        row = self._link.execute(statements.METER, (self.project, subject, measure)).fetchone()
         return 0 if row is None else int(row[0])
 
     def measures(self, subject: str) -> list[str]:
         """Return every measure of which a subject has used anything, in order."""
-        return [row[0] for row in self._link.execute(statements.MEASURES, (self._project, subject))]
+        return [row[0] for row in self._link.execute(statements.MEASURES, (self.project, subject))]
 
     def _row(self, noun: type[Noun], key: tuple[Cell, ...]) -> Row | None:
         if len(key) != len(statements.row_key(noun)):
             raise AssertionError(f"the key of {noun.table} is {statements.row_key(noun)}")
-        return self._link.execute(statements.find(noun), (self._project, *key)).fetchone()
+        return self._link.execute(statements.find(noun), (self.project, *key)).fetchone()
 
 
 class StoreWriting(StoreReading):
@@ -305,7 +297,7 @@ class StoreWriting(StoreReading):
         cells = cells_of(noun, row)
         if len(row) > len(cells):
             statements.check(noun, row)
-        if cells["project"] != self._project:
+        if cells["project"] != self.project:
             raise self._stranger(cells["project"])
         place = noun, tuple(cells[name] for name in statements.row_key(noun))
         self._rows.pop(place, None)
@@ -326,13 +318,13 @@ class StoreWriting(StoreReading):
         text = statements.change(noun, tuple(cells))
         self._watch(noun, place, cells)
         self._forget(noun, place)
-        self._meet(noun, place, text, (*cells.values(), self._project, *place))
+        self._meet(noun, place, text, (*cells.values(), self.project, *place))
 
     def drop(self, noun: type[Noun], key: Mapping[str, Json]) -> None:
         """Delete the row with this key; StateDiffers if there is none."""
         place = self._place(noun, key)
         self._forget(noun, place)
-        self._meet(noun, place, statements.drop(noun), (self._project, *place))
+        self._meet(noun, place, statements.drop(noun), (self.project, *place))
         if noun.searched:
             self._stale[noun, place] = None
 
@@ -341,28 +333,29 @@ class StoreWriting(StoreReading):
         if texts:
             self._texts.update(texts)
             values = [
-                part for digest, body in texts.items() for part in (self._project, digest, body)
+                part for digest, body in texts.items() for part in (self.project, digest, body)
             ]
             self._link.execute(statements.keep(len(texts)), values)
 
     def forget(self, digest: str) -> None:
         """Redact a text: its row goes, and the search no longer finds what it said."""
-        for noun in self._tables.values():
+        for noun in self.tables.values():
             if noun.searched:
-                for key in self._link.execute(holders(noun), (self._project, digest)).fetchall():
+                for key in self._link.execute(holders(noun), (self.project, digest)).fetchall():
                     self._stale[noun, key] = None
         self._texts.pop(digest, None)
         self._rows.clear()
-        self._link.execute(statements.FORGET, (self._project, digest))
+        self._link.execute(statements.FORGET, (self.project, digest))
 
     def use(self, subject: str, measure: str, used: int) -> None:
         """Set how much of a measure a subject has used."""
-        self._link.execute(statements.USE, (self._project, subject, measure, used))
+        self._link.execute(statements.USE, (self.project, subject, measure, used))
 
     def append(self, entry: Append) -> None:
         """Append an entry to the ledger; LedgerBroken unless the sequence is the next."""
         self._link.append(entry)
-        self._head = entry.head
+        size, leaf = entry.sequence + 1, entry.leaf.hex()
+        self._head = Head(size=size, leaf=leaf, time=entry.time, frontier=entry.frontier)
 
     def search(
         self,
@@ -394,7 +387,7 @@ class StoreWriting(StoreReading):
         self._numbers.pop(noun, None)
 
     def _document(self, noun: type[Noun], key: tuple[Cell, ...]) -> Document | None:
-        row = self._link.execute(document(noun), (self._project, *key)).fetchone()
+        row = self._link.execute(document(noun), (self.project, *key)).fetchone()
         return None if row is None else Document(*row)
 
     def _watch(self, noun: type[Noun], key: tuple[Cell, ...], cells: Mapping[str, Cell]) -> None:
@@ -405,7 +398,7 @@ class StoreWriting(StoreReading):
         if (noun, key) in self._stale:
             self._stale[noun, key] = None
             return
-        row = self._link.execute(watched_row(noun), (self._project, *key)).fetchone()
+        row = self._link.execute(watched_row(noun), (self.project, *key)).fetchone()
         if row is not None and any(
             cells.get(name, old) != old for name, old in zip(names, row, strict=True)
         ):
@@ -416,12 +409,12 @@ class StoreWriting(StoreReading):
         wanted = statements.row_key(noun)
         if set(key) - {"project"} != set(wanted):
             raise AssertionError(f"the key of {noun.table} is {wanted}, not {tuple(key)}")
-        if key.get("project", self._project) != self._project:
+        if key.get("project", self.project) != self.project:
             raise self._stranger(key["project"])
         return tuple(cell_of(key[name]) for name in wanted)
 
     def _stranger(self, named: Json) -> AssertionError:
-        return AssertionError(f"a row of {named!r} in a transaction of {self._project!r}")
+        return AssertionError(f"a row of {named!r} in a transaction of {self.project!r}")
 
     def _meet(
         self, noun: type[Noun], place: tuple[Cell, ...], text: str, values: Sequence[Cell]
@@ -429,4 +422,4 @@ class StoreWriting(StoreReading):
         """Run a statement that must meet a row."""
         self._link.execute(text, values)
         if not self._link.changes():
-            raise StateDiffers(f"{noun.table} has no row {place} in {self._project!r}")
+            raise StateDiffers(f"{noun.table} has no row {place} in {self.project!r}")

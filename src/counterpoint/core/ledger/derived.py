@@ -52,6 +52,8 @@ _RULES: Final[Mapping[object, Rule]] = {
     Root: "root",
     Version: "version",
 }
+_PLACES: Final[Mapping[Rule, int]] = {"time": 0, "touched": 0, "agent": 1, "session": 2}
+"""What of an origin a rule gives."""
 _DIGITS: Final = re.compile(r"[0-9]{1,15}\Z")
 
 
@@ -82,8 +84,7 @@ def compact(noun: type[Noun], key: Row, row: Row, origin: Origin) -> dict[str, J
         for name, value in row.items()
         if value and name not in key and name != "project"
     }
-    for name, rule in rules(noun, whole=True):
-        value = _derived(rule, key.get(noun.key[-1]), row, origin)
+    for name, value in _derived(noun, key, row, origin):
         if row[name] == value:
             image.pop(name, None)
         elif value:
@@ -94,9 +95,8 @@ def compact(noun: type[Noun], key: Row, row: Row, origin: Origin) -> dict[str, J
 def expand(noun: type[Noun], key: Row, image: Row, origin: Origin) -> dict[str, Json]:
     """Return every column of the noun but `project`, from the columns of a whole image."""
     row = {**empty_row(noun), **key, **image}
-    for name, rule in rules(noun, whole=True):
-        if name not in image:
-            row[name] = _derived(rule, key.get(noun.key[-1]), row, origin)
+    derived = _derived(noun, key, row, origin)
+    row |= {name: value for name, value in derived if name not in image}
     del row["project"]
     return row
 
@@ -145,17 +145,18 @@ def told(
     return {name: value for name, value in row.items() if value and name not in key}
 
 
-def _derived(rule: Rule, last: Json, row: Row, origin: Origin) -> Json:
-    """Return what a rule gives for a column of a whole image; last: the end of the row's key."""
-    if rule in {"time", "touched"}:
-        return origin.time
-    if rule == "agent":
-        return origin.agent
-    if rule == "session":
-        return origin.session
-    if rule == "version":
-        return 1
-    if rule == "root":
-        return row.get("parent") or last
-    digits = _DIGITS.search(last) if isinstance(last, str) else None
-    return int(digits[0]) if digits else 0
+def _derived(noun: type[Noun], key: Row, row: Row, origin: Origin) -> list[tuple[str, Json]]:
+    """Return what the rules give for the columns of a whole image that have one."""
+    last = key.get(noun.key[-1])
+    found: list[tuple[str, Json]] = []
+    for name, rule in rules(noun, whole=True):
+        if rule == "root":
+            found.append((name, row.get("parent") or last))
+        elif rule == "number":
+            digits = _DIGITS.search(last) if isinstance(last, str) else None
+            found.append((name, int(digits[0]) if digits else 0))
+        elif rule == "version":
+            found.append((name, 1))
+        else:
+            found.append((name, origin[_PLACES[rule]]))
+    return found

@@ -53,7 +53,7 @@ from typing import Any, Final, cast, get_args
 
 import orjson
 
-from counterpoint.core.ledger.derived import Origin
+from counterpoint.core.ledger.derived import Origin, Row
 from counterpoint.core.model.actors import Actor, ActorKind, Principal, Strength
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -77,8 +77,8 @@ _PRINCIPAL_KEYS = frozenset("ik")
 _STRENGTHS = frozenset(get_args(Strength))
 _ROW_KEYS = (frozenset("tkv"), frozenset("tkc"))
 _ACTOR_KINDS = frozenset(get_args(ActorKind))
-_TEXT = frozenset((str,))
 _TEXT_OR_INTEGER = frozenset((str, int))
+_SIMPLE = frozenset((str, int, bool, type(None)))
 _HEX_64 = re.compile(r"[0-9a-f]{64}")
 _ACTION = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
@@ -147,7 +147,9 @@ class Entry:
         faults = layout_faults(value)
         if faults:
             raise InvalidInput("no valid entry: " + "; ".join(faults), faults=faults)
-        canonical.dump(value.get("f"))  # facts are anything; rows are made from nouns
+        # Facts are anything; rows are made from nouns, and simple values are looked at below.
+        if not _SIMPLE.issuperset(map(type, self.facts.values())):
+            canonical.dump(value["f"])
         try:
             data = orjson.dumps(value, option=_CANONICAL)
         except TypeError as fault:
@@ -213,7 +215,8 @@ def layout_faults(value: Parsed) -> list[str]:
         )
     if "f" in value and (type(value["f"]) is not dict or not value["f"]):
         faults.append("the facts (f) are not an object that is not empty")
-    if "r" in value and (not value["r"] or not _are_rows(value["r"])):
+    rows = cast("list[Parsed]", value.get("r"))
+    if "r" in value and not (type(rows) is list and rows and all(map(_is_row, rows))):
         faults.append("the rows (r) are not an array of row images")
     return _add_text_faults(value, faults)
 
@@ -227,7 +230,7 @@ def _add_text_faults(value: dict[str, Any], faults: list[str]) -> list[str]:
         faults.append("the action (a) is not lower-case words joined by dots")
     if "s" in value and (type(subject) is not str or not subject):
         faults.append("the subject (s) is not a text with at least one letter")
-    if not is_digest(previous):
+    if type(previous) is not str or not _HEX_64.fullmatch(previous):
         faults.append("the previous hash (h) is not 64 hex digits in lower case")
     return faults
 
@@ -291,12 +294,6 @@ def _is_principal(value: Parsed) -> bool:
     return type(value["i"]) is str and value["i"] != "" and value["k"] in _STRENGTHS
 
 
-def _are_rows(value: Parsed) -> bool:
-    if type(value) is not list:
-        return False
-    return all(map(_is_row, value))
-
-
 def _is_row(value: Parsed) -> bool:
     if type(value) is not dict or value.keys() not in _ROW_KEYS:
         return False
@@ -304,15 +301,10 @@ def _is_row(value: Parsed) -> bool:
     return (
         type(value["t"]) is str
         and value["t"] != ""
-        and _is_key(value["k"])
+        and type(value["k"]) is dict
+        and _TEXT_OR_INTEGER.issuperset(map(type, cast("Row", value["k"]).values()))
         and (type(columns) is dict or (columns is None and "v" in value))
     )
-
-
-def _is_key(value: Parsed) -> bool:
-    if type(value) is not dict:
-        return False
-    return _TEXT_OR_INTEGER.issuperset(map(type, value.values()))
 
 
 def _may_have_fraction(data: bytes) -> bool:

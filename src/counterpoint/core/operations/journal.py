@@ -51,7 +51,7 @@ class Journal:
         number = change.next_number(Record)
         details = canonical.dump_any(dict(note.details)) if note.details else ""
         return Record(
-            project=self._context.project,
+            project=change.writing.project,
             id=change.id_of(Record, number),
             number=number,
             kind=note.kind,

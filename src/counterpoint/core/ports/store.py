@@ -50,13 +50,6 @@ class Append:
     frontier: bytes
     nodes: tuple[tuple[int, int, bytes], ...]
 
-    @property
-    def head(self) -> Head:
-        """The end of the ledger with this entry."""
-        return Head(
-            size=self.sequence + 1, leaf=self.leaf.hex(), time=self.time, frontier=self.frontier
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:

@@ -36,30 +36,12 @@ LONGEST: Final = 0.02
 """Seconds that the first member waits before the batch calls nobody in any more."""
 
 
-class _Seat:
-    """One writer in line: asleep until it is called, and again until its batch has ended."""
-
-    __slots__ = ("batch", "bell")
-
-    def __init__(self) -> None:
-        self.batch = _Batch()
-        self.bell = threading.Lock()
-        self.bell.acquire()
-
-    def sleep(self, patience: float) -> bool:
-        """Sleep until somebody rings; answer False if nobody did in time."""
-        return self.bell.acquire(timeout=patience)
-
-    def ring(self) -> None:
-        self.bell.release()
-
-
 @dataclass(slots=True)
 class _Batch:
     """One transaction of several members; only the member in turn touches it."""
 
     turn: Turn | None = None
-    asleep: list[_Seat] = field(default_factory=list[_Seat])
+    asleep: list[threading.Lock] = field(default_factory=list[threading.Lock])
     count: int = 0
     since: float = 0.0
     has_landed: bool = False
@@ -74,6 +56,21 @@ class _Batch:
         now = time.monotonic()
         self.since = self.since or now
         return self.count < most and now - self.since < LONGEST
+
+
+@dataclass(slots=True)
+class _Seat:
+    """One writer in line: asleep until it is called, and again until its batch has ended."""
+
+    batch: _Batch = field(default_factory=_Batch)
+    bell: threading.Lock = field(default_factory=threading.Lock)
+
+    def sleep(self, patience: float) -> bool:
+        """Sleep until somebody rings; answer False if nobody did in time."""
+        return self.bell.acquire(timeout=patience)
+
+    def ring(self) -> None:
+        self.bell.release()
 
 
 class Batches:
@@ -132,6 +129,7 @@ class Batches:
     def _called(self) -> _Seat:
         """Stand in line; answer the seat when it is its turn."""
         seat = _Seat()
+        seat.bell.acquire()  # until somebody rings
         with self._lock:
             if not self._is_busy:
                 self._is_busy = True
@@ -187,7 +185,7 @@ class Batches:
             if self._waiting and batch.takes_more(self._most):
                 follower = self._waiting.popleft()
                 follower.batch = batch
-                batch.asleep.append(seat)
+                batch.asleep.append(seat.bell)
             else:
                 batch.is_ending = True
         if follower is None:
@@ -237,8 +235,8 @@ class Batches:
                 follower.ring()
             if batch.has_landed and batch.fault is None:
                 self._landed()
-            for seat in batch.asleep:
-                seat.ring()
+            for bell in batch.asleep:
+                bell.release()
 
     def _spoil(self, batch: _Batch, fault: BaseException) -> None:
         if batch.fault is None:

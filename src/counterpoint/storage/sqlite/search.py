@@ -97,33 +97,33 @@ def hits(
     connection: apsw.Connection,
     project: str,
     words: Sequence[str],
-    asked: Narrowed,
+    narrowed: Narrowed,
 ) -> list[Hit]:
     """Return the documents of a project that have any of the words, best first.
 
     The key of a hit is the row's key without the project, joined by `/`.
     """
-    wanted = expression(words, begun=asked.begun)
+    wanted = expression(words, begun=narrowed.begun)
     shelf = connection.execute("SELECT shelf FROM shelves WHERE project = ?", (project,)).fetchone()
     if not wanted or shelf is None:
         return []
     low = shelf[0] * _SHELF_SIZE
     values: list[Any] = [wanted, low, low + _SHELF_SIZE - 1]
-    narrowed = ""
-    if asked.kinds:
-        narrowed += f" AND d.kind IN ({', '.join('?' * len(asked.kinds))})"
-        values += asked.kinds
-    if asked.item:
-        narrowed += " AND d.item = ?"
-        values.append(asked.item)
-    joined = " JOIN documents AS d ON d.id = search.rowid" if narrowed else ""
+    only = ""
+    if narrowed.kinds:
+        only += f" AND d.kind IN ({', '.join('?' * len(narrowed.kinds))})"
+        values += narrowed.kinds
+    if narrowed.item:
+        only += " AND d.item = ?"
+        values.append(narrowed.item)
+    joined = " JOIN documents AS d ON d.id = search.rowid" if only else ""
     found = connection.execute(
         "SELECT d.source, d.key, d.item, d.kind, h.score FROM"
         f" (SELECT search.rowid AS id, -bm25(search, {_TITLE}, {_BODY}) AS score"
-        f" FROM search{joined} WHERE search MATCH ? AND search.rowid BETWEEN ? AND ?{narrowed}"
+        f" FROM search{joined} WHERE search MATCH ? AND search.rowid BETWEEN ? AND ?{only}"
         " ORDER BY score DESC, search.rowid LIMIT ? OFFSET ?) AS h"
         " JOIN documents AS d ON d.id = h.id ORDER BY h.score DESC, h.id",
-        (*values, asked.limit, asked.offset),
+        (*values, narrowed.limit, narrowed.offset),
     )
     return [
         Hit(table=source, key=key, item=about, kind=kind, score=score)

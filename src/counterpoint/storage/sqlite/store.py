@@ -116,6 +116,7 @@ class SqliteStore:
                 _make_file(file)
             self._writer = self._connect()
             self._bring_forward(schema.migrations(nouns, TYPES, OWN) if known is None else known)
+        self._translated = translate_errors(self._where, self._writer)
         self._waiters = PollingWaiters(None if self._in_memory else self._version)
         self._memory = Memory(self._open_writing)
         self._batches = Batches(
@@ -150,9 +151,8 @@ class SqliteStore:
         me = threading.get_ident()
         if self._writing_thread == me:
             raise AssertionError("this thread is already writing to the store")
-        connection = self._writer
         turn = self._turn_in_memory() if self._in_memory else self._batches.member()
-        with translate_errors(self._where, connection), turn:
+        with self._translated, turn:
             self._writing_thread = me
             try:
                 writing = self._memory.writing(project)

@@ -8,7 +8,7 @@ two masked keys could not be told apart.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 from counterpoint.core.ledger.derived import Origin, compact, compact_change, rules
@@ -40,21 +40,25 @@ _SIMPLE: Final = frozenset({str, int, bool})
 """What most facts are: one cheap look tells that no secret is in any of them."""
 
 
-class Change:
-    """What one verb is doing to the tables, on its way to becoming one entry."""
+_Place = tuple[str, tuple[Cell, ...]]
+"""A row: its table, and its key without the project."""
 
-    def __init__(self, context: Context, writing: Writing, now: Timestamp, action: str) -> None:
-        """Begin a change; `recording` is the only caller."""
-        self.context = context
-        self.writing = writing
-        self.now = now
-        self.action = action
-        self.subject = ""
-        self.facts: dict[str, Json] = {}
-        self.images: list[RowImage] = []
-        actor = context.caller.actor
-        self._origin = Origin(now, actor.name, actor.session)
-        self._seen: dict[tuple[str, tuple[Cell, ...]], Noun] = {}
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Change:
+    """What one verb is doing to the tables, on its way to becoming one entry; `recording` makes it.
+
+    now: its time. subject: the item it is about. facts: what a reader of the log wants to know.
+    """
+
+    context: Context
+    writing: Writing
+    now: Timestamp
+    action: str
+    subject: str = ""
+    facts: dict[str, Json] = field(default_factory=dict[str, Json])
+    images: list[RowImage] = field(default_factory=list[RowImage])
+    _seen: dict[_Place, Noun] = field(init=False, default_factory=dict[_Place, Noun])
 
     def find(self, noun: type[N], *key: Cell) -> N | None:
         """Return the row with this key, or None; what was read or written here is not read again."""
@@ -85,22 +89,24 @@ class Change:
         kind = type(noun)
         texts: dict[str, str] = {}
         clean = self.masked(noun)
-        place = self._place(noun)
+        key: dict[str, Any] = {name: getattr(noun, name) for name in kind.key[1:]}
+        place = kind.table, tuple(key.values())
         before = self._seen.get(place)
         self._seen[place] = clean
-        key: dict[str, Any] = {name: getattr(noun, name) for name in kind.key[1:]}
+        actor = self.context.caller.actor
+        origin = Origin(self.now, actor.name, actor.session)
         if before is None:
             image = image_of(clean, texts)
             self.writing.keep(texts)
             self.writing.put(kind, image)
-            self._log(kind, key, compact(kind, key, image, self._origin), whole=True)
+            self._log(kind, key, compact(kind, key, image, origin), whole=True)
             return
         changed = changes_of(before, clean, texts)
         if changed:
             self.writing.keep(texts)
             self.writing.change(kind, key, changed)
             told = {name: getattr(before, name) for name, _ in rules(kind, whole=False)}
-            image = compact_change(kind, told, changed, self._origin)
+            image = compact_change(kind, told, changed, origin)
             self._log(kind, key, image, whole=False)
 
     def drop(self, noun: Noun) -> None:
@@ -158,10 +164,11 @@ class Change:
             self.put(session.moved("active", self.now))
         return session.id
 
-    def seal(self, head: Head) -> Append:
-        """Return the entry of this change at the end of a ledger."""
+    def append(self) -> None:
+        """Append the entry of this change to the ledger."""
+        head = self.writing.head()
         entry = Entry(
-            project=self.context.project,
+            project=self.writing.project,
             sequence=head.size,
             time=self.now,
             actor=self.context.caller.actor,
@@ -173,17 +180,19 @@ class Change:
         )
         data = entry.to_bytes()
         leaf = leaf_hash(data)
-        frontier, nodes = frontier_of(head).append(leaf)
-        return Append(
-            sequence=head.size,
-            previous=entry.previous,
-            data=data,
-            leaf=leaf,
-            time=self.now,
-            subject=self.subject,
-            action=self.action,
-            frontier=frontier.to_bytes(),
-            nodes=tuple(nodes),
+        frontier, nodes = frontier_of(head).extend((leaf,))
+        self.writing.append(
+            Append(
+                sequence=head.size,
+                previous=entry.previous,
+                data=data,
+                leaf=leaf,
+                time=self.now,
+                subject=self.subject,
+                action=self.action,
+                frontier=frontier.to_bytes(),
+                nodes=tuple(nodes),
+            )
         )
 
     def _log(
@@ -196,7 +205,7 @@ class Change:
                     values[name] = refer(values[name])
         self.images.append(RowImage(table=kind.table, key=key, values=values, whole=whole))
 
-    def _place(self, noun: Noun) -> tuple[str, tuple[Cell, ...]]:
+    def _place(self, noun: Noun) -> _Place:
         kind = type(noun)
         return kind.table, tuple(getattr(noun, name) for name in kind.key[1:])
 

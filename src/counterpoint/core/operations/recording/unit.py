@@ -9,7 +9,10 @@ Rule 4: time in the ledger never runs backwards; a clock that is far behind is r
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
 
 from counterpoint.core.model.journal import Reply
 from counterpoint.core.model.rows import Prose
@@ -25,72 +28,74 @@ CLOCK_TOLERANCE_MS = 60_000
 """How far this machine's clock may be behind the last entry before writes are refused."""
 
 
+@dataclass(slots=True, eq=False)
 class Unit:
-    """The transaction of one call: opened by its first write, committed at its end."""
+    """The transaction of one call: opened by its first write, committed when its block ends.
 
-    def __init__(
-        self, context: Context, held: ExitStack, at_begin: Callable[[Writing], None] | None
-    ) -> None:
-        """Prepare a unit; `open_unit` is the only caller."""
-        self.context = context
-        self.writing: Writing | None = None
-        self.changes: list[Change] = []
-        self._at_begin = at_begin
-        self._held = held
-        self._spoiled: BaseException | None = None
+    at_begin: looks at the transaction before the first write. A block inside of the block is part of it.
+    """
+
+    context: Context
+    at_begin: Callable[[Writing], None] | None = None
+    writing: Writing | None = None
+    changes: list[Change] = field(default_factory=list[Change])
+    _held: ExitStack = field(init=False, default_factory=ExitStack)
+    _depth: int = field(init=False, default=0)
+    _spoiled: BaseException | None = field(init=False, default=None)
+
+    def __enter__(self) -> Self:
+        """Let what the call records until the end of the block land in this transaction."""
+        self.context.unit = self
+        self._depth += 1
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        """Append the entries and commit; undo all if the block raised, or a change in it."""
+        self._depth -= 1
+        if self._depth:
+            return None
+        self.context.unit = None
+        if fault is not None:
+            return self._held.__exit__(kind, fault, trace)
+        with self._held:
+            if self._spoiled is not None:
+                raise self._spoiled
+            for change in self.changes:
+                if change.images or change.facts:
+                    change.append()
+        return None
 
     def begin(self, context: Context, action: str) -> Change:
-        """Return a fresh change in this unit's transaction, made at a context of the same call."""
-        if self.writing is None:
-            ports = self.context.ports
-            self.writing = self._held.enter_context(ports.store.writing(ports.project))
-            if self._at_begin is not None:
-                self._at_begin(self.writing)
-        return Change(context, self.writing, self._moment(self.writing), action)
-
-    def append(self) -> None:
-        """Append the entry of each change, in order; a change that failed half-way fails again."""
-        if self._spoiled is not None:
-            raise self._spoiled
-        if self.writing is None:
-            return
-        for change in self.changes:
-            if change.images or change.facts:
-                self.writing.append(change.seal(self.writing.head()))
+        """Return a fresh change in this transaction, made at a context of the same call."""
+        ports, writing = self.context.ports, self.writing
+        if writing is None:
+            writing = self.writing = self._held.enter_context(ports.store.writing(ports.project))
+            if self.at_begin is not None:
+                self.at_begin(writing)
+        now = ports.clock.now()
+        last = self.changes[-1].now if self.changes else Timestamp(writing.head().time)
+        if now < last:
+            _refuse_far_behind(now, last)
+            now = last
+        return Change(context=context, writing=writing, now=now, action=action)
 
     def spoil(self, change: Change, fault: BaseException) -> None:
         """Note that a change failed after it had written: nothing of this unit may land."""
         if change.images:
             self._spoiled = self._spoiled or fault
 
-    def _moment(self, writing: Writing) -> Timestamp:
-        """Return the time of a change: now, but never before the last entry."""
-        now = self.context.ports.clock.now()
-        last = self.changes[-1].now if self.changes else Timestamp(writing.head().time)
-        if not last or now >= last:
-            return now
-        if elapsed_ms(now, last) > CLOCK_TOLERANCE_MS:
-            raise ClockBehind(
-                f"this machine's clock says {now}, but the ledger's last entry is of {last}"
-            )
-        return last
 
-
-@contextmanager
-def open_unit(
-    context: Context, at_begin: Callable[[Writing], None] | None = None
-) -> Generator[Unit]:
-    """Open the transaction of a call: all of it lands when the block ends, or nothing.
-
-    at_begin: looks at the transaction before the first write.
-    """
-    with ExitStack() as held:
-        unit = context.unit = Unit(context, held, at_begin)
-        try:
-            yield unit
-            unit.append()
-        finally:
-            context.unit = None
+def _refuse_far_behind(now: Timestamp, last: Timestamp) -> None:
+    """Raise ClockBehind if this machine's clock is too far behind the last entry."""
+    if elapsed_ms(now, last) > CLOCK_TOLERANCE_MS:
+        raise ClockBehind(
+            f"this machine's clock says {now}, but the ledger's last entry is of {last}"
+        )
 
 
 @contextmanager
@@ -107,9 +112,9 @@ def recording(context: Context, action: str, subject: str = "") -> Generator[Cha
         unit.changes.append(change)
 
 
-def joined(context: Context) -> AbstractContextManager[Unit]:
+def joined(context: Context) -> Unit:
     """Let every `recording` in the block land in one transaction, that of the call if it has one."""
-    return nullcontext(context.unit) if isinstance(context.unit, Unit) else open_unit(context)
+    return context.unit if isinstance(context.unit, Unit) else Unit(context)
 
 
 class _AnsweredBefore(Exception):
@@ -138,7 +143,7 @@ def once(context: Context, name: str, request: Json, run: Callable[[], Json]) ->
     if known is not None:
         return _again(known, digest)
     try:
-        with open_unit(context, at_begin=look) as unit:
+        with Unit(context, at_begin=look) as unit:
             answer = run()
             if unit.changes:
                 unit.changes[-1].put(
