@@ -244,7 +244,7 @@ def test_nothing_a_real_server_answered_is_lost_when_it_is_killed(
         client.call("brief")
     answered: dict[str, Any] = {}
     unheard = 0
-    for number in range(50 if is_long else 10):
+    for number in range(50 if is_long else 5):
         sent = in_flight(clients, number)
         victim = chance.choice(names)
         waiting = {name: dict(calls) for name, calls in sent.items()}

@@ -67,16 +67,6 @@ def said(ran) -> Any:
     return json.loads(ran.stdout)
 
 
-def test_setting_up_twice_changes_nothing_and_hides_the_data_from_git(shop, counterpoint, git):
-    """The second `init` writes nothing; git sees the configuration, but not the ledger."""
-    before = {path: path.read_bytes() for path in shop.glob("*.*") if path.is_file()}
-    assert counterpoint("init", "--yes", "--client", "claude", cwd=shop).returncode == 0
-    assert {path: path.read_bytes() for path in before} == before
-    seen = git(shop, "status", "--porcelain")
-    assert ".mcp.json" in seen
-    assert ".counterpoint" not in seen
-
-
 def test_a_plan_is_worked_watched_proved_kept_and_restored(shop, agent, counterpoint, git):
     """From `init` to a verified proof, and back to a backup, with the configured server."""
     client = agent(shop)

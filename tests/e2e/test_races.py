@@ -29,24 +29,44 @@ def start(item):
     return {"verb": "start", "with": {"item": item}}
 
 
+@pytest.fixture(params=["file", "server"])
+def address(request, tmp_path):
+    """Give where a database that is not there yet will be, in a file and on a PostgreSQL server."""
+    if request.param == "file":
+        yield str(tmp_path / "siege.db")
+        return
+    databases = request.getfixturevalue("databases")
+    made = databases.empty()
+    yield made
+    databases.drop(made)
+
+
+@pytest.fixture
+def opened(acts, folder, address):
+    """Give the database of the racers, opened by this process."""
+    app = acts.open_shifted(str(folder), address)
+    yield app
+    app.close()
+
+
 @pytest.mark.timeout(600)
-def test_a_claim_raced_by_16_processes_has_one_winner(race, siege, assert_whole, is_long):
+def test_a_claim_raced_by_16_processes_has_one_winner(race, opened, address, assert_whole, is_long):
     """Each of many items is wanted by all at the same moment; the losers are told who has it."""
-    items = make_tasks(siege, 1000 if is_long else 60)
-    heard = race([start(item) for item in items], racers=16)
+    items = make_tasks(opened, 1000 if is_long else 40)
+    heard = race([start(item) for item in items], racers=16, db=address)
     winners: list[int] = []
     for answers in heard:
         [won] = [one for one in answers if "answer" in one]
         winners.append(won["racer"])
         assert {one["error"] for one in answers if one is not won} == {"already_claimed"}
         assert all(f"racer{won['racer']}" in one["message"] for one in answers if one is not won)
-    with siege.store.reading(siege.project) as view:
+    with opened.store.reading(opened.project) as view:
         claims = {claim.item: (claim.agent, claim.token) for claim in view.select(Claim)}
     assert claims == {
         item: (f"racer{winner}", 1) for item, winner in zip(items, winners, strict=True)
     }
     assert len(set(winners)) > 1
-    assert_whole(siege)
+    assert_whole(opened)
 
 
 def test_an_expired_lease_is_taken_over_once_and_the_late_worker_cannot_write(
@@ -91,32 +111,32 @@ def test_a_key_used_by_8_processes_at_once_is_one_write(race, siege, assert_whol
     assert_whole(siege)
 
 
-def test_16_writers_at_once_all_make_their_quota(race, siege, assert_whole):
+def test_16_writers_at_once_all_make_their_quota(race, opened, address, assert_whole):
     """None is refused and none of what any wrote is missing."""
-    siege.person()
-    quota = 20
+    opened.person()
+    quota = 15
     rounds = [
         [{"verb": "remember", "with": {"name": f"{racer}-{number}"}} for racer in range(16)]
         for number in range(quota)
     ]
-    heard = race(rounds, racers=16, together=False)
+    heard = race(rounds, racers=16, together=False, db=address)
     assert [one for answers in heard for one in answers if "error" in one] == []
-    with siege.store.reading(siege.project) as view:
+    with opened.store.reading(opened.project) as view:
         kept = {entry.name for entry in view.select(StateEntry)}
     assert kept == {f"{racer}-{number}" for racer in range(16) for number in range(quota)}
-    assert_whole(siege)
+    assert_whole(opened)
 
 
 def test_a_database_opened_by_8_processes_that_is_not_there_yet_is_made_once(
-    race, acts, folder, tmp_path, assert_whole
+    race, acts, folder, address, assert_whole
 ):
-    """None of them takes the others' half-made file for a foreign, broken or locked one."""
-    for number in range(10):
-        db = tmp_path / f"fresh{number}" / "siege.db"
-        rounds = [[{"verb": "remember", "with": {"name": f"{racer}"}} for racer in range(8)]]
-        [answers] = race(rounds, racers=8, db=str(db))
+    """None of them takes the others' half-made database for a foreign, broken or locked one."""
+    rounds = [[{"verb": "remember", "with": {"name": f"{racer}"}} for racer in range(8)]]
+    places = [address] if "://" in address else [f"{address}.{n}/siege.db" for n in range(5)]
+    for place in places:
+        [answers] = race(rounds, racers=8, db=place)
         assert [one for one in answers if "error" in one] == []
-        app = acts.open_shifted(str(folder), str(db))
+        app = acts.open_shifted(str(folder), place)
         assert len(app.person().audit.log(action="project.opened")) == 1
         assert_whole(app)
         app.close()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -55,24 +53,3 @@ def test_a_worker_and_a_judge_each_with_their_own_tools(
     for client in (intake, worker, judge):
         client.close()
     assert_whole(app)
-
-
-@pytest.mark.parametrize("content", [None, "", json.dumps(["get_issue", "approve_pr"])])
-def test_a_scope_that_opens_nothing_keeps_the_server_from_starting(
-    repository: Path, content: str | None
-) -> None:
-    """Missing, malformed or wider than the role: it ends at once and says why."""
-    if content is not None:
-        (repository / "tools.json").write_text(content)
-    words = ("--agent-type", "worker", "--tool-scope-file", "tools.json")
-    done = subprocess.run(
-        [*COMMAND, *words],
-        check=False,
-        cwd=repository,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        input="",
-    )
-    assert done.returncode == 2
-    assert "opens no tool" in done.stderr

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from builders import git
 from counterpoint.kernel.listing_cache import cache_folder
 
 ALL = ("claude", "codex", "cursor", "vscode", "gemini")
@@ -193,7 +194,7 @@ def test_the_ledger_is_made_and_hidden_from_git(call, project):
     said = call("init", "--yes")
     assert "Made the ledger" in said.out
     assert (project / ".counterpoint" / "ledger.db").exists()
-    assert (project / ".counterpoint" / ".gitignore").exists()
+    assert ".counterpoint" not in git(project, "status", "--porcelain")
     assert call("status", "--json").json["project"]["id"] == "harbour"
 
 

@@ -435,12 +435,3 @@ def test_a_month_outlives_the_server(up, token, call):
     assert (told["error"], told["used"], told["limit"]) == ("quota_exceeded", 3, 3)
     assert told["resets_at"].endswith("-01T00:00:00.000Z")
     assert call("token", "list", "--json").json[0]["calls_this_month"] == 3
-
-
-def test_all_callers_share_the_month_of_the_server(up, token):
-    """With a token or another."""
-    secrets = [token("one"), token("other")]
-    server = up("--calls-a-month", "2")
-    told = [server.call("list", secret)[1] for secret in (*secrets, *secrets)]
-    assert [one["isError"] for one in told] == [False, False, True, True]
-    assert "this project" in told[-1]["structuredContent"]["message"]

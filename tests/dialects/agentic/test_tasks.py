@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from builders import Agent, Workshop
+from builders import Agent
 
 
 def test_a_task_takes_every_status(opus: Agent, plan: str) -> None:
@@ -63,20 +62,3 @@ def test_a_retry_under_a_key_happens_once(opus: Agent, plan: str) -> None:
     first = opus.does("task_toggle", **asked, idempotency_key="k1")
     assert opus.does("task_toggle", **asked, idempotency_key="k1") == first
     assert first["task"]["status"] == "completed"
-
-
-def test_many_at_once_lose_nothing(workshop: Workshop, opus: Agent) -> None:
-    """Sixteen agents complete sixteen tasks of one phase."""
-    tasks = [f"t{number}" for number in range(16)]
-    slug = opus.does("plan_create", title="A", phases=[{"tasks": tasks}])["plan"]["slug"]
-    agents = [workshop.agent(f"a{number}", surface="agentic") for number in range(16)]
-
-    def complete(number: int) -> None:
-        asked = {"plan_slug": slug, "phase_order": 1, "task_identifier": number}
-        agents[number].does("task_update", **asked, status="completed", notes=f"n{number}")
-
-    with ThreadPoolExecutor(16) as pool:
-        list(pool.map(complete, range(16)))
-    shown = opus.does("phase_get", plan_slug=slug, phase_order=1)["phase"]
-    assert shown["task_progress"]["completed"] == 16
-    assert [task["notes"] for task in shown["tasks"]] == [f"n{number}" for number in range(16)]

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from dataclasses import replace
-
 import apsw
 import pytest
 
-from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.entry import GENESIS
 from counterpoint.core.ledger.thoughts import link_of
 from counterpoint.core.model.filters import Handover
@@ -18,8 +12,6 @@ from counterpoint.core.model.journal import Record
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from counterpoint.kernel.canonical import text_digest
 from counterpoint.kernel.errors import NotFound, SessionEnded
-from counterpoint.storage.sqlite.store import open_sqlite
-from fakes.chains import verify_chains
 from fakes.studio import Studio
 
 
@@ -115,34 +107,6 @@ def test_more_thoughts_than_one_question_asks_for_are_listed(ada, tasks):
     found = ada.use(Thoughts).list(limit=None)
     assert [one.record.body for one in found] == [f"t{number}" for number in range(205)]
     assert ada.use(Thoughts).verify().size == 205
-
-
-def test_sixteen_writers_make_one_unbroken_chain(tmp_path):
-    """Each in a thread with a connection of its own, on one file."""
-    place = tmp_path / "store.db"
-    studio = Studio(place)
-    ada = studio.core("ada")
-    task = ada.plans.create(ada.plans.read("# Plan\n- [ ] A\n")).ready[0]
-    start = threading.Barrier(16)
-
-    def write(number):
-        caller = studio.core(f"w{number}").caller
-        with closing(open_sqlite(place)) as store:
-            core = Core(replace(studio.ports, store=store), caller)
-            start.wait(20)
-            for turn in range(5):
-                core.use(Thoughts).think("analysis", f"{number}/{turn}", task=task)
-
-    with ThreadPoolExecutor(16) as pool:
-        for done in [pool.submit(write, number) for number in range(16)]:
-            done.result(30)
-    found = ada.use(Thoughts).verify(task)
-    assert (found.sound, found.size) == (True, 80)
-    told = [one.thought for one in ada.use(Thoughts).list(limit=None)]
-    assert verify_chains(map(link_of, told)) == 80
-    assert [one.sequence for one in told] == list(range(80))
-    assert ada.audit.verify().sound
-    studio.close()
 
 
 TAMPERINGS = {
