@@ -133,40 +133,53 @@ def shared(parts: Mapping[str, Part], room: int) -> tuple[dict[str, Json], dict[
     return {name: shown[name] for name in parts if shown[name] or name in rest}, rest
 
 
-def seal(call: Call, query: Mapping[str, Json], position: Json) -> str:
-    """Return the cursor for a position of a query of this project."""
-    return cursors.seal(call.secret, {"project": call.core.project, **query}, position)
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """One call of a tool that answers in pages: where it begins, and the cursors that go on.
 
-
-def unseal(call: Call, query: Mapping[str, Json], cursor: str, start: Json) -> Json:
-    """Return the position of a cursor, or the start without one; InvalidInput."""
-    if not cursor:
-        return start
-    return cursors.unseal(call.secret, {"project": call.core.project, **query}, cursor)
-
-
-def paged(
-    call: Call,
-    query: Mapping[str, Json],
-    rows: Sequence[T],
-    *,
-    limit: int,
-    room: int,
-    shown: Callable[[T], Json],
-    place: Callable[[T], Json],
-) -> tuple[list[Json], str]:
-    """Return the rows that fit and the cursor for the rest, empty at the end.
-
-    rows: one more than the limit, if there are so many.
+    query: the tool and what narrows its answer; a cursor is good for this very query alone.
     """
-    entries: list[Json] = []
-    left = room - RESERVE
-    for row in rows[:limit]:
-        entry = shown(row)
-        left -= size_of(entry) + 1
-        if left < 0 and entries:
-            break
-        entries.append(entry)
-    if len(entries) == len(rows):
-        return entries, ""
-    return entries, seal(call, query, place(rows[len(entries) - 1]))
+
+    call: Call
+    query: Json
+    at: Json
+
+    def cursor(self, position: Json) -> str:
+        """Return the cursor that goes on at a position; empty for None, which is the end."""
+        return "" if position is None else cursors.seal(self.call.secret, self.query, position)
+
+    def rows(
+        self,
+        rows: Sequence[T],
+        limit: int,
+        shown: Callable[[T], Json],
+        place: Callable[[T], Json],
+        room: int = PAGE,
+    ) -> tuple[list[Json], str]:
+        """Return the rows that fit and the cursor for the rest, empty at the end.
+
+        rows: one more than the limit, if there are so many.
+        """
+        entries: list[Json] = []
+        left = room - RESERVE
+        for row in rows[:limit]:
+            entry = shown(row)
+            left -= size_of(entry) + 1
+            if left < 0 and entries:
+                break
+            entries.append(entry)
+        if len(entries) == len(rows):
+            return entries, ""
+        return entries, self.cursor(place(rows[len(entries) - 1]))
+
+    def text(self, text: str, room: int) -> tuple[str, str]:
+        """Return what fits of a long text from here on, and the cursor for the rest."""
+        shown, end = part_of_text(text, self.at).cut(room)
+        return shown, self.cursor(end)
+
+
+def pages_of(call: Call, cursor: str, *query: Json, first: Json = 0) -> Pages:
+    """Return the pages of a query of this project, from a cursor or the first position; InvalidInput."""
+    whole = [call.core.project, *query]
+    at = cursors.unseal(call.secret, whole, cursor) if cursor else first
+    return Pages(call, whole, at)

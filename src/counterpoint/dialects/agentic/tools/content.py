@@ -27,7 +27,7 @@ from counterpoint.dialects.agentic.words import (
     sized,
 )
 from counterpoint.dialects.call import DATA, Call
-from counterpoint.dialects.paging import PAGE, clip, paged, sparse, unseal
+from counterpoint.dialects.paging import clip, pages_of, sparse
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import NotFound, Unavailable
 from counterpoint.protocol.tools import tool
@@ -128,23 +128,10 @@ def content_brief_list(
     cursor: Cursor = "",
 ) -> Json:
     """List content briefs, the latest first."""
-    asked: dict[str, Json] = {
-        "tool": "content_brief_list",
-        "status": status,
-        "type": content_type,
-        "service": service,
-    }
-    after = cast("int", unseal(call, asked, cursor, 0))
-    sought = BriefFilter(status=status or "", content_type=content_type or "", service=service)
-    briefs, rest = paged(
-        call,
-        asked,
-        call.core.use(Briefs).list(sought, after, limit + 1),
-        limit=limit,
-        room=PAGE,
-        shown=_line,
-        place=lambda brief: brief.number,
-    )
+    pages = pages_of(call, cursor, "content_brief_list", status, content_type, service)
+    wanted = BriefFilter(status=status or "", content_type=content_type or "", service=service)
+    found = call.core.use(Briefs).list(wanted, pages.at, limit + 1)
+    briefs, rest = pages.rows(found, limit, _line, lambda brief: brief.number)
     return present(briefs=briefs, count=len(briefs), **sparse(next_cursor=rest))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, cast
+from typing import Annotated, Final
 
 from pydantic import Field
 
@@ -38,12 +38,11 @@ from counterpoint.dialects.paging import (
     RESERVE,
     Part,
     clip,
+    pages_of,
     part_of_rows,
-    seal,
     shared,
     size_of,
     sparse,
-    unseal,
 )
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
@@ -62,8 +61,9 @@ def phase_get(
 ) -> Json:
     """Show a phase with its tasks, checkpoints and dependencies."""
     line = call.core.use(Steps).phase(plan_slug, phase_order)
-    asked: dict[str, Json] = {"tool": "phase_get", "plan": plan_slug, "phase": phase_order}
-    at = cast("dict[str, Any]", unseal(call, asked, cursor, {"tasks": -1, "checkpoints": 0}))
+    first = {"tasks": -1, "checkpoints": 0}
+    pages = pages_of(call, cursor, "phase_get", plan_slug, phase_order, first=first)
+    at = pages.at
     header = present_phase(line, 2_000, _NAMED) if not cursor else _briefly(line)
     opened: dict[str, Part] = {}
     if "tasks" in at:
@@ -84,7 +84,7 @@ def phase_get(
     lists: dict[str, Json] = {"tasks": [], "checkpoints": [], **parts} if not cursor else parts
     return present(
         phase={**header, **lists, "dependencies": present_phase(line).get("dependencies", [])},
-        **sparse(next_cursor=seal(call, asked, rest) if rest else ""),
+        **sparse(next_cursor=pages.cursor(rest or None)),
         note=DATA,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, cast
+from typing import Annotated, Final
 
 from pydantic import Field
 
@@ -33,7 +33,7 @@ from counterpoint.dialects.agentic.words import (
     sized,
 )
 from counterpoint.dialects.call import DATA, Call
-from counterpoint.dialects.paging import PAGE, RESERVE, clip, paged, seal, size_of, sparse, unseal
+from counterpoint.dialects.paging import PAGE, RESERVE, clip, pages_of, size_of, sparse
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.protocol.tools import tool
 
@@ -81,11 +81,10 @@ def plan_get(
     """Show a plan with progress, phases and tasks."""
     head = call.core.use(Planning).get(slug)
     begun = None if cursor else call.core.use(Planning).current(head.item.id)
-    asked = {"tool": "plan_get", "slug": slug}
-    after, task = unseal(call, asked, cursor, [-1, -1])
+    pages = pages_of(call, cursor, "plan_get", slug, first=[-1, -1])
     plan = present_plan(head) if cursor else _head(head, begun)
-    phases, rest = _phases(call, head, (after, task), PAGE - RESERVE - size_of(plan))
-    more = {} if rest is None else {"next_cursor": seal(call, asked, list(rest))}
+    phases, rest = _phases(call, head, pages.at, PAGE - RESERVE - size_of(plan))
+    more = sparse(next_cursor=pages.cursor(rest))
     return present(plan={**plan, "phases": phases}, **more, note=DATA)
 
 
@@ -108,8 +107,8 @@ def _head(head: ItemView, begun: int | None) -> dict[str, Json]:
 
 
 def _phases(
-    call: Call, head: ItemView, at: tuple[int, int], room: int
-) -> tuple[list[Json], tuple[int, int] | None]:
+    call: Call, head: ItemView, at: list[int], room: int
+) -> tuple[list[Json], list[int] | None]:
     """Return as many phases with their tasks as fit, and where to go on: phase passed, task passed."""
     shown: list[Json] = []
     after, task = at
@@ -118,13 +117,13 @@ def _phases(
             entry = present_phase(line)
             left = room - size_of(entry) - len(',"tasks":[]')
             if shown and left < 0:
-                return shown, (after, -1)
+                return shown, [after, -1]
             tasks, last = _tasks(call, line.item.id, task, left)
             if last is not None and not tasks and shown:
-                return shown, (after, -1)
+                return shown, [after, -1]
             shown.append({**entry, "tasks": tasks})
             if last is not None:
-                return shown, (after, last)
+                return shown, [after, last]
             room -= size_of(shown[-1]) + 1
             after, task = line.item.position, -1
         if len(found) < _PHASES_READ:
@@ -158,22 +157,15 @@ def plan_list(
     include_archived: Annotated[bool, Field(description="Archived ones too")] = False,
 ) -> Json:
     """List plans, the last changed first."""
-    asked: dict[str, Json] = {"tool": "plan_list", "status": status, "all": include_archived}
-    at = cast("list[Any] | None", unseal(call, asked, cursor, None))
+    pages = pages_of(call, cursor, "plan_list", status, include_archived, first=None)
     found = call.core.use(Planning).list(
         parse_plan_status(status) if status else "",
-        (at[0], at[1]) if at else None,
+        (pages.at[0], pages.at[1]) if pages.at else None,
         limit + 1,
         with_archived=include_archived,
     )
-    plans, rest = paged(
-        call,
-        asked,
-        found,
-        limit=limit,
-        room=PAGE,
-        shown=present_plan,
-        place=lambda line: [line.item.updated_at, line.item.number],
+    plans, rest = pages.rows(
+        found, limit, present_plan, lambda line: [line.item.updated_at, line.item.number]
     )
     return present(plans=plans, count=len(plans), **sparse(next_cursor=rest))
 

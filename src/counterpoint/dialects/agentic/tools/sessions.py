@@ -41,13 +41,11 @@ from counterpoint.dialects.paging import (
     PAGE,
     RESERVE,
     clip,
-    paged,
+    pages_of,
     part_of_list,
-    seal,
     shared,
     size_of,
     sparse,
-    unseal,
 )
 from counterpoint.kernel.canonical import Json, dump_any, object_of
 from counterpoint.kernel.clock import Timestamp
@@ -205,16 +203,17 @@ def session_replay(
     """Show what happened in a session: progress, checkpoints, decisions, errors, artifacts."""
     del context_only
     found = call.core.sessions.history(session_id, at)
-    asked: dict[str, Json] = {"tool": "session_replay", "session": session_id, "at": at}
     lists = _lists(found)
-    starts = cast("dict[str, Any]", unseal(call, asked, cursor, dict.fromkeys(lists, 0)))
+    first = dict.fromkeys(lists, 0)
+    pages = pages_of(call, cursor, "session_replay", session_id, at, first=first)
+    starts = cast("dict[str, int]", pages.at)
     parts = {name: part_of_list(lists[name], place) for name, place in starts.items()}
     header = _replayed(call, found) if not cursor else {"session_id": session_id}
     shown, rest = shared(parts, PAGE - RESERVE - size_of(header) - 400)
     context: dict[str, Json] = {**header, **{name: [] for name in starts}, **shown}
     if "artifacts" in starts:
         context["artifacts_by_action"] = _by_action(cast("list[Any]", context["artifacts"]))
-    more = sparse(next_cursor=seal(call, asked, rest) if rest else "")
+    more = sparse(next_cursor=pages.cursor(rest or None))
     return present(replay_context=context, **more, note=DATA)
 
 
@@ -294,24 +293,15 @@ def session_list(
 ) -> Json:
     """List sessions, the latest first."""
     plan = call.core.use(Planning).get(plan_slug).item.id if plan_slug else ""
-    asked: dict[str, Json] = {
-        "tool": "session_list",
-        "plan": plan,
-        "status": status,
-        "agent": agent_type,
-    }
-    at = cast("list[Any] | None", unseal(call, asked, cursor, None))
+    pages = pages_of(call, cursor, "session_list", plan, status, agent_type, first=None)
     wanted = SessionFilter(
         purpose="work", item=plan, status=status or "", details=sparse(agent_type=agent_type)
     )
-    found = call.core.sessions.list(wanted, (at[0], at[1]) if at else None, limit + 1)
-    sessions, rest = paged(
-        call,
-        asked,
-        found,
-        limit=limit,
-        room=PAGE,
-        shown=lambda line: present_session(call, line),
-        place=lambda line: [line.session.started_at, line.session.id],
+    start = (pages.at[0], pages.at[1]) if pages.at else None
+    sessions, rest = pages.rows(
+        call.core.sessions.list(wanted, start, limit + 1),
+        limit,
+        lambda line: present_session(call, line),
+        lambda line: [line.session.started_at, line.session.id],
     )
     return present(sessions=sessions, count=len(sessions), **sparse(next_cursor=rest))

@@ -22,17 +22,7 @@ from counterpoint.dialects.agentic.words import (
     current,
 )
 from counterpoint.dialects.call import DATA, Call
-from counterpoint.dialects.paging import (
-    PAGE,
-    RESERVE,
-    clip,
-    fitting,
-    paged,
-    seal,
-    size_of,
-    sparse,
-    unseal,
-)
+from counterpoint.dialects.paging import PAGE, RESERVE, clip, pages_of, size_of, sparse
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import NotFound
@@ -78,23 +68,14 @@ def state_get(
     """Get a value of a plan; a large one comes as pieces of its JSON text."""
     plan = call.core.use(Planning).get(plan_slug).item.id
     entry = _kept(call, plan, key)
-    asked: dict[str, Json] = {
-        "tool": "state_get",
-        "plan": plan,
-        "key": key,
-        "version": entry.version,
-    }
-    at = unseal(call, asked, cursor, 0)
+    pages = pages_of(call, cursor, "state_get", plan, key, entry.version)
     header = _header(entry)
-    if history and not at:
+    if history and not pages.at:
         header["history"] = _history(call.core.memory.history(plan, key, history + 1)[1:])
     room = PAGE - RESERVE - size_of(header)
-    if at == 0 and size_of(entry.value) <= room:
+    if pages.at == 0 and size_of(entry.value) <= room:
         return present(**header, value=canonical.load(entry.value), note=DATA)
-    rest = entry.value[at:]
-    piece = rest[: fitting(rest, room)]
-    end = at + len(piece)
-    further = seal(call, asked, end) if end < len(entry.value) else ""
+    piece, further = pages.text(entry.value, room)
     return present(**header, json_text=piece, **sparse(next_cursor=further), note=DATA)
 
 
@@ -117,17 +98,9 @@ def state_list(
 ) -> Json:
     """List the values of a plan by name; large ones by their size."""
     plan = call.core.use(Planning).get(plan_slug).item.id
-    asked: dict[str, Json] = {"tool": "state_list", "plan": plan, "category": category}
-    after = unseal(call, asked, cursor, "")
-    states, rest = paged(
-        call,
-        asked,
-        call.core.memory.list(plan, after, limit + 1, category),
-        limit=limit,
-        room=PAGE,
-        shown=_listed,
-        place=lambda entry: entry.name,
-    )
+    pages = pages_of(call, cursor, "state_list", plan, category, first="")
+    found = call.core.memory.list(plan, pages.at, limit + 1, category)
+    states, rest = pages.rows(found, limit, _listed, lambda entry: entry.name)
     return present(states=states, total=len(states), **sparse(next_cursor=rest), note=DATA)
 
 

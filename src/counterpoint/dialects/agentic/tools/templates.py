@@ -29,12 +29,10 @@ from counterpoint.dialects.paging import (
     PAGE,
     RESERVE,
     clip,
-    paged,
+    pages_of,
     part_of_list,
-    seal,
     size_of,
     sparse,
-    unseal,
 )
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
@@ -51,21 +49,14 @@ def template_list(
     cursor: Cursor = "",
 ) -> Json:
     """List the templates of plans with their variables."""
-    asked: dict[str, Json] = {"tool": "template_list", "category": category}
-    after = unseal(call, asked, cursor, "")
+    pages = pages_of(call, cursor, "template_list", category, first="")
     entries = [
         entry
         for entry in call.core.plans.templates()
-        if entry.slug > after and category in {"", entry.category}
+        if entry.slug > pages.at and category in {"", entry.category}
     ]
-    templates, rest = paged(
-        call,
-        asked,
-        entries[: limit + 1],
-        limit=limit,
-        room=PAGE,
-        shown=_present_entry,
-        place=lambda entry: entry.slug,
+    templates, rest = pages.rows(
+        entries[: limit + 1], limit, _present_entry, lambda entry: entry.slug
     )
     return present(templates=templates, count=len(templates), **sparse(next_cursor=rest))
 
@@ -110,21 +101,16 @@ def template_preview(
     """Show the plan that a template would make; refused where making it would be."""
     values = sized("variables", variables)
     filled = call.core.plans.template_preview(slug, values, gated=False)
-    asked: dict[str, Json] = {
-        "tool": "template_preview",
-        "slug": slug,
-        "variables": values,
-        "version": filled.template.version,
-    }
+    version = filled.template.version
+    pages = pages_of(call, cursor, "template_preview", slug, values, version)
     phases: list[Json] = [
         _sketched(order, phase) for order, phase in enumerate(filled.draft.children, 1)
     ]
-    at = unseal(call, asked, cursor, 0)
     header: dict[str, Json] = {
         "slug": filled.template.slug,
         "name": filled.template.name,
         "title": filled.draft.title,
-        "version": filled.template.version[:12],
+        "version": version[:12],
     }
     if not cursor:
         header |= sparse(
@@ -134,11 +120,11 @@ def template_preview(
             guidelines=[clip(line, 150) for line in filled.guidelines[:10]],
             variables_applied=clipped(dict(filled.variables), 1_500),
         )
-    shown, rest = part_of_list(phases, at).cut(PAGE - RESERVE - size_of(header))
+    shown, rest = part_of_list(phases, pages.at).cut(PAGE - RESERVE - size_of(header))
     return present(
         template=slug,
         preview={**header, "phases": shown},
-        **sparse(next_cursor=seal(call, asked, rest) if rest is not None else ""),
+        **sparse(next_cursor=pages.cursor(rest)),
     )
 
 

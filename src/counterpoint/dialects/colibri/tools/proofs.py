@@ -23,7 +23,7 @@ from counterpoint.dialects.colibri.words import (
     present_seal,
     present_session,
 )
-from counterpoint.dialects.paging import PAGE, clip, paged, unseal
+from counterpoint.dialects.paging import clip, pages_of
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import NotSealed
 from counterpoint.protocol.tools import tool
@@ -126,10 +126,10 @@ def audit_sessions(
     cursor: Cursor = "",
 ) -> Json:
     """List sessions, the oldest first, with the root of each that is sealed."""
-    query: dict[str, Json] = {"sessions": status}
-    start = unseal(call, query, cursor, None)
+    pages = pages_of(call, cursor, "audit_sessions", status, first=None)
     wanted = SessionFilter(status=status or "", oldest_first=True)
-    found = call.core.sessions.list(wanted, (start[0], start[1]) if start else None, limit + 1)
+    start = (pages.at[0], pages.at[1]) if pages.at else None
+    found = call.core.sessions.list(wanted, start, limit + 1)
 
     def shown(view: SessionView) -> dict[str, Json]:
         one = view.session
@@ -140,10 +140,9 @@ def audit_sessions(
         except NotSealed:
             return {**told, "root": None}
 
-    entries, more = paged(
-        call, query, found, limit=limit, room=PAGE, shown=shown,
-        place=lambda view: [view.session.started_at, view.session.id],
-    )  # fmt: skip
+    entries, more = pages.rows(
+        found, limit, shown, lambda view: [view.session.started_at, view.session.id]
+    )
     return {"sessions": entries, "next_cursor": more or None}
 
 
@@ -169,13 +168,11 @@ def audit_actions(
     cursor: Cursor = "",
 ) -> Json:
     """List the calls of tools, the latest first, with outcome, caller and digests."""
-    query: dict[str, Json] = {"actions": [tool, outcome, session_id]}
-    before = unseal(call, query, cursor, 0)
+    pages = pages_of(call, cursor, "audit_actions", tool, outcome, session_id)
     found = call.core.use(Actions).list(
-        tool=tool, outcome=outcome, session=session_id, before=before, limit=limit + 1
+        tool=tool, outcome=outcome, session=session_id, before=pages.at, limit=limit + 1
     )
-    entries, more = paged(
-        call, query, found, limit=limit, room=PAGE, shown=lambda pair: present_action(*pair),
-        place=lambda pair: pair[0].number,
-    )  # fmt: skip
+    entries, more = pages.rows(
+        found, limit, lambda pair: present_action(*pair), lambda pair: pair[0].number
+    )
     return {"actions": entries, "next_cursor": more or None}

@@ -16,15 +16,7 @@ from counterpoint.dialects.colibri.words import (
     present_skill,
     present_skipped,
 )
-from counterpoint.dialects.paging import (
-    PAGE,
-    RESERVE,
-    part_of_list,
-    part_of_text,
-    seal,
-    shared,
-    unseal,
-)
+from counterpoint.dialects.paging import PAGE, RESERVE, pages_of, part_of_list, shared
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
 
@@ -43,8 +35,11 @@ def skill_list(
     cursor: Cursor = "",
 ) -> Json:
     """List skills as their files are now, and the files that were skipped and why."""
-    query: dict[str, Json] = {"skills": [search, capability, greek_letter, limit]}
-    at = unseal(call, query, cursor, {"skills": 0, "skipped": 0})
+    starts = {"skills": 0, "skipped": 0}
+    pages = pages_of(
+        call, cursor, "skill_list", search, capability, greek_letter, limit, first=starts
+    )
+    at = pages.at
     report = call.core.use(Skills).report()
     skills = call.core.use(Skills).list(
         search=search, capability=capability or "", letter=greek_letter
@@ -57,7 +52,7 @@ def skill_list(
     }
     shown, rest = shared(parts, _ROOM)
     ends = {"skills": len(skills), "skipped": len(report.skipped)}
-    more = seal(call, query, {**ends, **rest}) if rest else None
+    more = pages.cursor({**ends, **rest}) if rest else None
     return {
         "skills": shown.get("skills", []),
         "skipped": shown.get("skipped", []),
@@ -77,13 +72,6 @@ def skill_get(
 ) -> Json:
     """Read one skill with its text, page by page."""
     skill = call.core.use(Skills).get(name)
-    query: dict[str, Json] = {"skill": name, "sha256": skill.digest}
-    at = unseal(call, query, cursor, 0)
-    shown, rest = shared({"body": part_of_text(skill.body, at)}, _ROOM - 3_000)
-    more = seal(call, query, rest["body"]) if rest else None
-    return {
-        **present_skill(skill),
-        "body": shown.get("body", ""),
-        "next_cursor": more,
-        "note": DATA,
-    }
+    pages = pages_of(call, cursor, "skill_get", name, skill.digest)
+    body, more = pages.text(skill.body, _ROOM - 3_000)
+    return {**present_skill(skill), "body": body, "next_cursor": more or None, "note": DATA}

@@ -32,7 +32,7 @@ from counterpoint.dialects.colibri.words import (
     present_transition,
     retold,
 )
-from counterpoint.dialects.paging import PAGE, paged, size_of, unseal
+from counterpoint.dialects.paging import pages_of, size_of
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
     GateClosed,
@@ -186,24 +186,15 @@ def task_list(
         status=parse_status(status) if status else "",
         attributes={"project_id": project_id} if project_id else {},
     )
-    query: dict[str, Json] = {
-        "list": "tasks",
-        "status": status,
-        "project": project_id,
-        "deleted": include_deleted,
-        "offset": offset,
-    }
-    after = unseal(call, query, cursor, 0)
+    pages = pages_of(call, cursor, "task_list", status, project_id, include_deleted, offset)
+    after = pages.at
     if offset and not cursor:
         skipped = call.core.use(StrictTasks).list(wanted, 0, offset, deleted=include_deleted)
         if len(skipped) < offset:
             return {"tasks": [], "next_cursor": None}
         after = skipped[-1].item.number
     found = call.core.use(StrictTasks).list(wanted, after, limit + 1, deleted=include_deleted)
-    entries, more = paged(
-        call, query, found, limit=limit, room=PAGE, shown=present_listed,
-        place=lambda task: task.item.number,
-    )  # fmt: skip
+    entries, more = pages.rows(found, limit, present_listed, lambda task: task.item.number)
     return {"tasks": entries, "next_cursor": more or None}
 
 
@@ -216,14 +207,10 @@ def task_next_actions(
     cursor: Cursor = "",
 ) -> Json:
     """List the tasks that are not finished, and to which states each can go now."""
-    query: dict[str, Json] = {"list": "next", "project": project_id}
-    after = unseal(call, query, cursor, 0)
+    pages = pages_of(call, cursor, "task_next_actions", project_id)
     kept = {"project_id": project_id} if project_id else {}
-    found = call.core.use(StrictTasks).next_moves(after, limit + 1, kept)
-    entries, more = paged(
-        call, query, found, limit=limit, room=PAGE, shown=present_next,
-        place=lambda one: one.task.item.number,
-    )  # fmt: skip
+    found = call.core.use(StrictTasks).next_moves(pages.at, limit + 1, kept)
+    entries, more = pages.rows(found, limit, present_next, lambda one: one.task.item.number)
     return {"tasks": entries, "next_cursor": more or None}
 
 

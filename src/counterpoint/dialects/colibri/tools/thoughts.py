@@ -23,7 +23,7 @@ from counterpoint.dialects.colibri.words import (
     native_id,
     present_thought,
 )
-from counterpoint.dialects.paging import PAGE, clip, paged, unseal
+from counterpoint.dialects.paging import clip, pages_of
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput, NotFound, NotSealed, SessionEnded
 from counterpoint.protocol.tools import tool
@@ -76,11 +76,10 @@ def thought_record_list(
     cursor: Cursor = "",
 ) -> Json:
     """List thoughts in the order in which they were recorded."""
-    query: dict[str, Json] = {"thoughts": [task_id, session_id, type]}
-    after = unseal(call, query, cursor, 0)
+    pages = pages_of(call, cursor, "thought_record_list", task_id, session_id, type)
     task = native_id(call, task_id) if task_id else ""
     found = call.core.use(Thoughts).list(
-        task=task, session=session_id, kind=type, after=after, limit=limit + 1
+        task=task, session=session_id, kind=type, after=pages.at, limit=limit + 1
     )
     names = {task: task_id} if task else {}
 
@@ -90,10 +89,7 @@ def thought_record_list(
             names[about] = call.core.items.names(about).get(UUID, about)
         return present_thought(one, names[about])
 
-    entries, more = paged(
-        call, query, found, limit=limit, room=PAGE, shown=shown,
-        place=lambda one: one.thought.number,
-    )  # fmt: skip
+    entries, more = pages.rows(found, limit, shown, lambda one: one.thought.number)
     return {"thoughts": entries, "next_cursor": more or None, "note": DATA}
 
 

@@ -9,16 +9,7 @@ from pydantic import Field
 from counterpoint.core.model.answers import Proof
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.native.words import Count, Cursor
-from counterpoint.dialects.paging import (
-    PAGE,
-    RESERVE,
-    clip,
-    fitting,
-    seal,
-    size_of,
-    sparse,
-    unseal,
-)
+from counterpoint.dialects.paging import PAGE, RESERVE, clip, pages_of, size_of, sparse
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.protocol.tools import tool
@@ -99,14 +90,10 @@ def _verified(call: Call) -> dict[str, Json]:
 
 
 def _inclusion(call: Call, sequence: int, size: int | None, cursor: str) -> dict[str, Json]:
-    asked = {"tool": "prove", "what": "inclusion", "sequence": sequence}
-    at = unseal(call, asked, cursor, 0)
+    pages = pages_of(call, cursor, "prove", "inclusion", sequence)
     proof = call.core.audit.inclusion(sequence, size)
-    header = {"sequence": sequence} if at else {**_present(proof), "leaf": proof.leaf}
-    rest = proof.entry[at:]
-    piece = rest[: fitting(rest, PAGE - RESERVE - size_of(header))]
-    end = at + len(piece)
-    further = seal(call, asked, end) if end < len(proof.entry) else ""
+    header = {"sequence": sequence} if pages.at else {**_present(proof), "leaf": proof.leaf}
+    piece, further = pages.text(proof.entry, PAGE - RESERVE - size_of(header))
     return {**header, "entry": piece, **sparse(cursor=further)}
 
 

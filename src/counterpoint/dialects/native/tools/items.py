@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 from pydantic import Field
@@ -27,7 +28,7 @@ from counterpoint.dialects.native.words import (
     present_offer,
     wanted,
 )
-from counterpoint.dialects.paging import PAGE, SHORT_PAGE, paged, sparse, unseal
+from counterpoint.dialects.paging import PAGE, SHORT_PAGE, pages_of, sparse
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.protocol.tools import tool
@@ -50,54 +51,35 @@ def list_(
     cursor: Cursor = "",
 ) -> Json:
     """List items, oldest first; with `ready` most urgent first, with why."""
-    asked: dict[str, Json] = {
-        "tool": "list",
-        "status": status,
-        "kind": kind or "",
-        "label": label,
-        "parent": parent,
-        "root": root,
-        "assignee": assignee,
-        "ready": ready,
-    }
-    if ready:
-        return _ready(call, asked, limit, cursor)
-    after = unseal(call, asked, cursor, 0)
-    sought = ItemFilter(
+    asked = ItemFilter(
         status=status, kind=kind or "", label=label, parent=parent, root=root, assignee=assignee
     )
-    items, further = paged(
-        call,
-        asked,
-        call.core.items.list(sought, after, limit + 1),
-        limit=limit,
-        room=_room(limit),
-        shown=present_line,
-        place=lambda item: item.number,
+    if ready:
+        return _ready(call, asked, limit, cursor)
+    pages = pages_of(call, cursor, "list", asdict(asked))
+    found = call.core.items.list(asked, pages.at, limit + 1)
+    items, further = pages.rows(
+        found, limit, present_line, lambda item: item.number, room=_room(limit)
     )
     return {"items": items, **sparse(cursor=further)}
 
 
-def _ready(call: Call, asked: dict[str, Json], limit: int, cursor: str) -> Json:
-    others = [name for name in ("status", "parent", "assignee") if asked[name]]
-    kind = asked["kind"]
+def _ready(call: Call, asked: ItemFilter, limit: int, cursor: str) -> Json:
+    others = [name for name in ("status", "parent", "assignee") if getattr(asked, name)]
+    kind = asked.kind
     if others or kind not in {"", "task", "issue"}:
         raise InvalidInput(
             f"with `ready` leave out: {', '.join(others or ['kind'])}",
             hint="Ready work can be chosen by `kind` (task or issue), `label` and `root`.",
         )
-    after = unseal(call, asked, cursor, None)
-    asked_for = wanted(
-        call, root=asked["root"], label=asked["label"], kinds=(kind,) if kind else ()
-    )
-    offers, further = paged(
-        call,
-        asked,
-        call.core.ready.offers(asked_for, limit + 1, tuple(after) if after else None),
-        limit=limit,
+    pages = pages_of(call, cursor, "list ready", kind, asked.label, asked.root, first=None)
+    chosen = wanted(call, root=asked.root, label=asked.label, kinds=(kind,) if kind else ())
+    offers, further = pages.rows(
+        call.core.ready.offers(chosen, limit + 1, tuple(pages.at) if pages.at else None),
+        limit,
+        present_offer,
+        lambda offer: [offer.item.priority, offer.item.number],
         room=_room(limit),
-        shown=present_offer,
-        place=lambda offer: [offer.item.priority, offer.item.number],
     )
     return {"ready": offers, **sparse(cursor=further)}
 

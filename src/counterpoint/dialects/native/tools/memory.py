@@ -10,17 +10,7 @@ from pydantic import Field
 from counterpoint.core.model.journal import StateEntry
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.native.words import TITLE, Count, Cursor, Word
-from counterpoint.dialects.paging import (
-    PAGE,
-    RESERVE,
-    clip,
-    fitting,
-    paged,
-    seal,
-    size_of,
-    sparse,
-    unseal,
-)
+from counterpoint.dialects.paging import PAGE, RESERVE, clip, pages_of, size_of, sparse
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
@@ -99,16 +89,13 @@ def _refuse_stray(action: str, key: str, value: Json, version: int | None, curso
 
 
 def _value(call: Call, scope: str, key: str, cursor: str) -> dict[str, Json]:
-    asked = {"tool": "remember", "scope": scope, "key": key}
     entry = call.core.memory.get(scope, key)
-    at = unseal(call, {**asked, "version": entry.version}, cursor, 0)
+    pages = pages_of(call, cursor, "remember", scope, key, entry.version)
     header = _header(entry)
-    if at == 0 and size_of(entry.value) <= PAGE - RESERVE - size_of(header):
+    room = PAGE - RESERVE - size_of(header)
+    if pages.at == 0 and size_of(entry.value) <= room:
         return {**header, "value": canonical.load(entry.value), "note": DATA}
-    rest = entry.value[at:]
-    piece = rest[: fitting(rest, PAGE - RESERVE - size_of(header))]
-    end = at + len(piece)
-    further = seal(call, {**asked, "version": entry.version}, end) if end < len(entry.value) else ""
+    piece, further = pages.text(entry.value, room)
     return {**header, "json_text": piece, **sparse(cursor=further), "note": DATA}
 
 
@@ -122,17 +109,9 @@ def _header(entry: StateEntry) -> dict[str, Json]:
 
 
 def _names(call: Call, scope: str, cursor: str) -> dict[str, Json]:
-    asked = {"tool": "remember", "scope": scope}
-    after = unseal(call, asked, cursor, "")
-    entries, further = paged(
-        call,
-        asked,
-        call.core.memory.list(scope, after, _LISTED + 1),
-        limit=_LISTED,
-        room=PAGE,
-        shown=_listed,
-        place=lambda entry: entry.name,
-    )
+    pages = pages_of(call, cursor, "remember", scope, first="")
+    found = call.core.memory.list(scope, pages.at, _LISTED + 1)
+    entries, further = pages.rows(found, _LISTED, _listed, lambda entry: entry.name)
     return {"entries": entries, **sparse(cursor=further), "note": DATA}
 
 

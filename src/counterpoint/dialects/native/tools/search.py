@@ -11,7 +11,7 @@ from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.native.words import Cursor, Id, Limit, Name, present_line, present_record
-from counterpoint.dialects.paging import PAGE, SHORT_PAGE, clip, paged, sparse, unseal
+from counterpoint.dialects.paging import PAGE, SHORT_PAGE, clip, pages_of, sparse
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
 
@@ -56,18 +56,14 @@ def find(
     cursor: Cursor = "",
 ) -> Json:
     """Search items, records, outcomes, handoffs and verdicts."""
-    asked = {"tool": "find", "query": query, "kinds": list(kinds), "item": item}
-    offset = unseal(call, asked, cursor, 0)
-    found = call.core.search.find(query, kinds=kinds, item=item, limit=limit + 1, offset=offset)
-    places = {id(one): offset + place for place, one in enumerate(found, 1)}
-    hits, further = paged(
-        call,
-        asked,
-        found,
-        limit=limit,
+    pages = pages_of(call, cursor, "find", query, list(kinds), item)
+    found = call.core.search.find(query, kinds=kinds, item=item, limit=limit + 1, offset=pages.at)
+    hits, further = pages.rows(
+        list(enumerate(found, pages.at + 1)),
+        limit,
+        lambda numbered: _present(numbered[1]),
+        lambda numbered: numbered[0],
         room=SHORT_PAGE if limit <= _DEFAULT else PAGE,
-        shown=_present,
-        place=lambda one: places[id(one)],
     )
     if not hits:
         return {"hits": [], "hint": "Try fewer or other words, or leave `kinds` and `item` out."}

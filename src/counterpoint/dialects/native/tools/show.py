@@ -45,14 +45,13 @@ from counterpoint.dialects.paging import (
     RESERVE,
     Part,
     clip,
+    pages_of,
     part_of_list,
     part_of_rows,
     part_of_text,
-    seal,
     shared,
     size_of,
     sparse,
-    unseal,
 )
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.errors import InvalidInput, NotFound
@@ -106,8 +105,8 @@ def show(
 ) -> Json:
     """Show one thing by id; long parts go on at the cursors in `more`."""
     shown = _thing(call, id)
-    asked = {"tool": "show", "id": id}
-    at = unseal(call, asked, cursor, None)
+    pages = pages_of(call, cursor, "show", id, first=None)
+    at = pages.at
     if at is None:
         names = [*shown.parts, *dict.fromkeys(include)]
         parts = {name: shown.open(name)(0, limit) for name in names}
@@ -117,9 +116,7 @@ def show(
         header = {"id": id}
     room = PAGE - size_of(header) - RESERVE - 120 * len(parts)
     told, rest = shared(parts, room)
-    more = {
-        name: seal(call, asked, {"part": name, "at": place}) for name, place in sorted(rest.items())
-    }
+    more = {name: pages.cursor({"part": name, "at": place}) for name, place in sorted(rest.items())}
     return {**header, **told, **sparse(more=more), "note": DATA}
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from counterpoint.core.model.delivery.knowledge import PassageFound, PassageQuery, Shelf
 from counterpoint.dialects.call import DATA, Call
-from counterpoint.dialects.paging import PAGE, RESERVE, paged, sparse, unseal
+from counterpoint.dialects.paging import PAGE, RESERVE, pages_of, sparse
 from counterpoint.dialects.symphony.words import Cursor
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
@@ -106,18 +106,14 @@ def update_memory(
 def _found(
     call: Call, name: str, shelf: Shelf, query: str, limit: int, least: float, cursor: str
 ) -> Json:
-    asked: dict[str, Json] = {"tool": name, "query": query, "limit": limit, "least": str(least)}
-    start = unseal(call, asked, cursor, 0)
+    pages = pages_of(call, cursor, name, query, limit, str(least))
     hits = call.core.documents.find(PassageQuery(query=query, limit=limit, least=least), shelf)
-    places = {id(one): place for place, one in enumerate(hits, 1)}
-    shown, rest = paged(
-        call,
-        asked,
-        hits[start:],
-        limit=limit,
+    shown, rest = pages.rows(
+        list(enumerate(hits, 1))[pages.at :],
+        limit,
+        lambda numbered: _present(numbered[1]),
+        lambda numbered: numbered[0],
         room=PAGE - RESERVE,
-        shown=_present,
-        place=lambda one: places[id(one)],
     )
     return {"results": shown, **sparse(next_cursor=rest), "note": DATA}
 

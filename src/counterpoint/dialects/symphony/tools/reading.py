@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, cast
+from typing import Annotated, Final, cast
 
 from pydantic import Field
 
@@ -16,15 +16,13 @@ from counterpoint.dialects.paging import (
     RESERVE,
     Part,
     clip,
-    paged,
+    pages_of,
     part_of_list,
     part_of_rows,
     part_of_text,
-    seal,
     shared,
     size_of,
     sparse,
-    unseal,
 )
 from counterpoint.dialects.symphony.nouns.issues import IssueDetails, IssueView
 from counterpoint.dialects.symphony.tools.phases import brief_claim, brief_verdict
@@ -76,16 +74,15 @@ def get_issue(
 ) -> Json:
     """Read an issue: description, status, findings, learnings, comments, sub-tasks, runs."""
     item = parse_issue(call, issue_id or "")
-    query: dict[str, Json] = {"tool": "get_issue", "issue": item.id}
-    places = cast("dict[str, Any]", unseal(call, query, cursor, {}))
+    pages = pages_of(call, cursor, "get_issue", item.id, first={})
     issue = call.core.use(Issues).details(item.id)
     answer = _head(issue)
     if not cursor:
         answer |= {**_around(call, issue), **_handed_over(call, item.id)}
     parts = {
-        name: _part(call, issue, name, places.get(name, 0))
+        name: _part(call, issue, name, pages.at.get(name, 0))
         for name in ("description", *RECORDS, "subtasks", "runs")
-        if not cursor or name in places
+        if not cursor or name in pages.at
     }
     shown, rest = shared(parts, PAGE - RESERVE - size_of(answer) - size_of(DATA))
     if not cursor:
@@ -94,7 +91,7 @@ def get_issue(
     return {
         **answer,
         **shown,
-        **({"next_cursor": seal(call, query, rest)} if rest else {}),
+        **sparse(next_cursor=pages.cursor(rest or None)),
         "note": DATA,
     }
 
@@ -130,8 +127,7 @@ def list_issues(
     cursor: Annotated[Cursor, Field(description="`next_cursor` of the page before")] = "",
 ) -> Json:
     """List the issues of the project, oldest first."""
-    query: dict[str, Json] = {"tool": "list_issues", "status": status, "label": labels}
-    after = cast("int", unseal(call, query, cursor, 0))
+    pages = pages_of(call, cursor, "list_issues", status, labels)
     blocked = None if status not in {"todo", "blocked", "backlog"} else status == "blocked"
     states = (
         (*STATES["todo"], *STATES["backlog"])
@@ -139,15 +135,9 @@ def list_issues(
         else STATES.get(cast("Status", status), ())
     )
     wanted = ItemFilter(status=states, label=labels)
-    rows = call.core.use(Issues).list(wanted, after, limit + 1, blocked=blocked)
-    shown, rest = paged(
-        call,
-        query,
-        rows,
-        limit=limit,
-        room=PAGE - RESERVE,
-        shown=present_line,
-        place=lambda line: line.item.number,
+    rows = call.core.use(Issues).list(wanted, pages.at, limit + 1, blocked=blocked)
+    shown, rest = pages.rows(
+        rows, limit, present_line, lambda line: line.item.number, room=PAGE - RESERVE
     )
     return {"issues": shown, **sparse(next_cursor=rest), "note": DATA}
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+from dataclasses import asdict
+from typing import Annotated
 
 from pydantic import Field
 
 from counterpoint.core.model.filters import Note
 from counterpoint.dialects.call import DATA, Call
-from counterpoint.dialects.paging import PAGE, RESERVE, clip, seal, size_of, sparse, unseal
+from counterpoint.dialects.paging import PAGE, RESERVE, clip, pages_of, part_of_list, sparse
 from counterpoint.dialects.symphony.nouns.learnings import (
     Coverage,
     Learning,
@@ -108,31 +109,17 @@ def search_learnings(
     cursor: Annotated[Cursor, Field(description="`next_cursor` of the page before")] = "",
 ) -> Json:
     """Search learnings, best first: 50 % relevance, 30 % field, 20 % quality."""
-    query_of: dict[str, Json] = {
-        "learnings": query,
-        "limit": limit,
-        "elsewhere": cross_project,
-        "quality": min_quality_score,
-    }
-    start = cast("int", unseal(call, query_of, cursor, 0))
     asked = LearningQuery(
         query=query, limit=limit, min_quality=min_quality_score, elsewhere=cross_project
     )
+    pages = pages_of(call, cursor, "search_learnings", asdict(asked))
     found = call.core.use(Learnings).find(asked)
-    shown: list[Json] = []
-    room = PAGE - RESERVE
-    for one in found[start:]:
-        told = _present(one, elsewhere=cross_project)
-        room -= size_of(told) + 1
-        if room < 0:
-            break
-        shown.append(told)
-    place = start + len(shown)
-    more = seal(call, query_of, place) if place < len(found) else ""
+    entries = [_present(one, elsewhere=cross_project) for one in found]
+    shown, rest = part_of_list(entries, pages.at).cut(PAGE - RESERVE)
     return {
         "learnings": shown,
         "total": len(found),
-        **sparse(next_cursor=more),
+        **sparse(next_cursor=pages.cursor(rest)),
         "note": DATA,
     }
 

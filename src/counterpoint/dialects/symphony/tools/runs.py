@@ -10,7 +10,7 @@ from counterpoint.core.model.delivery.runs import NOT_TOLD, EventFilter, Run, St
 from counterpoint.core.model.rows import REDACTED
 from counterpoint.core.rules.runs.events import EventType
 from counterpoint.dialects.call import DATA, Call
-from counterpoint.dialects.paging import PAGE, RESERVE, clip, size_of, sparse
+from counterpoint.dialects.paging import PAGE, RESERVE, clip, part_of_list, sparse
 from counterpoint.dialects.symphony.words import Id, parse_issue
 from counterpoint.kernel.canonical import Json, load
 from counterpoint.kernel.errors import InvalidInput
@@ -45,14 +45,8 @@ def query_run_events(
         subtype=event_subtype or "",
     )
     page = call.core.runs.events(sought, limit, offset)
-    room = PAGE - RESERVE
-    shown: list[Json] = []
-    for event in page.events:
-        told = _present(event, _WHOLE if limit == 1 else _PAYLOAD)
-        room -= size_of(told) + 1
-        if room < 0:
-            break
-        shown.append(told)
+    events = [_present(event, _WHOLE if limit == 1 else _PAYLOAD) for event in page.events]
+    shown, _ = part_of_list(events).cut(PAGE - RESERVE)
     after = offset + len(shown)
     return {
         "events": shown,

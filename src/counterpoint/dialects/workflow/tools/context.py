@@ -10,7 +10,7 @@ from pydantic import Field
 from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.journal import RecordKind
 from counterpoint.dialects.call import DATA, Call
-from counterpoint.dialects.paging import PAGE, RESERVE, Part, seal, shared, size_of, unseal
+from counterpoint.dialects.paging import PAGE, RESERVE, Part, pages_of, shared, size_of, sparse
 from counterpoint.dialects.workflow.verbs.queries import WorkflowQueries
 from counterpoint.dialects.workflow.words import (
     Cursor,
@@ -59,12 +59,9 @@ def get_context(
     if asked is None:
         empty: dict[str, Json] = {name: [] for name in include}
         return {**answer, "warning": warning, **empty}
-    query: dict[str, Json] = {
-        "workflow": workflow_id,
-        "include": sorted(include),
-        "filter": dict(filter or {}),
-    }
-    places = cast("dict[str, Any]", unseal(call, query, cursor, {}))
+    narrowed = dict(filter or {})
+    pages = pages_of(call, cursor, "get_context", workflow_id, sorted(include), narrowed, first={})
+    places = cast("dict[str, Any]", pages.at)
     wanted = [name for name in dict.fromkeys(include) if not cursor or name in places]
     parts: dict[str, Part] = {}
     for name in wanted:
@@ -77,7 +74,7 @@ def get_context(
     return {
         **answer,
         **lists,
-        **({"next_cursor": seal(call, query, rest)} if rest else {}),
+        **sparse(next_cursor=pages.cursor(rest or None)),
         **({"note": DATA} if any(lists.values()) else {}),
     }
 
