@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from counterpoint.core.ledger import chain as chain_module
+from counterpoint.core.ledger import blocks
 from counterpoint.core.ledger.chain import MOST_FAULTS, Verification, Verified, verify_chain
 from counterpoint.core.ledger.checkpoint import Checkpoint, verify
 from counterpoint.core.ledger.entry import GENESIS, Entry
@@ -79,7 +79,7 @@ def test_every_earlier_checkpoint_of_a_ledger_verifies(
     entries = chain_of(SIZE)
     known = [checkpoint_of(entries[:size]) for size in (5, 0, 9, 5, 2)]
     for batch in (1, 3, 4096):
-        monkeypatch.setattr(chain_module, "_BATCH", batch)
+        monkeypatch.setattr(blocks, "SIZE", batch)
         assert verify_chain(iter(entries), PROJECT, checkpoints=known).size == SIZE
 
 

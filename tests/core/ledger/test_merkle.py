@@ -12,6 +12,7 @@ import pytest
 from counterpoint.core.ledger.merkle import (
     EMPTY_ROOT,
     Frontier,
+    Node,
     consistency_proof,
     frontier_at,
     inclusion_proof,
@@ -225,6 +226,21 @@ def test_every_completed_node_is_the_root_of_its_leaves() -> None:
     whole = {(level, index) for level in range(1, 9) for index in range(LARGEST >> level)}
     assert len(seen) == len(whole)
     assert set(seen) == whole
+
+
+def test_leaves_that_come_together_complete_what_they_complete_one_by_one() -> None:
+    """From every size, however many leaves follow: the same edge, the same nodes."""
+    tree = Tree(LEAVES[:40])
+    for start in range(33):
+        for more in (0, 1, 2, 3, 7):
+            begun = frontier_at(start, tree.read)
+            frontier, completed = begun.extend(LEAVES[start : start + more])
+            nodes: list[Node] = []
+            for leaf in LEAVES[start : start + more]:
+                begun, found = begun.append(leaf)
+                nodes += found
+            assert frontier == begun
+            assert completed == sorted(nodes)
 
 
 @pytest.mark.no_cover

@@ -117,17 +117,20 @@ def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
     ]
     signed = not faults
     trail = Trail(key)
-    referred: set[str] = set()
-    redacted: set[str] = set()
+    # Where each text is referred to last, and where it was last taken away.
+    referred: dict[str, int] = {}
+    redacted: dict[str, int] = {}
 
     def watch(entry: Mapping[str, Any]) -> None:
         trail.read(entry)
-        redacted.update(redacted_by(entry))
+        redacted.update(dict.fromkeys(redacted_by(entry), entry["n"]))
 
     verification = Verification(header.project, checkpoints=[checkpoint], watch=watch)
-    verification.read(_entries(islice(stream, checkpoint.size), referred, redacted))
+    verification.read(_entries(islice(stream, checkpoint.size), referred))
     verification.close()
-    texts = Texts(referred, redacted)
+    # A text that is referred to again after it was taken away was written again.
+    gone = {digest for digest, place in redacted.items() if referred.get(digest, -1) <= place}
+    texts = Texts(set(referred), gone)
     lost = list(texts.faults(stream))
     return BundleReport(
         project=header.project,
@@ -145,14 +148,9 @@ def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
     )
 
 
-def _entries(lines: Iterable[bytes], referred: set[str], redacted: set[str]) -> Iterator[bytes]:
-    """Return entry bytes without line feeds; gathers the texts that they refer to.
-
-    A text that was taken away and is referred to again was written again.
-    """
-    for line in lines:
+def _entries(lines: Iterable[bytes], referred: dict[str, int]) -> Iterator[bytes]:
+    """Return entry bytes without line feeds; notes where the texts are that they refer to."""
+    for place, line in enumerate(lines):
         data = strip(line)
-        digests = list_references(data)
-        referred.update(digests)
-        redacted.difference_update(digests)
+        referred.update(dict.fromkeys(list_references(data), place))
         yield data

@@ -9,9 +9,11 @@ root of the checkpoint, and (4) the number of entries is the expected one, where
 end, or that cut the end off. (3) finds these too, up to the size of the checkpoint: only a
 checkpoint whose signature was checked with a key from elsewhere makes the whole a proof.
 
-Algorithm. One pass. Each entry is hashed as it is; the hash must be the `h` of the next one. After
-a fault the check goes on from what was read, so that one edit gives one or two faults and not one
-for each later entry. The first MOST_FAULTS faults are kept in words, all are counted.
+Algorithm. One pass. Each entry is hashed as it is; the hash must be the `h` of the next one. Entries
+are checked block by block (see blocks.py), and where a block is not sound in every way, one by one:
+only then is it said what is wrong. After a fault the check goes on from what was read, so that one
+edit gives one or two faults and not one for each later entry. The first MOST_FAULTS faults are kept
+in words, all are counted.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ from hashlib import sha256
 from itertools import islice
 from typing import Any, Final
 
+from counterpoint.core.ledger import blocks
+from counterpoint.core.ledger.blocks import Fields, load_block
 from counterpoint.core.ledger.checkpoint import Checkpoint
 from counterpoint.core.ledger.entry import GENESIS, load_fields
 from counterpoint.core.ledger.merkle import Frontier
@@ -34,7 +38,6 @@ from counterpoint.kernel.errors import (
 )
 
 MOST_FAULTS: Final = 100
-_BATCH = 4096
 _EDITED = (
     "Compare this entry and the one before with a backup or an export: one of them was changed, "
     "or entries between them were removed, added or swapped."
@@ -119,8 +122,8 @@ class Verification:
     def read(self, entries: Iterable[bytes]) -> None:
         """Check more entries; faults are kept, not raised."""
         stream = iter(entries)
-        while leaves := self._read_batch(islice(stream, self._room())):
-            self._frontier, _ = self._frontier.extend(leaves)
+        while block := list(islice(stream, self._room())):
+            self._frontier, _ = self._frontier.extend(self._read_block(block))
             self._compare_roots()
 
     def close(self, size: int | None = None) -> None:
@@ -151,37 +154,52 @@ class Verification:
 
     def _room(self) -> int:
         """Return how many entries to read before roots have to be compared."""
-        return min(self._ahead[-1].size - self.size, _BATCH) if self._ahead else _BATCH
+        return min(self._ahead[-1].size - self.size, blocks.SIZE) if self._ahead else blocks.SIZE
 
-    def _read_batch(self, entries: Iterator[bytes]) -> list[bytes]:
-        """Check some entries and answer their leaf hashes; this loop is what takes the time."""
+    def _read_block(self, block: list[bytes]) -> list[bytes]:
+        """Check some entries and answer their leaf hashes; this is what takes the time."""
+        leaves = [sha256(b"\x00" + data).digest() for data in block]
+        values = load_block(block)
+        if values is None or not self._do_follow(values, leaves):
+            self._read_each(block, leaves)
+            return leaves
+        self._sequence += len(values)
+        self._last, self._time = leaves[-1].hex(), values[-1]["t"]
+        if self._watch is not None:
+            for value in values:
+                self._watch(value)
+        return leaves
+
+    def _do_follow(self, values: list[Fields], leaves: list[bytes]) -> bool:
+        """Return whether valid entries follow each other, and the first of them what was read."""
+        previous = [self._last, *map(bytes.hex, leaves)]
+        times = [value["t"] for value in values]
+        return (
+            [value["h"] for value in values] == previous[:-1]
+            and [value["n"] for value in values]
+            == list(range(self._sequence, self._sequence + len(values)))
+            and {value["p"] for value in values} == {self._project}
+            and times[0] >= self._time
+            and times == sorted(times)
+        )
+
+    def _read_each(self, block: list[bytes], leaves: list[bytes]) -> None:
+        """Check entries one by one and say what is wrong with them."""
         project, sequence, last, time = self._project, self._sequence, self._last, self._time
-        watch = self._watch
-        leaves: list[bytes] = []
-        for data in entries:
+        for place, (data, leaf) in enumerate(zip(block, leaves, strict=True), self.size):
             try:
                 value = load_fields(data)
             except MalformedDocument as fault:
-                self._fault(_unreadable(self.size + len(leaves), fault))
+                self._fault(_unreadable(place, fault))
             else:
-                if (
-                    value["n"] != sequence
-                    or value["h"] != last
-                    or value["p"] != project
-                    or value["t"] < time
-                ):
-                    place = self.size + len(leaves)
-                    for broken in _departures(value, place, (project, sequence, last, time)):
-                        self._fault(broken)
+                for broken in _departures(value, place, (project, sequence, last, time)):
+                    self._fault(broken)
                 sequence, time = value["n"], value["t"]
-                if watch is not None:
-                    watch(value)
-            leaf = sha256(b"\x00" + data)
-            leaves.append(leaf.digest())
-            last = leaf.hexdigest()
+                if self._watch is not None:
+                    self._watch(value)
+            last = leaf.hex()
             sequence += 1
         self._sequence, self._last, self._time = sequence, last, time
-        return leaves
 
     def _compare_roots(self) -> None:
         while self._ahead and self._ahead[-1].size == self.size:

@@ -69,7 +69,7 @@ GENESIS: Final = "0" * 64
 
 _KEYS = frozenset("ahnptvw")
 _FULL = frozenset((*_KEYS, "s", "f", "r"))
-_SORTED = frozenset(
+KEY_ORDERS = frozenset(
     tuple(sorted((*_KEYS, *more))) for many in range(4) for more in combinations("frs", many)
 )
 _WHO_KEYS = frozenset("kn")
@@ -83,7 +83,7 @@ _HEX_64 = re.compile(r"[0-9a-f]{64}")
 _ACTION = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
 _REFERENCE = re.compile(rb'\{"\$text":"([0-9a-f]{64})"\}')
-_CANONICAL: Final = (
+CANONICAL: Final = (
     orjson.OPT_SORT_KEYS
     | orjson.OPT_STRICT_INTEGER
     | orjson.OPT_PASSTHROUGH_DATACLASS
@@ -151,7 +151,7 @@ class Entry:
         if not _SIMPLE.issuperset(map(type, self.facts.values())):
             canonical.dump(value["f"])
         try:
-            data = orjson.dumps(value, option=_CANONICAL)
+            data = orjson.dumps(value, option=CANONICAL)
         except TypeError as fault:
             raise InvalidInput(f"no valid entry: {fault}") from fault
         # Where nothing looks like a fraction, what was dumped is inside the profile.
@@ -179,7 +179,7 @@ def load_fields(data: bytes) -> dict[str, Any]:
     """Return the object that entry bytes hold, by its short keys; MalformedDocument if invalid."""
     try:
         value = orjson.loads(data)
-        exact = orjson.dumps(value, option=_CANONICAL) == data
+        exact = orjson.dumps(value, option=CANONICAL) == data
     except (TypeError, ValueError) as fault:
         raise MalformedDocument(f"no valid entry: {fault}") from fault
     faults = layout_faults(value)
@@ -199,7 +199,7 @@ def layout_faults(value: Parsed) -> list[str]:
         return ["an entry is an object"]
     if type(value.get("v")) is not int or value["v"] != VERSION:
         return [f"the version (v) is {value.get('v')!r}, not {VERSION}: {_OTHER_FORMAT}"]
-    if tuple(value) not in _SORTED and not _KEYS <= value.keys() <= _FULL:
+    if tuple(value) not in KEY_ORDERS and not _KEYS <= value.keys() <= _FULL:
         return [
             "an entry is an object with the keys a h n p t v w, and f r s if they are not empty"
         ]
@@ -209,7 +209,7 @@ def layout_faults(value: Parsed) -> list[str]:
         faults.append("the sequence (n) is not an integer from 0")
     if not is_time(value["t"]):
         faults.append("the time (t) is not UTC with milliseconds")
-    if not _is_who(value["w"]):
+    if not is_who(value["w"]):
         faults.append(
             "the actor (w) is not an object of kind k, name n, profile p, session s, principal i"
         )
@@ -226,7 +226,7 @@ def _add_text_faults(value: dict[str, Any], faults: list[str]) -> list[str]:
     project, action, subject, previous = value["p"], value["a"], value.get("s"), value["h"]
     if type(project) is not str or not project:
         faults.append("the project (p) is not a text with at least one letter")
-    if type(action) is not str or not _ACTION.fullmatch(action):
+    if not is_action(action):
         faults.append("the action (a) is not lower-case words joined by dots")
     if "s" in value and (type(subject) is not str or not subject):
         faults.append("the subject (s) is not a text with at least one letter")
@@ -269,7 +269,13 @@ def is_digest(value: Parsed) -> bool:
     return type(value) is str and _HEX_64.fullmatch(value) is not None
 
 
-def _is_who(value: Parsed) -> bool:
+def is_action(value: Parsed) -> bool:
+    """Return whether a JSON value is the name of what happened."""
+    return type(value) is str and _ACTION.fullmatch(value) is not None
+
+
+def is_who(value: Parsed) -> bool:
+    """Return whether a JSON value says who acted."""
     if type(value) is not dict:
         return False
     kind, name = value.get("k"), value.get("n")

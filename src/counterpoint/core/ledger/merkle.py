@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from hashlib import sha256
+from itertools import count, repeat
 
 from counterpoint.kernel.errors import InvalidInput, MalformedDocument, ProofMismatch
 
@@ -74,19 +75,26 @@ class Frontier:
         return self.extend((leaf,))
 
     def extend(self, leaves: Iterable[bytes]) -> tuple[Frontier, list[Node]]:
-        """Return the edge after more leaf hashes, and the inner nodes that became complete."""
-        size, edge = self.size, list(self.hashes)
+        """Return the edge after more leaf hashes, and the inner nodes that became complete.
+
+        The nodes come level by level: so each level is made by one loop over the one below it.
+        """
+        row, before = list(leaves), list(self.hashes)
+        size, position = self.size + len(row), self.size
+        lowest: list[bytes] = []  # the new edge, smallest subtree first
         completed: list[Node] = []
-        for leaf in leaves:
-            node, level, index = leaf, 0, size
-            while index & 1:
-                node = sha256(b"\x01" + edge.pop() + node).digest()
-                level += 1
-                index >>= 1
-                completed.append((level, index, node))
-            edge.append(node)
-            size += 1
-        return Frontier(size, tuple(edge)), completed
+        level = 0
+        while row:
+            if position & 1:
+                row.insert(0, before.pop())
+                position -= 1
+            if len(row) & 1:
+                lowest.append(row.pop())
+            pairs = zip(row[::2], row[1::2], strict=True)
+            row = [sha256(b"\x01" + left + right).digest() for left, right in pairs]
+            level, position = level + 1, position >> 1
+            completed += zip(repeat(level), count(position), row)
+        return Frontier(size, (*before, *reversed(lowest))), completed
 
     def root(self) -> bytes:
         """Return the root of the tree."""
