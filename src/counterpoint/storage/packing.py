@@ -19,9 +19,11 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final
 
+from counterpoint.core.ledger.entry import GENESIS
 from counterpoint.kernel import canonical
 
 _PLAIN, _DEFLATED = b"\x00", b"\x01"
@@ -95,6 +97,20 @@ def pack(data: bytes, project: str, sequence: int, previous: str) -> bytes:
     return _DEFLATED + packed if len(packed) < len(data) else _PLAIN + data
 
 
+def unpack_rows(
+    rows: Iterable[tuple[int, bytes, bytes]], project: str, start: int
+) -> Iterator[bytes]:
+    """Return the entries from a start on, of stored rows in order: sequence, packed bytes, leaf hash.
+
+    The row before the start comes first, if there is one: an entry is packed without its hash.
+    """
+    before = GENESIS
+    for sequence, packed, leaf in rows:
+        if sequence >= start:
+            yield unpack(packed, project, sequence, before)
+        before = leaf.hex()
+
+
 def unpack(packed: bytes, project: str, sequence: int, previous: str) -> bytes:
     """Return the bytes of an entry as they were packed, or what is stored if that cannot be."""
     if packed[:1] == _PLAIN:
@@ -106,14 +122,16 @@ def unpack(packed: bytes, project: str, sequence: int, previous: str) -> bytes:
         parts = unpacker.decompress(packed[1:]).split(_HASH)
     except zlib.error:
         return packed
-    hashes = unpacker.unused_data
-    if not unpacker.eof or len(hashes) != _SIZE * (len(parts) - 1):
+    hashes, many = unpacker.unused_data, len(parts) - 1
+    if not unpacker.eof or len(hashes) != _SIZE * many:
         return packed
-    if hashes:
-        told = hashes.hex().encode()
-        for number in range(1, len(parts)):
-            parts[number] = b'"%b"%b' % (told[64 * number - 64 : 64 * number], parts[number])
-    return b"".join(parts).replace(_PLACE, _place(project, sequence, previous), 1)
+    if many:
+        # Parts and hashes in turn: what joins them are the quotation marks of the hashes.
+        pieces = [b""] * (2 * many + 1)
+        pieces[::2] = parts
+        pieces[1::2] = hashes.hex(",", _SIZE).encode().split(b",")
+        parts = [b'"'.join(pieces)]
+    return parts[0].replace(_PLACE, _place(project, sequence, previous), 1)
 
 
 def _place(project: str, sequence: int, previous: str) -> bytes:

@@ -41,6 +41,14 @@ def test_a_block_with_a_wrong_field_is_not_answered(entry: Entry, key: str, wron
     assert load_block([entry.to_bytes(), dump(value), entry.to_bytes()]) is None
 
 
+def test_a_block_with_a_key_that_no_entry_has_is_not_answered(entry: Entry) -> None:
+    """Also if another one lacks a key."""
+    more = orjson.loads(entry.to_bytes()) | {"x": 1}
+    less = {key: value for key, value in orjson.loads(entry.to_bytes()).items() if key != "s"}
+    assert load_block([dump(more)]) is None
+    assert load_block([dump(more), dump(less)]) is None
+
+
 @pytest.mark.parametrize("wrong", [None, [], "text", 1, {}, {"a": 1}])
 def test_a_block_with_something_else_is_not_answered(entry: Entry, wrong: object) -> None:
     """Another JSON value, or an object with other keys, is no entry."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from itertools import chain, islice, repeat
+from itertools import chain, islice
 from operator import itemgetter
 from typing import Any, Final
 
@@ -28,26 +28,22 @@ import orjson
 
 from counterpoint.core.ledger.entry import (
     CANONICAL,
-    KEY_ORDERS,
     VERSION,
+    Parsed,
     is_action,
     is_who,
     load_fields,
 )
 
-SIZE: Final = 128
-"""How many entries are read at once: enough to ask once for all, too few for Python to collect garbage."""
+SIZE: Final = 64
+"""How many entries are read at once: enough to ask once for all, few enough to stay in the cache of the processor."""
 
 Fields = dict[str, Any]
 """What an entry holds, by its short keys."""
 
-_CHANGE, _WHOLE = ("c", "k", "t"), ("k", "t", "v")
-_ROW_KEYS = frozenset((_CHANGE, _WHOLE))
 _TEXT, _INTEGER, _OBJECT = frozenset((str,)), frozenset((int,)), frozenset((dict,))
-_ARRAY = frozenset((list,))
 _VALUES = dict[str, Any].values
 _KEY_CELLS = frozenset((str, int))
-_OBJECT_OR_NULL = frozenset((dict, type(None)))
 _TIME: Final = b"0000-00-00T00:00:00.000Z"
 _ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 _HEX: Final = b"0123456789abcdef"
@@ -63,56 +59,60 @@ def load_entries(entries: Iterable[bytes]) -> Iterator[Fields]:
 
 def load_block(block: Sequence[bytes]) -> list[Fields] | None:
     """Return what each entry of a block holds; None if one of them is no valid entry."""
+    written = b"[%b]" % b",".join(block)
     try:
         values: list[Any] = list(map(orjson.loads, block))
-        if list(map(orjson.dumps, values, repeat(None), repeat(CANONICAL))) != block:
+        # Together they are in the one spelling only if each is: an object ends where its bytes end.
+        if orjson.dumps(values, option=CANONICAL) != written:
             return None
-        is_ascii = all(map(bytes.isascii, block))
-        return values if _are_entries(values, is_ascii=is_ascii) else None
-    except (TypeError, ValueError):
+        return values if _are_entries(values, is_ascii=written.isascii()) else None
+    except (LookupError, TypeError, ValueError):
         return None
 
 
 def _are_entries(values: list[Any], *, is_ascii: bool) -> bool:
-    """Return whether all values have the layout of an entry, or raise TypeError or ValueError."""
-    if not _OBJECT.issuperset(map(type, values)) or not KEY_ORDERS.issuperset(map(tuple, values)):
-        return False
-    versions, projects = _column(values, "v"), _column(values, "p")
-    numbers, actions = _column(values, "n"), _column(values, "a")
-    subjects, facts = _given(values, "s"), _given(values, "f")
-    lists = _given(values, "r")
-    rows = list(chain.from_iterable(lists))
+    """Return whether all values have the layout of an entry, or raise that they have not.
+
+    What should be an object and is none raises TypeError as soon as one looks into it; a key that is
+    not there raises LookupError, a time that no calendar has ValueError.
+    """
+    actions, previous, numbers, projects, times, versions, actors = zip(
+        *map(itemgetter(*"ahnptvw"), values), strict=True
+    )
+    subjects, facts, lists = _given(values, "s"), _given(values, "f"), _given(values, "r")
     return (
-        _INTEGER.issuperset(map(type, versions))
+        # Each has seven keys at least: so none has another one if all have no more than these.
+        sum(map(len, values)) == 7 * len(values) + len(subjects) + len(facts) + len(lists)
+        and _INTEGER.issuperset(map(type, versions))
         and set(versions) == {VERSION}
         and _are_texts(projects)
         and _INTEGER.issuperset(map(type, numbers))
         and min(numbers) >= 0
-        and _are_times(_column(values, "t"))
-        and all(map(is_who, map(orjson.loads, set(map(orjson.dumps, _column(values, "w"))))))
+        and _are_times(times)
+        and all(map(is_who, map(orjson.loads, set(map(orjson.dumps, actors)))))
         and all(map(is_action, set(actions)))
         and _are_texts(subjects)
-        and _are_digests(_column(values, "h"))
-        and _OBJECT.issuperset(map(type, facts))
+        and _are_digests(previous)
         and all(facts)
-        and _ARRAY.issuperset(map(type, lists))
         and all(lists)
-        and _are_rows(rows)
-        and _are_in_profile([*facts, *_columns_of(rows)], is_ascii=is_ascii)
-        and (is_ascii or _are_in_profile(_column(rows, "k"), is_ascii=False))
+        and _are_rows(list(chain.from_iterable(lists)), facts, is_ascii=is_ascii)
     )
 
 
-def _are_rows(rows: list[Any]) -> bool:
-    if not _OBJECT.issuperset(map(type, rows)) or not _ROW_KEYS.issuperset(map(tuple, rows)):
-        return False
-    keys = _column(rows, "k")
+def _are_rows(rows: list[Any], facts: list[Any], *, is_ascii: bool) -> bool:
+    """Return whether all are row images, and they and the facts are in the profile."""
+    keys, tables = list(map(itemgetter("k"), rows)), list(map(itemgetter("t"), rows))
+    columns = [row["v"] if "v" in row else row["c"] for row in rows]
+    if not _OBJECT.issuperset(map(type, columns)):
+        if None in _given(rows, "c"):
+            return False
+        columns = [told for told in columns if told is not None]  # rows that are deleted
     return (
-        _are_texts(_column(rows, "t"))
-        and _OBJECT.issuperset(map(type, keys))
+        sum(map(len, rows)) == 3 * len(rows)
+        and _are_texts(tables)
         and _KEY_CELLS.issuperset(map(type, chain.from_iterable(map(_VALUES, keys))))
-        and _OBJECT.issuperset(map(type, _given(rows, "c")))
-        and _OBJECT_OR_NULL.issuperset(map(type, _given(rows, "v")))
+        and _are_in_profile([*facts, *columns], is_ascii=is_ascii)
+        and (is_ascii or _are_in_profile(keys, is_ascii=False))
     )
 
 
@@ -121,7 +121,7 @@ def _are_in_profile(objects: list[Any], *, is_ascii: bool) -> bool:
     while objects:
         if not is_ascii and not all(map(str.isascii, chain.from_iterable(objects))):
             return False
-        cells = list(chain.from_iterable(map(_VALUES, objects)))
+        cells: list[Parsed] = list(chain.from_iterable(map(_VALUES, objects)))
         types = set(map(type, cells))
         while list in types:
             inner = chain.from_iterable([cell for cell in cells if type(cell) is list])
@@ -133,34 +133,24 @@ def _are_in_profile(objects: list[Any], *, is_ascii: bool) -> bool:
     return True
 
 
-def _are_texts(column: list[Any]) -> bool:
+def _are_texts(column: Sequence[Any]) -> bool:
     """Return whether all are texts that are not empty."""
     return _TEXT.issuperset(map(type, column)) and all(column)
 
 
-def _are_times(column: list[Any]) -> bool:
+def _are_times(column: Sequence[Any]) -> bool:
     if not _TEXT.issuperset(map(type, column)) or set(map(len, column)) != {len(_TIME)}:
         return False
-    list(map(datetime.fromisoformat, column))  # ValueError for a day that no calendar has
+    list(map(datetime.fromisoformat, column))
     return "".join(column).encode().translate(_ZEROS) == _TIME * len(column)
 
 
-def _are_digests(column: list[Any]) -> bool:
+def _are_digests(column: Sequence[Any]) -> bool:
     if not _TEXT.issuperset(map(type, column)) or set(map(len, column)) != {_HEX_DIGITS}:
         return False
     return not "".join(column).encode().translate(None, _HEX)
 
 
-def _column(values: list[Any], name: str) -> list[Any]:
-    """Return what each of the objects, which all have it, holds under a key."""
-    return list(map(itemgetter(name), values))
-
-
 def _given(values: list[Any], name: str) -> list[Any]:
     """Return what those of the objects that have it hold under a key."""
     return [value[name] for value in values if name in value]
-
-
-def _columns_of(rows: list[Any]) -> list[Any]:
-    """Return the columns that rows tell; none of rows that are deleted."""
-    return [told for row in rows if (told := row["v"] if "v" in row else row["c"]) is not None]

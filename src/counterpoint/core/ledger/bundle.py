@@ -123,7 +123,8 @@ def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
 
     def watch(entry: Mapping[str, Any]) -> None:
         trail.read(entry)
-        redacted.update(dict.fromkeys(redacted_by(entry), entry["n"]))
+        for digest in redacted_by(entry):
+            redacted[digest] = entry["n"]
 
     verification = Verification(header.project, checkpoints=[checkpoint], watch=watch)
     verification.read(_entries(islice(stream, checkpoint.size), referred))
@@ -152,5 +153,6 @@ def _entries(lines: Iterable[bytes], referred: dict[str, int]) -> Iterator[bytes
     """Return entry bytes without line feeds; notes where the texts are that they refer to."""
     for place, line in enumerate(lines):
         data = strip(line)
-        referred.update(dict.fromkeys(list_references(data), place))
+        for digest in list_references(data):
+            referred[digest] = place
         yield data

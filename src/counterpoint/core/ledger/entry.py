@@ -69,7 +69,7 @@ GENESIS: Final = "0" * 64
 
 _KEYS = frozenset("ahnptvw")
 _FULL = frozenset((*_KEYS, "s", "f", "r"))
-KEY_ORDERS = frozenset(
+_SORTED = frozenset(
     tuple(sorted((*_KEYS, *more))) for many in range(4) for more in combinations("frs", many)
 )
 _WHO_KEYS = frozenset("kn")
@@ -199,7 +199,7 @@ def layout_faults(value: Parsed) -> list[str]:
         return ["an entry is an object"]
     if type(value.get("v")) is not int or value["v"] != VERSION:
         return [f"the version (v) is {value.get('v')!r}, not {VERSION}: {_OTHER_FORMAT}"]
-    if tuple(value) not in KEY_ORDERS and not _KEYS <= value.keys() <= _FULL:
+    if tuple(value) not in _SORTED and not _KEYS <= value.keys() <= _FULL:
         return [
             "an entry is an object with the keys a h n p t v w, and f r s if they are not empty"
         ]

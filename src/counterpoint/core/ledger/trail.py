@@ -39,6 +39,7 @@ MOST_FAULTS: Final = 100
 _WATCHED: Final[Mapping[str, type[Noun]]] = {
     noun.table: noun for noun in (Thought, Seal, Record, Session)
 }
+_PROOFS = frozenset((Thought.table, Seal.table))
 _LATE = "Entries were added after the seal: compare with a backup or an export."
 _EDITED = "The entry was not written by the program: compare with a backup or an export."
 
@@ -75,12 +76,16 @@ class Trail:
 
     def read(self, entry: Mapping[str, Any]) -> None:
         """Check one more entry, as its short keys; faults are kept, not raised."""
-        rows = [_whole(row, entry) for row in entry.get("r", ()) if row["t"] in _WATCHED]
-        if rows:
-            for fault in self._entry_faults(entry["n"], rows):
-                self.fault_count += 1
-                if len(self._faults) < MOST_FAULTS:
-                    self._faults.append(fault)
+        written: list[Row] = entry.get("r", [])
+        # Records and sessions bear on nothing but a thought beside them and a seal before them.
+        bearing = _WATCHED.keys() if self._sealed else _PROOFS
+        if bearing.isdisjoint([row["t"] for row in written]):
+            return
+        rows = [_whole(row, entry) for row in written if row["t"] in _WATCHED]
+        for fault in self._entry_faults(entry["n"], rows):
+            self.fault_count += 1
+            if len(self._faults) < MOST_FAULTS:
+                self._faults.append(fault)
 
     def _entry_faults(self, place: int, rows: list[Row]) -> Iterator[LedgerBroken]:
         seals: list[Row] = []

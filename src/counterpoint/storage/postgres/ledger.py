@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from counterpoint.core.ledger.entry import GENESIS
 from counterpoint.core.ports.store import Append, Head
 from counterpoint.kernel.errors import LedgerBroken
 from counterpoint.storage import packing, tree
@@ -96,18 +95,15 @@ def append(link: Link, project: str, entry: Append) -> None:
 
 def entries(link: Link, project: str, start: int, stop: int | None) -> Iterator[bytes]:
     """Return the bytes of entries in order."""
-    end = _END if stop is None else stop
-    # The one before the first is read too: an entry is packed without its hash.
-    before, place = GENESIS, start - 1
-    while place < end:
-        page = link.execute(_ENTRIES, (project, place, end, PAGE)).fetchall()
-        for sequence, packed, leaf in page:
-            if sequence >= start:
-                yield packing.unpack(packed, project, sequence, before)
-            before = leaf.hex()
-        if len(page) < PAGE:
-            return
-        place = page[-1][0] + 1
+    rows = _rows(link, project, start - 1, _END if stop is None else stop)
+    return packing.unpack_rows(rows, project, start)
+
+
+def _rows(link: Link, project: str, start: int, end: int) -> Iterator[Row]:
+    """Return stored entries in order, page by page."""
+    while page := link.execute(_ENTRIES, (project, start, end, PAGE)).fetchall():
+        yield from page
+        start = page[-1][0] + 1
 
 
 def node(link: Link, project: str, level: int, position: int) -> bytes:

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 
 import apsw
 
-from counterpoint.core.ledger.entry import GENESIS
 from counterpoint.core.ports.store import Append, Head
 from counterpoint.kernel.errors import LedgerBroken
 from counterpoint.storage import packing, tree
@@ -78,13 +77,8 @@ def entries(
     connection: apsw.Connection, project: str, start: int, stop: int | None
 ) -> Iterator[bytes]:
     """Return the bytes of entries in order."""
-    # The one before the first is read too: an entry is packed without its hash.
-    before = GENESIS
     bound = (project, start - 1, _END if stop is None else stop)
-    for sequence, packed, leaf in connection.execute(_ENTRIES, bound):
-        if sequence >= start:
-            yield packing.unpack(packed, project, sequence, before)
-        before = leaf.hex()
+    return packing.unpack_rows(connection.execute(_ENTRIES, bound), project, start)
 
 
 def node(connection: apsw.Connection, project: str, level: int, position: int) -> bytes:
