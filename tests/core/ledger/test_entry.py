@@ -7,7 +7,6 @@ from typing import Any
 
 import orjson
 import pytest
-from fakes.entries import ENTRIES, FAULTS, OUTSIDE, SPELLINGS, TEXTS, VALUES, dump
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +23,7 @@ from counterpoint.core.model.actors import Actor, Principal
 from counterpoint.kernel import canonical
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import InvalidInput, MalformedDocument
+from fakes.entries import ENTRIES, FAULTS, OUTSIDE, SPELLINGS, TEXTS, VALUES, dump
 
 
 @pytest.mark.no_cover
