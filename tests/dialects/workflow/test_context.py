@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from builders import Agent, Workshop
 from counterpoint.core.model.drafts import Draft
+from fakes.flows import Flow
 
 ALL = ["phase_summary", "tasks", "decisions", "milestones", "blockers"]
 
 
 @pytest.fixture
-def busy(
-    lead: Agent,
-    workshop: Workshop,
-    workflow: str,
-    phase: str,
-    begin: Callable[..., str],
-    end: Callable[..., dict[str, Any]],
-) -> dict[str, str]:
+def busy(lead: Agent, workshop: Workshop, flow: Flow) -> dict[str, str]:
     """Answer the ids of a workflow with two phases, tasks of two agents, and logs."""
-    first = begin("One")
+    first = flow.begin("One")
     lead.does(
         "log_decision", task_id=first, category="other", question="Q1", chosen="c", reasoning="r",
         options_considered=["a"],
     )  # fmt: skip
-    end(first, "failed")
+    flow.end(first, "failed")
     workshop.clock.pass_by(minutes=1)
-    asked = {"workflow_id": workflow, "number": 2, "name": "Build", "is_parallel": True}
+    asked = {"workflow_id": flow.workflow, "number": 2, "name": "Build", "is_parallel": True}
     second = lead.does("start_phase", **asked)["phase_id"]
-    two = begin("Two", phase_id=second, agent_name="builder")
-    three = begin("Three", phase_id=second, agent_name="builder", parent_task_id=two)
+    two = flow.begin("Two", phase_id=second, agent_name="builder")
+    three = flow.begin("Three", phase_id=second, agent_name="builder", parent_task_id=two)
     lead.does("log_milestone", task_id=three, message="M3")
     lead.does(
         "log_decision", task_id=two, category="other", question="Q2", chosen="c", reasoning="r"
@@ -47,12 +40,12 @@ def names(lines: list[dict[str, Any]], by: str = "name") -> list[Any]:
 
 
 def test_every_part_has_the_fields_of_the_contract(
-    lead: Agent, workflow: str, phase: str, busy: dict[str, str]
+    lead: Agent, flow: Flow, busy: dict[str, str]
 ) -> None:
     """Header, lists, counts."""
-    seen = lead.does("get_context", workflow_id=workflow, include=ALL)
+    seen = lead.does("get_context", workflow_id=flow.workflow, include=ALL)
     assert {name: seen[name] for name in ("workflow_id", "workflow_name", "workflow_status")} == {
-        "workflow_id": workflow,
+        "workflow_id": flow.workflow,
         "workflow_name": "Login",
         "workflow_status": "IN_PROGRESS",
     }
@@ -77,7 +70,7 @@ def test_every_part_has_the_fields_of_the_contract(
     one, _, three = seen["tasks"]
     assert (one["status"], one["summary"], one["manual_review_needed"]) == ("FAILED", "Done", False)
     assert one["verification"]["scope_match"] is True
-    assert (one["phase_id"], one["parent_task_id"], one["goal"]) == (phase, None, "A picture")
+    assert (one["phase_id"], one["parent_task_id"], one["goal"]) == (flow.phase, None, "A picture")
     assert (one["caller_type"], one["agent_name"]) == ("SUBAGENT", "designer")
     assert (three["status"], three["parent_task_id"]) == ("IN_PROGRESS", busy["two"])
     assert (three["duration_seconds"], three["completed_at"]) == (None, None)
@@ -99,20 +92,20 @@ def test_every_part_has_the_fields_of_the_contract(
 
 @pytest.mark.parametrize("part", ALL)
 def test_only_what_is_asked_for_is_told(
-    lead: Agent, workflow: str, busy: dict[str, str], part: str
+    lead: Agent, flow: Flow, busy: dict[str, str], part: str
 ) -> None:
     """One part alone."""
-    seen = lead.does("get_context", workflow_id=workflow, include=[part])
+    seen = lead.does("get_context", workflow_id=flow.workflow, include=[part])
     assert [name for name in ALL if name in seen] == [part]
 
 
 def test_filters_narrow_every_list_alone_and_together(
-    lead: Agent, workshop: Workshop, workflow: str, busy: dict[str, str]
+    lead: Agent, workshop: Workshop, flow: Flow, busy: dict[str, str]
 ) -> None:
     """Also the summary of phases; what was applied is told."""
 
     def seen(**given: Any) -> tuple[list[Any], ...]:
-        found = lead.does("get_context", workflow_id=workflow, include=ALL, filter=given)
+        found = lead.does("get_context", workflow_id=flow.workflow, include=ALL, filter=given)
         assert found["filters_applied"] == given
         assert found["tasks_count"] == len(found["tasks"])
         assert found["decisions_count"] == len(found["decisions"])
@@ -142,9 +135,9 @@ def test_filters_narrow_every_list_alone_and_together(
     assert seen(since=now) == ([], [], ["Q3"], [])
 
 
-def test_an_unknown_phase_is_a_warning(lead: Agent, workflow: str, busy: dict[str, str]) -> None:
+def test_an_unknown_phase_is_a_warning(lead: Agent, flow: Flow, busy: dict[str, str]) -> None:
     """With the header and empty lists."""
-    seen = lead.does("get_context", workflow_id=workflow, include=ALL, filter={"phase": 9})
+    seen = lead.does("get_context", workflow_id=flow.workflow, include=ALL, filter={"phase": 9})
     assert "no phase 9" in seen["warning"]
     assert [seen[name] for name in ALL] == [[]] * 5
 
@@ -153,24 +146,22 @@ def test_an_unknown_phase_is_a_warning(lead: Agent, workflow: str, busy: dict[st
     "since",
     ["yesterday", "2026-13-01", "0", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"],
 )
-def test_a_moment_that_is_none_is_refused(lead: Agent, workflow: str, since: str) -> None:
+def test_a_moment_that_is_none_is_refused(lead: Agent, flow: Flow, since: str) -> None:
     """In words, not as a fault of the server."""
     refusal = lead.is_refused(
-        "get_context", workflow_id=workflow, include=[], filter={"since": since}
+        "get_context", workflow_id=flow.workflow, include=[], filter={"since": since}
     )
     assert refusal["code"] == "VALIDATION_ERROR"
     assert "filter.since" in refusal["message"]
 
 
-def test_long_lists_go_on_at_a_cursor(
-    lead: Agent, workflow: str, begin: Callable[..., str], end: Callable[..., dict[str, Any]]
-) -> None:
+def test_long_lists_go_on_at_a_cursor(lead: Agent, flow: Flow) -> None:
     """Each task and each record comes once, in order, whatever fits on a page."""
     for number in range(30):
-        task = begin(f"Task {number}", goal="g" * 900)
+        task = flow.begin(f"Task {number}", goal="g" * 900)
         lead.does("log_milestone", task_id=task, message=f"m{number} " + "x" * 400)
-        end(task)
-    query = {"workflow_id": workflow, "include": ["tasks", "milestones"], "limit": 20}
+        flow.end(task)
+    query = {"workflow_id": flow.workflow, "include": ["tasks", "milestones"], "limit": 20}
     tasks: list[str] = []
     milestones: list[str] = []
     cursor, pages = "", 0
@@ -187,15 +178,15 @@ def test_long_lists_go_on_at_a_cursor(
     assert tasks == [f"Task {number}" for number in range(30)]
     assert [message.split()[0] for message in milestones] == [f"m{n}" for n in reversed(range(30))]
     first = lead.does("get_context", **query)["next_cursor"]
-    refusal = lead.is_refused("get_context", workflow_id=workflow, include=["tasks"], cursor=first)
+    refusal = lead.is_refused(
+        "get_context", workflow_id=flow.workflow, include=["tasks"], cursor=first
+    )
     assert refusal["code"] == "VALIDATION_ERROR"
 
 
-def test_entries_of_any_size_are_listed(
-    lead: Agent, workflow: str, begin: Callable[..., str], end: Callable[..., dict[str, Any]]
-) -> None:
+def test_entries_of_any_size_are_listed(lead: Agent, flow: Flow) -> None:
     """Each once, cut so far that it fits beside others; what lies behind a large one is reached."""
-    task = begin(name="N" * 200, goal="g" * 20_000)
+    task = flow.begin(name="N" * 200, goal="g" * 20_000)
     said = {"question": "é" * 20_000, "chosen": "c" * 20_000, "reasoning": "r" * 20_000}
     lead.does("log_decision", task_id=task, category="other", question="Q", chosen="c",
               reasoning="r")  # fmt: skip
@@ -206,7 +197,7 @@ def test_entries_of_any_size_are_listed(
                   description="d" * 20_000, resolution="r" * 20_000)  # fmt: skip
         lead.does("log_milestone", task_id=task, message="é" * 500, metadata={"m": ["é" * 490] * 4})
     found: dict[str, list[Any]] = {name: [] for name in ALL}
-    query: dict[str, Any] = {"workflow_id": workflow, "include": ALL}
+    query: dict[str, Any] = {"workflow_id": flow.workflow, "include": ALL}
     for _ in range(9):
         reply = lead.call("get_context", query)
         assert len(reply.text.encode()) <= 10_000
@@ -222,12 +213,10 @@ def test_entries_of_any_size_are_listed(
     assert [one["metadata"]["m"][3] for one in found["milestones"]] == ["é" * 490] * 3
 
 
-def test_work_of_other_dialects_is_part_of_the_context(
-    lead: Agent, ada: Agent, workflow: str, phase: str
-) -> None:
+def test_work_of_other_dialects_is_part_of_the_context(lead: Agent, ada: Agent, flow: Flow) -> None:
     """A task that was planned natively below the phase is listed, and so is its decision."""
-    made = ada.core.plans.create(Draft(kind="task", title="Native"), phase).root.id
+    made = ada.core.plans.create(Draft(kind="task", title="Native"), flow.phase).root.id
     ada.does("note", kind="decision", text="Chosen natively", id=made)
-    seen = lead.does("get_context", workflow_id=workflow, include=["tasks", "decisions"])
+    seen = lead.does("get_context", workflow_id=flow.workflow, include=["tasks", "decisions"])
     assert names(seen["tasks"]) == ["Native"]
     assert names(seen["decisions"], "task_id") == [made]

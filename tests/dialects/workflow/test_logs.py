@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from builders import Agent
 from counterpoint.core.model.journal import Record
+from fakes.flows import Flow
 
 DECISION = {"question": "Which?", "chosen": "This", "reasoning": "It is better"}
 ISSUE = {"type": "bug_encountered", "description": "It breaks", "resolution": "Mended"}
@@ -17,11 +17,9 @@ ISSUE = {"type": "bug_encountered", "description": "It breaks", "resolution": "M
 @pytest.mark.parametrize(
     "category", ["architecture", "library_choice", "trade_off", "workaround", "other"]
 )
-def test_a_decision_of_each_category_is_kept(
-    lead: Agent, begin: Callable[..., str], category: str
-) -> None:
+def test_a_decision_of_each_category_is_kept(lead: Agent, flow: Flow, category: str) -> None:
     """With all that was said, under the task, as one entry."""
-    task, size = begin(), lead.ledger_size
+    task, size = flow.begin(), lead.ledger_size
     answer = lead.does(
         "log_decision", task_id=task, category=category, options_considered=["a", "b"],
         trade_offs="t", **DECISION,
@@ -43,27 +41,25 @@ def test_a_decision_of_each_category_is_kept(
         ("other", "OTHER"),
     ],
 )
-def test_an_issue_of_each_type_is_kept(
-    lead: Agent, workflow: str, begin: Callable[..., str], kind: str, stored: str
-) -> None:
+def test_an_issue_of_each_type_is_kept(lead: Agent, flow: Flow, kind: str, stored: str) -> None:
     """One that needs no person is no blocker."""
-    task = begin()
+    task = flow.begin()
     answer = lead.does("log_issue", task_id=task, **(ISSUE | {"type": kind}))
     record = lead.core.overview.find(Record, answer["issue_id"])
     assert (record.kind, record.status) == ("finding", "")
     assert f'"type":"{stored}"' in record.details
-    blockers = lead.does("get_context", workflow_id=workflow, include=["blockers"])
+    blockers = lead.does("get_context", workflow_id=flow.workflow, include=["blockers"])
     assert (blockers["blockers"], blockers["has_blockers"]) == ([], False)
 
 
 def test_an_issue_for_a_person_blocks_until_it_is_resolved(
-    lead: Agent, ada: Agent, workflow: str, begin: Callable[..., str]
+    lead: Agent, ada: Agent, flow: Flow
 ) -> None:
     """It is listed here and in the native brief, and goes from both when it is resolved."""
-    task = begin()
+    task = flow.begin()
     asked = {"task_id": task, "requires_human_review": True}
     issue = lead.does("log_issue", **asked, **ISSUE)["issue_id"]
-    seen = lead.does("get_context", workflow_id=workflow, include=["blockers"])
+    seen = lead.does("get_context", workflow_id=flow.workflow, include=["blockers"])
     assert (seen["blockers_count"], seen["has_blockers"]) == (1, True)
     assert seen["blockers"][0] == {
         "id": issue,
@@ -79,20 +75,22 @@ def test_an_issue_for_a_person_blocks_until_it_is_resolved(
     assert issue in str(ada.does("brief"))
     answer = lead.does("log_issue", **ISSUE, task_id=task, resolves=issue)
     assert (answer["issue_id"], answer["resolved_at"]) == (issue, lead.last_entry.time)
-    assert lead.does("get_context", workflow_id=workflow, include=["blockers"])["blockers"] == []
+    assert (
+        lead.does("get_context", workflow_id=flow.workflow, include=["blockers"])["blockers"] == []
+    )
     assert issue not in str(ada.does("brief"))
     refusal = lead.is_refused("log_issue", **asked, **ISSUE, resolves=issue)
     assert refusal["code"] == "VALIDATION_ERROR"
 
 
-def test_a_blocker_of_another_workflow_is_not_found(lead: Agent, begin: Callable[..., str]) -> None:
+def test_a_blocker_of_another_workflow_is_not_found(lead: Agent, flow: Flow) -> None:
     """Nor one that is named beside a task that is not there; it stays open."""
-    task = begin()
+    task = flow.begin()
     asked = {"task_id": task, "requires_human_review": True}
     issue = lead.does("log_issue", **asked, **ISSUE)["issue_id"]
     foreign = lead.does("start_workflow", name="Else", objective="o")["workflow_id"]
     opened = lead.does("start_phase", workflow_id=foreign, number=1, name="P")["phase_id"]
-    there = begin(workflow_id=foreign, phase_id=opened)
+    there = flow.begin(workflow_id=foreign, phase_id=opened)
     for place, blocker in ((there, issue), ("demo-999", issue), (task, "demo-r99"), (task, task)):
         refusal = lead.is_refused("log_issue", task_id=place, **ISSUE, resolves=blocker)
         assert refusal["code"] == "NOT_FOUND"
@@ -100,38 +98,30 @@ def test_a_blocker_of_another_workflow_is_not_found(lead: Agent, begin: Callable
     assert lead.core.overview.find(Record, issue).status == "open"
 
 
-def test_a_blocker_of_an_ended_task_holds_what_goes_on(
-    lead: Agent,
-    workflow: str,
-    phase: str,
-    begin: Callable[..., str],
-    end: Callable[..., dict[str, Any]],
-) -> None:
+def test_a_blocker_of_an_ended_task_holds_what_goes_on(lead: Agent, flow: Flow) -> None:
     """Its phase, or the workflow; it still names the task."""
-    task = begin()
-    end(task)
+    task = flow.begin()
+    flow.end(task)
     asked = {"task_id": task, "requires_human_review": True}
     first = lead.does("log_issue", **asked, **ISSUE)["issue_id"]
-    assert lead.core.overview.find(Record, first).item == phase
-    lead.does("complete_phase", phase_id=phase, status="completed")
+    assert lead.core.overview.find(Record, first).item == flow.phase
+    lead.does("complete_phase", phase_id=flow.phase, status="completed")
     second = lead.does("log_issue", **asked, **ISSUE)["issue_id"]
-    assert lead.core.overview.find(Record, second).item == workflow
-    seen = lead.does("get_context", workflow_id=workflow, include=["blockers"])["blockers"]
+    assert lead.core.overview.find(Record, second).item == flow.workflow
+    seen = lead.does("get_context", workflow_id=flow.workflow, include=["blockers"])["blockers"]
     assert [blocker["task_id"] for blocker in seen] == [task, task]
-    lead.does("complete_workflow", workflow_id=workflow, status="completed", summary="x")
+    lead.does("complete_workflow", workflow_id=flow.workflow, status="completed", summary="x")
     assert lead.is_refused("log_issue", **asked, **ISSUE)["code"] == "VALIDATION_ERROR"
     lead.does("log_decision", task_id=task, category="other", **DECISION)
 
 
-def test_a_milestone_is_kept_with_its_progress(
-    lead: Agent, workflow: str, begin: Callable[..., str]
-) -> None:
+def test_a_milestone_is_kept_with_its_progress(lead: Agent, flow: Flow) -> None:
     """And its metadata, which the list shows too."""
-    task = begin()
+    task = flow.begin()
     answer = lead.does(
         "log_milestone", task_id=task, message="Half", progress=50, metadata={"n": [1]}
     )
-    seen = lead.does("get_context", workflow_id=workflow, include=["milestones"])
+    seen = lead.does("get_context", workflow_id=flow.workflow, include=["milestones"])
     assert seen["milestones_count"] == 1
     assert seen["milestones"] == [
         {
@@ -163,19 +153,19 @@ def test_a_milestone_is_kept_with_its_progress(
     ],
 )
 def test_what_is_out_of_bounds_is_refused(
-    lead: Agent, begin: Callable[..., str], tool: str, wrong: dict[str, Any]
+    lead: Agent, flow: Flow, tool: str, wrong: dict[str, Any]
 ) -> None:
     """Nothing is clamped, rounded or dropped."""
-    assert lead.is_refused(tool, task_id=begin(), **wrong)["code"] == "VALIDATION_ERROR"
+    assert lead.is_refused(tool, task_id=flow.begin(), **wrong)["code"] == "VALIDATION_ERROR"
 
 
 @pytest.mark.parametrize("tool", ["log_decision", "log_issue", "log_milestone"])
-def test_a_task_that_is_not_there_is_not_found(lead: Agent, phase: str, tool: str) -> None:
+def test_a_task_that_is_not_there_is_not_found(lead: Agent, flow: Flow, tool: str) -> None:
     """A phase is no task."""
     more = {
         "log_decision": {"category": "other", **DECISION},
         "log_issue": ISSUE,
         "log_milestone": {"message": "x"},
     }[tool]
-    for name in (phase, "demo-999"):
+    for name in (flow.phase, "demo-999"):
         assert lead.is_refused(tool, task_id=name, **more)["code"] == "NOT_FOUND"

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from builders import Agent, Workshop, commit, git, open_repository
+from fakes.flows import Flow
 
 OUTCOME = {"summary": "Done"}
 
 
 def test_a_task_begins_with_every_field_of_the_contract(
-    lead: Agent, workshop: Workshop, workflow: str, phase: str
+    lead: Agent, workshop: Workshop, flow: Flow
 ) -> None:
     """The snapshot is the commit that the tree stands on."""
-    asked = {"workflow_id": workflow, "phase_id": phase, "name": "Draw", "goal": "A picture"}
+    asked = {
+        "workflow_id": flow.workflow,
+        "phase_id": flow.phase,
+        "name": "Draw",
+        "goal": "A picture",
+    }
     answer = lead.does("start_task", **asked, caller_type="subagent", agent_name="designer")
     assert lead.last_entry.action == "task.started"
     assert answer == {
         "task_id": answer["task_id"],
-        "workflow_id": workflow,
-        "phase_id": phase,
+        "workflow_id": flow.workflow,
+        "phase_id": flow.phase,
         "phase_number": 1,
         "phase_name": "Design",
         "caller_type": "SUBAGENT",
@@ -39,18 +43,18 @@ def test_a_task_begins_with_every_field_of_the_contract(
     )  # fmt: skip
 
 
-def test_an_orchestrator_needs_no_name(lead: Agent, begin: Callable[..., str]) -> None:
+def test_an_orchestrator_needs_no_name(lead: Agent, flow: Flow) -> None:
     """The connection's own name stands for it; a subagent must say who it is."""
-    task = begin(caller_type="orchestrator", agent_name="")
+    task = flow.begin(caller_type="orchestrator", agent_name="")
     assert lead.core.items.get(task).assignee == "lead"
     assert lead.core.items.attributes(task)["caller_type"] == "ORCHESTRATOR"
 
 
 @pytest.mark.parametrize("name", ["", "  "])
-def test_a_subagent_must_say_who_it_is(lead: Agent, workflow: str, phase: str, name: str) -> None:
+def test_a_subagent_must_say_who_it_is(lead: Agent, flow: Flow, name: str) -> None:
     """A name of blanks is none."""
     refusal = lead.is_refused(
-        "start_task", workflow_id=workflow, phase_id=phase, caller_type="subagent",
+        "start_task", workflow_id=flow.workflow, phase_id=flow.phase, caller_type="subagent",
         agent_name=name, name="x", goal="x",
     )  # fmt: skip
     assert refusal["code"] == "VALIDATION_ERROR"
@@ -58,11 +62,11 @@ def test_a_subagent_must_say_who_it_is(lead: Agent, workflow: str, phase: str, n
 
 
 def test_a_task_ends_with_every_field_of_the_contract(
-    lead: Agent, workshop: Workshop, workflow: str, begin: Callable[..., str]
+    lead: Agent, workshop: Workshop, flow: Flow
 ) -> None:
     """What changed is measured: committed, staged, loose and new files alike."""
     (workshop.root / "old.py").write_text("1")
-    task = begin(areas=["src", "README.md"])
+    task = flow.begin(areas=["src", "README.md"])
     commit(workshop.root, "src/a.py", "1")
     (workshop.root / "README.md").write_text("changed")
     (workshop.root / "stray.py").write_text("1")
@@ -85,7 +89,7 @@ def test_a_task_ends_with_every_field_of_the_contract(
     warnings = answer["verification"].pop("warnings")
     assert answer == {
         "task_id": task,
-        "workflow_id": workflow,
+        "workflow_id": flow.workflow,
         "status": "PARTIAL_SUCCESS",
         "duration_seconds": 3,
         "files_changed": {
@@ -109,31 +113,27 @@ def test_a_task_ends_with_every_field_of_the_contract(
 
 
 def test_a_task_ends_however_long_the_names_are(
-    lead: Agent,
-    workshop: Workshop,
-    workflow: str,
-    begin: Callable[..., str],
-    end: Callable[..., dict[str, Any]],
+    lead: Agent, workshop: Workshop, flow: Flow
 ) -> None:
     """What does not fit beside the task, or in the answer, is left out there; it is still evidence."""
-    task = begin(areas=[f"{number}{'ä' * 490}" for number in range(50)])
+    task = flow.begin(areas=[f"{number}{'ä' * 490}" for number in range(50)])
     deep = workshop.root / ("d" * 250) / ("e" * 250) / ("f" * 250)
     deep.mkdir(parents=True)
     for number in range(110):
         (deep / f"{'g' * 200}{number}").write_text("1")
-    answer = end(task)
+    answer = flow.end(task)
     assert answer["not_shown"]["added"] + len(answer["files_changed"]["added"]) == 110
-    reply = lead.call("get_context", {"workflow_id": workflow, "include": ["tasks"]})
+    reply = lead.call("get_context", {"workflow_id": flow.workflow, "include": ["tasks"]})
     assert len(reply.text.encode()) <= 10_000
     (line,) = reply.answer["tasks"]
     assert line["verification"]["scope_match"] is False
     assert line["verification"]["warnings"][0].startswith("110 of 110")
 
 
-def test_an_empty_area_is_refused(lead: Agent, workflow: str, phase: str) -> None:
+def test_an_empty_area_is_refused(lead: Agent, flow: Flow) -> None:
     """It would be the whole tree."""
     refusal = lead.is_refused(
-        "start_task", workflow_id=workflow, phase_id=phase, caller_type="orchestrator", name="x",
+        "start_task", workflow_id=flow.workflow, phase_id=flow.phase, caller_type="orchestrator", name="x",
         goal="x", areas=["src", ""],
     )  # fmt: skip
     assert "areas[1]" in refusal["message"]
@@ -143,45 +143,37 @@ def test_an_empty_area_is_refused(lead: Agent, workflow: str, phase: str) -> Non
     ("status", "told"),
     [("success", "SUCCESS"), ("partial_success", "PARTIAL_SUCCESS"), ("failed", "FAILED")],
 )
-def test_each_end_of_a_task_is_told(
-    begin: Callable[..., str], end: Callable[..., dict[str, Any]], status: str, told: str
-) -> None:
+def test_each_end_of_a_task_is_told(flow: Flow, status: str, told: str) -> None:
     """And counted in its phase."""
-    answer = end(begin(), status)
+    answer = flow.end(flow.begin(), status)
     assert answer["status"] == told
     counts = answer["phase_status"]
     assert counts["failed" if status == "failed" else "completed"] == 1
 
 
-def test_a_part_of_a_task_ends_before_it(
-    lead: Agent, phase: str, begin: Callable[..., str], end: Callable[..., dict[str, Any]]
-) -> None:
+def test_a_part_of_a_task_ends_before_it(lead: Agent, flow: Flow) -> None:
     """The refusal names it; both are tasks of the phase."""
-    outer = begin("Outer")
-    inner = begin("Inner", parent_task_id=outer)
+    outer = flow.begin("Outer")
+    inner = flow.begin("Inner", parent_task_id=outer)
     refusal = lead.is_refused("complete_task", task_id=outer, status="success", outcome=OUTCOME)
     assert "Inner" in refusal["message"]
     assert refusal["details"]["items"] == [inner]
-    end(inner)
-    assert end(outer)["phase_status"]["total"] == 2
+    flow.end(inner)
+    assert flow.end(outer)["phase_status"]["total"] == 2
     assert lead.core.items.get(inner).parent == outer
 
 
-def test_a_task_ends_once(
-    lead: Agent, begin: Callable[..., str], end: Callable[..., dict[str, Any]]
-) -> None:
+def test_a_task_ends_once(lead: Agent, flow: Flow) -> None:
     """The refusal says how it stands."""
-    task = begin()
-    end(task)
+    task = flow.begin()
+    flow.end(task)
     refusal = lead.is_refused("complete_task", task_id=task, status="failed", outcome=OUTCOME)
     assert (refusal["code"], refusal["details"]["state"]) == ("VALIDATION_ERROR", "done")
 
 
-def test_of_three_who_end_a_task_at_once_one_does(
-    workshop: Workshop, begin: Callable[..., str]
-) -> None:
+def test_of_three_who_end_a_task_at_once_one_does(workshop: Workshop, flow: Flow) -> None:
     """The others hear that it does not run any more."""
-    task = begin()
+    task = flow.begin()
     agents = [workshop.agent(f"a{number}", surface="workflow") for number in range(3)]
     asked = {"task_id": task, "status": "success"}
     with ThreadPoolExecutor(3) as pool:
@@ -197,18 +189,16 @@ def test_of_three_who_end_a_task_at_once_one_does(
     assert len(workshop.agent("x").core.overview.outcomes(task)) == 1
 
 
-def test_another_connection_ends_a_task(
-    other: Agent, begin: Callable[..., str], end: Callable[..., dict[str, Any]]
-) -> None:
+def test_another_connection_ends_a_task(other: Agent, flow: Flow) -> None:
     """Whoever knows its id ends it for the session that began it."""
-    assert end(begin(), by=other)["status"] == "SUCCESS"
+    assert flow.end(flow.begin(), by=other)["status"] == "SUCCESS"
 
 
 def test_a_task_that_was_taken_over_is_no_longer_the_late_workers(
-    lead: Agent, ada: Agent, workshop: Workshop, begin: Callable[..., str]
+    lead: Agent, ada: Agent, workshop: Workshop, flow: Flow
 ) -> None:
     """Its lease ran out and somebody claimed it; the id alone is not enough then."""
-    task = begin()
+    task = flow.begin()
     workshop.clock.pass_by(minutes=31)
     token = ada.does("start", id=task)["claim"]["token"]
     refusal = lead.is_refused("complete_task", task_id=task, status="success", outcome=OUTCOME)
@@ -217,19 +207,17 @@ def test_a_task_that_was_taken_over_is_no_longer_the_late_workers(
 
 
 def test_a_late_worker_that_nobody_replaced_still_ends_its_task(
-    workshop: Workshop, begin: Callable[..., str], end: Callable[..., dict[str, Any]]
+    workshop: Workshop, flow: Flow
 ) -> None:
     """A lease that ran out is good until somebody takes over."""
-    task = begin()
+    task = flow.begin()
     workshop.clock.pass_by(minutes=300)
-    assert end(task)["duration_seconds"] == 300 * 60
+    assert flow.end(task)["duration_seconds"] == 300 * 60
 
 
-def test_tasks_at_once_are_told_of_each_other(
-    lead: Agent, begin: Callable[..., str], end: Callable[..., dict[str, Any]]
-) -> None:
+def test_tasks_at_once_are_told_of_each_other(lead: Agent, flow: Flow) -> None:
     """A sequential phase warns, and so do areas that overlap; nothing is refused."""
-    first = begin("One", areas=["src"])
+    first = flow.begin("One", areas=["src"])
     asked = {"caller_type": "subagent", "agent_name": "b", "name": "Two", "goal": "g"}
     item = lead.core.items.get(first)
     answer = lead.does(
@@ -240,14 +228,14 @@ def test_tasks_at_once_are_told_of_each_other(
 
 
 def test_a_task_is_measured_in_its_own_repository(
-    lead: Agent, workshop: Workshop, begin: Callable[..., str], end: Callable[..., dict[str, Any]]
+    lead: Agent, workshop: Workshop, flow: Flow
 ) -> None:
     """One below the project; one outside of it is refused."""
     inner = open_repository(Path(workshop.root) / "vendor" / "lib")
-    task = begin(repo_path="vendor/lib")
+    task = flow.begin(repo_path="vendor/lib")
     commit(inner, "x.py", "1")
     (workshop.root / "ports.py").write_text("1")
-    assert end(task)["files_changed"] == {"added": ["x.py"], "modified": [], "deleted": []}
+    assert flow.end(task)["files_changed"] == {"added": ["x.py"], "modified": [], "deleted": []}
     item = lead.core.items.get(task)
     refusal = lead.is_refused(
         "start_task", workflow_id=item.root, phase_id=item.parent, caller_type="orchestrator",
@@ -256,32 +244,28 @@ def test_a_task_is_measured_in_its_own_repository(
     assert refusal["details"]["kind"] == "path_outside"
 
 
-def test_a_task_is_measured_where_it_began(
-    lead: Agent, workshop: Workshop, begin: Callable[..., str], end: Callable[..., dict[str, Any]]
-) -> None:
+def test_a_task_is_measured_where_it_began(lead: Agent, workshop: Workshop, flow: Flow) -> None:
     """In a linked worktree, though somebody ends it whose connection is bound to the main tree."""
     git(workshop.root, "worktree", "add", "-q", "-b", "side", "../side")
     side = Path(workshop.root).parent / "side"
     agent = workshop.agent("there", surface="workflow", app=workshop.beside(side))
-    task = begin(by=agent)
+    task = flow.begin(by=agent)
     commit(side, "there.py", "1")
     (workshop.root / "here.py").write_text("1")
-    assert end(task)["files_changed"]["added"] == ["there.py"]
-    again = begin(by=agent)
+    assert flow.end(task)["files_changed"]["added"] == ["there.py"]
+    again = flow.begin(by=agent)
     git(workshop.root, "worktree", "remove", "--force", "../side")
-    answer = end(again)
+    answer = flow.end(again)
     assert answer["files_changed"]["added"] == []
     assert "the working tree is gone" in answer["verification"]["warnings"][0]
 
 
-def test_long_lists_of_files_are_cut_to_a_page(
-    workshop: Workshop, begin: Callable[..., str], end: Callable[..., dict[str, Any]]
-) -> None:
+def test_long_lists_of_files_are_cut_to_a_page(workshop: Workshop, flow: Flow) -> None:
     """What is not shown is counted."""
-    task = begin()
+    task = flow.begin()
     for number in range(700):
         (workshop.root / f"{number:03}-{'x' * 40}.py").write_text("1")
-    answer = end(task)
+    answer = flow.end(task)
     shown = answer["files_changed"]["added"]
     assert len(shown) + answer["not_shown"]["added"] == 700
 
@@ -295,12 +279,12 @@ def test_long_lists_of_files_are_cut_to_a_page(
     ],
 )
 def test_parts_that_are_not_there_are_not_found(
-    lead: Agent, workflow: str, phase: str, wrong: dict[str, str]
+    lead: Agent, flow: Flow, wrong: dict[str, str]
 ) -> None:
     """Whichever of them."""
     asked = {
-        "workflow_id": workflow,
-        "phase_id": phase,
+        "workflow_id": flow.workflow,
+        "phase_id": flow.phase,
         "caller_type": "orchestrator",
         "name": "x",
         "goal": "x",
@@ -308,39 +292,31 @@ def test_parts_that_are_not_there_are_not_found(
     assert lead.is_refused("start_task", **(asked | wrong))["code"] == "NOT_FOUND"
 
 
-def test_parts_that_do_not_belong_together_are_refused(
-    lead: Agent,
-    workflow: str,
-    phase: str,
-    begin: Callable[..., str],
-    end: Callable[..., dict[str, Any]],
-) -> None:
+def test_parts_that_do_not_belong_together_are_refused(lead: Agent, flow: Flow) -> None:
     """A phase of another workflow, a task of another phase, a task or phase that has ended."""
     else_ = lead.does("start_workflow", name="B", objective="x")["workflow_id"]
-    second = lead.does("start_phase", workflow_id=workflow, number=2, name="B")["phase_id"]
-    task = begin()
+    second = lead.does("start_phase", workflow_id=flow.workflow, number=2, name="B")["phase_id"]
+    task = flow.begin()
     asked = {"caller_type": "orchestrator", "name": "x", "goal": "x"}
     for parts in (
-        {"workflow_id": else_, "phase_id": phase},
-        {"workflow_id": workflow, "phase_id": second, "parent_task_id": task},
+        {"workflow_id": else_, "phase_id": flow.phase},
+        {"workflow_id": flow.workflow, "phase_id": second, "parent_task_id": task},
     ):
         refusal = lead.is_refused("start_task", **asked, **parts)
         assert refusal["code"] == "VALIDATION_ERROR"
-    end(task)
-    ended = {"workflow_id": workflow, "phase_id": phase, "parent_task_id": task}
+    flow.end(task)
+    ended = {"workflow_id": flow.workflow, "phase_id": flow.phase, "parent_task_id": task}
     assert "has ended" in lead.is_refused("start_task", **asked, **ended)["message"]
     lead.does("complete_phase", phase_id=second, status="completed")
-    ended = {"workflow_id": workflow, "phase_id": second}
+    ended = {"workflow_id": flow.workflow, "phase_id": second}
     assert "has ended" in lead.is_refused("start_task", **asked, **ended)["message"]
 
 
-def test_a_retry_under_its_key_begins_no_second_task(
-    lead: Agent, begin: Callable[..., str]
-) -> None:
+def test_a_retry_under_its_key_begins_no_second_task(lead: Agent, flow: Flow) -> None:
     """Nor ends one twice."""
-    task = begin(idempotency_key="k")
+    task = flow.begin(idempotency_key="k")
     size = lead.ledger_size
-    assert begin(idempotency_key="k") == task
+    assert flow.begin(idempotency_key="k") == task
     assert lead.ledger_size == size
     asked = {"task_id": task, "status": "success", "outcome": OUTCOME, "idempotency_key": "e"}
     assert lead.does("complete_task", **asked) == lead.does("complete_task", **asked)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from builders import Agent, Workshop
+from fakes.flows import Flow
 
 ASKED = {"name": "Login", "objective": "People can log in"}
 
@@ -69,32 +69,25 @@ def test_a_retry_under_its_key_makes_no_second_workflow(lead: Agent) -> None:
     assert wrong["details"]["kind"] == "key_reused"
 
 
-def test_a_workflow_ends_with_its_numbers(
-    lead: Agent,
-    workshop: Workshop,
-    workflow: str,
-    phase: str,
-    begin: Callable[..., str],
-    end: Callable[..., dict[str, Any]],
-) -> None:
+def test_a_workflow_ends_with_its_numbers(lead: Agent, workshop: Workshop, flow: Flow) -> None:
     """Wall time and summed time, tasks, phases, distinct files, tokens."""
-    first, second = begin("One"), begin("Two")
+    first, second = flow.begin("One"), flow.begin("Two")
     (workshop.root / "a.py").write_text("1")
     workshop.clock.pass_by(seconds=10)
-    end(first, metadata={"tokens_input": 3, "tokens_output": 4})
+    flow.end(first, metadata={"tokens_input": 3, "tokens_output": 4})
     (workshop.root / "b.py").write_text("1")
-    end(second, metadata={"tokens_input": 1})
+    flow.end(second, metadata={"tokens_input": 1})
     workshop.clock.pass_by(seconds=5)
-    lead.does("complete_phase", phase_id=phase, status="completed")
+    lead.does("complete_phase", phase_id=flow.phase, status="completed")
     answer = lead.does(
         "complete_workflow",
-        workflow_id=workflow,
+        workflow_id=flow.workflow,
         status="completed",
         summary="It works",
         achievements=["a"],
         limitations=["b"],
     )
-    assert (answer["workflow_id"], answer["status"]) == (workflow, "COMPLETED")
+    assert (answer["workflow_id"], answer["status"]) == (flow.workflow, "COMPLETED")
     assert answer["metrics"] == {
         "total_phases": 1,
         "total_tasks": 2,
@@ -105,16 +98,16 @@ def test_a_workflow_ends_with_its_numbers(
     }
     assert answer["completed_at"] == lead.last_entry.time
     assert lead.last_entry.action == "workflow.closed"
-    kept = lead.core.items.attributes(workflow)["outcome"]["words"]
+    kept = lead.core.items.attributes(flow.workflow)["outcome"]["words"]
     assert kept == {"summary": "It works", "achievements": ["a"], "limitations": ["b"]}
 
 
 @pytest.mark.parametrize(
     ("status", "told"), [("completed", "COMPLETED"), ("failed", "FAILED"), ("partial", "PARTIAL")]
 )
-def test_an_end_is_said_once(lead: Agent, workflow: str, status: str, told: str) -> None:
+def test_an_end_is_said_once(lead: Agent, flow: Flow, status: str, told: str) -> None:
     """The same words answer again; others are refused; `partial` stays partial."""
-    asked = {"workflow_id": workflow, "status": status, "summary": "So it is"}
+    asked = {"workflow_id": flow.workflow, "status": status, "summary": "So it is"}
     first = lead.does("complete_workflow", **asked)
     assert first["status"] == told
     size = lead.ledger_size
@@ -123,59 +116,52 @@ def test_an_end_is_said_once(lead: Agent, workflow: str, status: str, told: str)
     for other in ({"summary": "Else"}, {"status": "failed" if status != "failed" else "partial"}):
         refusal = lead.is_refused("complete_workflow", **(asked | other))
         assert refusal["code"] == "VALIDATION_ERROR"
-    seen = lead.does("get_context", workflow_id=workflow, include=[])
+    seen = lead.does("get_context", workflow_id=flow.workflow, include=[])
     assert seen["workflow_status"] == told
 
 
-def test_a_finished_workflow_is_not_reopened_by_accident(
-    lead: Agent, workflow: str, phase: str
-) -> None:
+def test_a_finished_workflow_is_not_reopened_by_accident(lead: Agent, flow: Flow) -> None:
     """Neither a phase nor a task begins in it."""
-    lead.does("complete_workflow", workflow_id=workflow, status="completed", summary="x")
-    refusal = lead.is_refused("start_phase", workflow_id=workflow, number=2, name="More")
+    below = {"workflow_id": flow.workflow, "phase_id": flow.phase}
+    lead.does("complete_workflow", workflow_id=flow.workflow, status="completed", summary="x")
+    refusal = lead.is_refused("start_phase", workflow_id=flow.workflow, number=2, name="More")
     assert refusal["code"] == "VALIDATION_ERROR"
     assert "start another workflow" in refusal["hint"]
-    lead.is_refused(
-        "start_task", workflow_id=workflow, phase_id=phase, caller_type="orchestrator", name="x",
-        goal="x",
-    )  # fmt: skip
-    context = lead.does("get_context", workflow_id=workflow, include=["phase_summary"])
+    lead.is_refused("start_task", **below, caller_type="orchestrator", name="x", goal="x")
+    context = lead.does("get_context", workflow_id=flow.workflow, include=["phase_summary"])
     assert context["workflow_status"] == "COMPLETED"
     assert context["phase_summary"][0]["status"] == "COMPLETED"
 
 
-def test_a_workflow_that_ends_tells_of_tasks_that_run(
-    lead: Agent, workflow: str, begin: Callable[..., str], end: Callable[..., dict[str, Any]]
-) -> None:
+def test_a_workflow_that_ends_tells_of_tasks_that_run(lead: Agent, flow: Flow) -> None:
     """They are not thrown away: each is ended by its own word."""
-    task = begin()
-    answer = lead.does("complete_workflow", workflow_id=workflow, status="failed", summary="x")
+    task = flow.begin()
+    answer = lead.does("complete_workflow", workflow_id=flow.workflow, status="failed", summary="x")
     assert task in answer["warnings"][0]
-    assert end(task)["status"] == "SUCCESS"
+    assert flow.end(task)["status"] == "SUCCESS"
 
 
-def test_a_workflow_that_ends_tells_of_phases_that_were_not_ended(
-    lead: Agent, workflow: str, phase: str
-) -> None:
+def test_a_workflow_that_ends_tells_of_phases_that_were_not_ended(lead: Agent, flow: Flow) -> None:
     """They end as it does; whoever says it again hears it again."""
-    asked = {"workflow_id": workflow, "status": "partial", "summary": "x"}
+    told = f"phases were not ended and are partial with it: {flow.phase} (Design)"
+    asked = {"workflow_id": flow.workflow, "status": "partial", "summary": "x"}
     answer = lead.does("complete_workflow", **asked)
-    assert answer["warnings"] == [
-        f"phases were not ended and are partial with it: {phase} (Design)"
-    ]
+    assert answer["warnings"] == [told]
     assert lead.does("complete_workflow", **asked) == answer
 
 
-def test_words_too_many_to_be_kept_are_refused_by_their_names(
-    lead: Agent, workflow: str, begin: Callable[..., str]
-) -> None:
+def test_words_too_many_to_be_kept_are_refused_by_their_names(lead: Agent, flow: Flow) -> None:
     """Nothing has ended then."""
     many = ["x" * 2_000] * 100
     refusal = lead.is_refused(
-        "complete_workflow", workflow_id=workflow, status="failed", summary="x", achievements=many
+        "complete_workflow",
+        workflow_id=flow.workflow,
+        status="failed",
+        summary="x",
+        achievements=many,
     )
     assert "achievements" in refusal["message"]
-    task = begin()
+    task = flow.begin()
     refusal = lead.is_refused(
         "complete_task", task_id=task, status="failed", outcome={"summary": "x"},
         metadata={"commands_executed": many},
@@ -185,28 +171,26 @@ def test_words_too_many_to_be_kept_are_refused_by_their_names(
 
 
 def test_a_workflow_that_ends_tells_of_blockers_that_are_open(
-    lead: Agent,
-    ada: Agent,
-    workflow: str,
-    begin: Callable[..., str],
-    end: Callable[..., dict[str, Any]],
+    lead: Agent, ada: Agent, flow: Flow
 ) -> None:
     """Those of its own tasks, not those of other work."""
     issue = {"type": "other", "description": "d", "resolution": "r"}
-    task = begin()
+    task = flow.begin()
     blocker = lead.does("log_issue", task_id=task, requires_human_review=True, **issue)["issue_id"]
     other = ada.does("note", kind="blocker", text="Elsewhere")["record"]["id"]
-    end(task)
-    answer = lead.does("complete_workflow", workflow_id=workflow, status="completed", summary="x")
+    flow.end(task)
+    answer = lead.does(
+        "complete_workflow", workflow_id=flow.workflow, status="completed", summary="x"
+    )
     told = [warning for warning in answer["warnings"] if "blockers" in warning]
     assert told == [f"blockers are still open: {blocker}"]
     assert other not in str(answer)
 
 
 @pytest.mark.parametrize("tool", ["complete_workflow", "get_context"])
-def test_a_workflow_that_is_not_there_is_not_found(lead: Agent, phase: str, tool: str) -> None:
+def test_a_workflow_that_is_not_there_is_not_found(lead: Agent, flow: Flow, tool: str) -> None:
     """A phase's id, another project's and a made-up one give the same answer."""
     more = {"include": []} if tool == "get_context" else {"status": "failed", "summary": "x"}
-    for name in (phase, "demo-999", "else-1"):
+    for name in (flow.phase, "demo-999", "else-1"):
         refusal = lead.is_refused(tool, workflow_id=name, **more)
         assert refusal["code"] == "NOT_FOUND"
