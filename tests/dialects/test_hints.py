@@ -15,7 +15,7 @@ import pytest
 
 import counterpoint
 from counterpoint.cli.main import PHRASES, cli
-from counterpoint.dialects.acts import PEOPLE, phrases_of
+from counterpoint.dialects.envelope import PEOPLE, phrases_of
 from counterpoint.dialects.registry import names, surface
 from counterpoint.dialects.symphony.scope import AGENT_TYPES
 from counterpoint.kernel import errors

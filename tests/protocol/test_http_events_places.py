@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from counterpoint.kernel.errors import Forbidden, InvalidInput, StoreBusy, Unexpected
 from counterpoint.protocol.http import conversation, subscription
-from counterpoint.protocol.http.address import Place, load_place
-from counterpoint.protocol.http.subscription import Subscription
+from counterpoint.protocol.http.subscription import Place, Subscription, load_place
 from counterpoint.protocol.workers import Workers
 
 PLACES = st.builds(Place, st.integers(-1, 10**15 - 1)) | st.builds(

@@ -23,8 +23,7 @@ import click
 
 from counterpoint import __version__
 from counterpoint.cli.output import output_for, plain
-from counterpoint.dialects.acts import Phrases
-from counterpoint.kernel.acts import Act
+from counterpoint.kernel.acts import Act, Phrases
 from counterpoint.kernel.errors import CounterpointError, Kind
 
 EXIT_CODES: Final[Mapping[Kind, int]] = {

@@ -3,15 +3,20 @@
 A dialect says in its own `envelope.py` which code each kind of refusal has, which classes are
 exceptions to that, which of its tools does each act, and in what shape all of it is answered. A
 refusal never has more bytes than a page: of the facts those that take the most room are left out.
+
+Each dialect has one table, act → phrase with the tool that does it. What it has no tool for, or none
+that this connection may call, is said as a person's command; what no person does is said in plain
+words. Tools and commands stand in backticks, a command with the name of the program before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from typing import Final
 
-from counterpoint.dialects.acts import Phrases
 from counterpoint.dialects.paging import PAGE, clip, size_of
+from counterpoint.kernel.acts import Act, Phrases
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, Kind
 
@@ -19,10 +24,36 @@ Codes = Mapping[Kind, str]
 Exceptions = tuple[tuple[type[CounterpointError], str], ...]
 """Codes of single classes and of those below them; the first that fits is taken."""
 
+PEOPLE: Final[Phrases] = {
+    Act.REVIEW: "have it judged by an agent who did not work on it, or by a person:"
+    " `counterpoint approve ID` or `counterpoint reject ID`",
+    Act.WAIVE: "leave the gate to an agent who did not work on it, or to a person:"
+    " `counterpoint waive ID GATE`",
+    Act.VERIFY: "have its checks run by a client that can, or waived by a person:"
+    " `counterpoint waive ID GATE`",
+    Act.SUBMIT: "have its artifact handed in by a client that can, or waived by a person:"
+    " `counterpoint waive ID GATE`",
+    Act.REOPEN: "ask a person to reopen it: `counterpoint reopen ID`",
+    Act.RELEASE: "a person can free it with `counterpoint release ID`",
+    Act.UNBLOCK: "ask a person to resolve its blockers: `counterpoint unblock ID`",
+    Act.REDACT: "ask a person: `counterpoint audit redact`",
+}
+"""What people do at the command line for agents whose dialect has no tool for it."""
+
 WORDS: Final = 3_000
 """The most bytes of a message, and of a hint."""
 _AROUND: Final = 100
 """What names and braces around the facts may take."""
+
+
+_TOOL: Final = re.compile(r"`([a-z_]+)`")
+"""How a phrase names a tool; a command has the name of the program before it."""
+
+
+def phrases_of(own: Phrases, tools: Collection[str]) -> Phrases:
+    """Return a dialect's phrases for a connection that may call these tools."""
+    open_ = {act: text for act, text in own.items() if set(_TOOL.findall(text)) <= set(tools)}
+    return {**PEOPLE, **open_}
 
 
 def code_of(refusal: CounterpointError, codes: Codes, exceptions: Exceptions = ()) -> str:

@@ -17,10 +17,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from counterpoint.core.model.lifecycles import Lifecycle
-from counterpoint.dialects.acts import PEOPLE, Phrases
 from counterpoint.dialects.call import Call, within
-from counterpoint.dialects.envelope import fitting_facts, hint_of, message_of
-from counterpoint.kernel.acts import Act
+from counterpoint.dialects.envelope import PEOPLE, fitting_facts, hint_of, message_of
+from counterpoint.kernel.acts import Act, Phrases
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError
 from counterpoint.protocol.surface import Surface

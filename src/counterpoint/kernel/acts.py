@@ -42,10 +42,13 @@ class Act(Enum):
         return f"{{{self.name.lower()}}}"
 
 
+Phrases = Mapping[Act, str]
+"""How a face says acts: with its tools, or with commands."""
+
 _SLOT = re.compile(r"(?P<opens>^|(?<=[.] ))?\{(?P<name>[a-z_]+)\}")
 
 
-def say(hint: str, phrases: Mapping[Act, str]) -> str:
+def say(hint: str, phrases: Phrases) -> str:
     """Return a hint with each act said in the phrases of a face."""
 
     def phrase(slot: re.Match[str]) -> str:

@@ -13,9 +13,15 @@ from __future__ import annotations
 from typing import Final
 
 from counterpoint.dialects import envelope
-from counterpoint.dialects.acts import PEOPLE, Phrases
-from counterpoint.dialects.envelope import Codes, Exceptions, fitting_facts, hint_of, message_of
-from counterpoint.kernel.acts import Act
+from counterpoint.dialects.envelope import (
+    PEOPLE,
+    Codes,
+    Exceptions,
+    fitting_facts,
+    hint_of,
+    message_of,
+)
+from counterpoint.kernel.acts import Act, Phrases
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, RateLimited, SessionEnded
 

@@ -17,9 +17,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from counterpoint.dialects.acts import PEOPLE, Phrases
-from counterpoint.dialects.envelope import Exceptions, fitting_facts, hint_of, message_of
-from counterpoint.kernel.acts import Act
+from counterpoint.dialects.envelope import PEOPLE, Exceptions, fitting_facts, hint_of, message_of
+from counterpoint.kernel.acts import Act, Phrases
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
     AlreadyClaimed,

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from counterpoint.dialects.acts import PEOPLE, Phrases
-from counterpoint.dialects.envelope import fitting_facts, hint_of, message_of
-from counterpoint.kernel.acts import Act
+from counterpoint.dialects.envelope import PEOPLE, fitting_facts, hint_of, message_of
+from counterpoint.kernel.acts import Act, Phrases
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError
 

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from counterpoint.dialects.acts import PEOPLE, Phrases
 from counterpoint.dialects.envelope import (
+    PEOPLE,
     Codes,
     Exceptions,
     code_of,
@@ -28,7 +28,7 @@ from counterpoint.dialects.envelope import (
     hint_of,
     message_of,
 )
-from counterpoint.kernel.acts import Act
+from counterpoint.kernel.acts import Act, Phrases
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
     ClaimLost,

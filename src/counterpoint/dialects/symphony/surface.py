@@ -9,8 +9,8 @@ from typing import Final
 
 from counterpoint import __version__
 from counterpoint.dialects import call as calls
-from counterpoint.dialects.acts import phrases_of
 from counterpoint.dialects.call import Call
+from counterpoint.dialects.envelope import phrases_of
 from counterpoint.dialects.symphony import scope
 from counterpoint.dialects.symphony.envelope import PHRASES, refuse
 from counterpoint.dialects.symphony.tools.issues import (

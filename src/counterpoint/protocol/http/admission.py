@@ -15,8 +15,7 @@ from starlette.types import Scope
 
 from counterpoint.protocol.http import guards
 from counterpoint.protocol.http.grants import READ, Grant, Limits, needs
-from counterpoint.protocol.http.guards import Refused, refuse
-from counterpoint.protocol.http.narrowing import GRANT
+from counterpoint.protocol.http.guards import GRANT, Refused, refuse
 from counterpoint.protocol.http.oauth import Issuer
 from counterpoint.protocol.surface import Surface
 from counterpoint.protocol.workers import Workers

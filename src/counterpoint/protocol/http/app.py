@@ -42,9 +42,15 @@ from counterpoint.protocol.http.access_log import (
 )
 from counterpoint.protocol.http.admission import Admission, may_look
 from counterpoint.protocol.http.grants import Grant, Limits
-from counterpoint.protocol.http.guards import Hosts, Refused, refuse
+from counterpoint.protocol.http.guards import (
+    GRANT,
+    Hosts,
+    Refused,
+    list_by_grant,
+    refusal_of,
+    refuse,
+)
 from counterpoint.protocol.http.metrics import MEDIA_TYPE, Metrics
-from counterpoint.protocol.http.narrowing import GRANT, list_by_grant, refusal_of
 from counterpoint.protocol.http.oauth import Issuer
 from counterpoint.protocol.http.quotas import QuotaStore, Spending
 from counterpoint.protocol.http.subscribers import Subscribers

@@ -29,8 +29,7 @@ import orjson
 from starlette.types import Receive, Scope, Send
 
 from counterpoint.kernel.errors import CounterpointError, InvalidInput
-from counterpoint.protocol.http.address import Place, load_place
-from counterpoint.protocol.http.subscription import Subscription
+from counterpoint.protocol.http.subscription import Place, Subscription, load_place
 from counterpoint.protocol.surface import Event
 
 C = TypeVar("C")

@@ -5,21 +5,30 @@ has one, is a page of such a name (403); (2) its path is one there is (404, 405)
 bearer is known (401); (4) the token is good for the surface (403) and has a call left (429); (5) its
 body is whole, not too large, and one JSON object (400, 408, 413); (6) header and body agree (400);
 (7) the token has every scope the message needs (403). A token in the query string is never looked at.
+
+What a token narrows inside is held there: lists show what its bearer may use, and what its list of tools
+leaves out is refused in the surface's own words.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import urlsplit
 
+import mcp_types as wire
 import orjson
+from mcp.server.lowlevel import Server
 from mcp_types import HEADER_MISMATCH, INVALID_REQUEST, PARSE_ERROR
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope
+
+from counterpoint.kernel.errors import CounterpointError, Forbidden
+from counterpoint.protocol.http.grants import Grant, looks_beside_tools
+from counterpoint.protocol.surface import Surface
 
 LARGEST_BODY = 10 * 1024 * 1024
 PATIENCE = 30.0
@@ -30,6 +39,14 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _VERSION = "io.modelcontextprotocol/protocolVersion"
 _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _WORD = "bearer."
+GRANT = "counterpoint.grant"
+"""Where the grant of a request lies in its ASGI scope."""
+
+_LISTS = {
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+    "prompts/list": "prompts",
+}
 _ONCE = ("authorization", "mcp-protocol-version", "mcp-method", "mcp-name", "counterpoint-session")
 
 
@@ -234,3 +251,42 @@ def check_agreement(headers: Headers, message: Mapping[str, Any], older: Iterabl
     key = _NAMED_BY.get(str(message.get("method")), "name")
     if name is not None and not name.startswith("=?") and name != params.get(key):
         raise mistaken(HEADER_MISMATCH, "Mcp-Name and the body disagree", number)
+
+
+def refusal_of(grant: Grant, message: Mapping[str, Any]) -> CounterpointError | None:
+    """Return what a surface shall refuse in its own words: what the grant's list of tools leaves out."""
+    if not grant.tools:
+        return None
+    name = params_of(message).get("name")
+    outside = message.get("method") == "tools/call" and not grant.names(str(name))
+    if outside or looks_beside_tools(message):
+        return Forbidden(
+            "this token is for certain tools only",
+            hint=f"Call one of: {', '.join(grant.tools)}.",
+            tools=list(grant.tools),
+        )
+    return None
+
+
+def list_by_grant(server: Server[Any], surface: Surface[Any]) -> None:
+    """Let every list of a server show what the bearer of the request may use."""
+    for method in ("tools/list", *_LISTS):
+        entry = server.get_request_handler(method)
+        if entry is not None:
+            server.add_request_handler(
+                method, wire.PaginatedRequestParams, _narrowed(entry.handler, surface, method)
+            )
+
+
+def _narrowed(
+    whole: Callable[..., Awaitable[Any]], surface: Surface[Any], method: str
+) -> Callable[..., Awaitable[Any]]:
+    async def listed(context: Any, params: wire.PaginatedRequestParams) -> Any:
+        answer = await whole(context, params)
+        grant: Grant = context.request.scope[GRANT]
+        if method != "tools/list":
+            return {**answer, _LISTS[method]: []} if grant.tools else answer
+        shown = {tool.name for tool in surface.tools if grant.shows(tool)}
+        return {**answer, "tools": [one for one in answer["tools"] if one["name"] in shown]}
+
+    return listed

@@ -31,11 +31,10 @@ from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from counterpoint.kernel.errors import CounterpointError, InvalidInput
-from counterpoint.protocol.http.address import Place, load_place
 from counterpoint.protocol.http.conversation import Conversation
 from counterpoint.protocol.http.events import Stream, refused_for
 from counterpoint.protocol.http.guards import refuse
-from counterpoint.protocol.http.subscription import Subscription
+from counterpoint.protocol.http.subscription import Place, Subscription, load_place
 from counterpoint.protocol.surface import Event, Tell
 from counterpoint.protocol.workers import Workers
 
