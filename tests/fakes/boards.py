@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from builders import Agent
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Branch
@@ -25,6 +27,13 @@ FOLLOWING = {
     "grooming": "ready",
     "ready": "",
 }
+
+Seat = Callable[..., Agent]
+"""What seats an agent of a type, bound to an issue and a run."""
+Make = Callable[..., str]
+"""What makes an issue and answers its identifier."""
+Asked = Callable[..., dict[str, Any]]
+"""What writes an artifact and answers the arguments that hand it over."""
 
 
 def contract(phase: str) -> Contract:

@@ -306,9 +306,7 @@ def test_another_agent_writes_and_the_update_comes_over_the_pipe(
 
 
 @pytest.mark.e2e
-def test_a_client_that_leaves_in_the_middle_of_a_stream_ends_the_server(
-    repository: Path,
-) -> None:
+def test_a_client_that_leaves_in_the_middle_of_a_stream_ends_the_server(repository: Path) -> None:
     """Nobody is left to tell; the process goes at once and cleanly."""
     envelope = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -83,10 +83,7 @@ def test_what_another_process_wrote_is_read(
 
 
 def test_what_was_undone_is_not_known(
-    store: Store,
-    task: Callable[..., Item],
-    save: Callable[..., None],
-    entry: Callable[..., Any],
+    store: Store, task: Callable[..., Item], save: Callable[..., None], entry: Callable[..., Any]
 ) -> None:
     """A writing that raises tells the next nothing, not even what it had read of itself."""
     with store.writing("p") as writing:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from builders import Agent
+from fakes.plans import Plan
 
 PLAN = """# Launch
 All that must be there on the first day.
@@ -35,7 +36,7 @@ def plan(ada: Agent) -> dict[str, str]:
 
 
 @pytest.fixture
-def begun(ada: Agent, plan: dict[str, str]) -> tuple[str, int]:
+def begun(ada: Agent, plan: Plan) -> tuple[str, int]:
     """Answer the id and the token of the parser's task, which ada has started."""
     started = ada.does("start", id=plan["Parser"])
     return plan["Parser"], started["claim"]["token"]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from builders import Agent, Workshop
+from fakes.plans import Begun, Plan
 
 FOREIGN: dict[str, dict[str, Any]] = {
     "edit": {"id": "{item}", "title": "x"},
@@ -45,9 +46,7 @@ def filled(asked: dict[str, Any], **names: str) -> dict[str, Any]:
     }
 
 
-def test_nothing_of_another_project_is_found(
-    workshop: Workshop, ada: Agent, begun: tuple[str, int]
-) -> None:
+def test_nothing_of_another_project_is_found(workshop: Workshop, ada: Agent, begun: Begun) -> None:
     """It is refused in the words in which anything that is not there is; lists are empty."""
     ada.does("remember", action="set", key="k", value=1)
     record = ada.does("note", kind="finding", text="zebra")["record"]["id"]
@@ -67,7 +66,7 @@ def test_nothing_of_another_project_is_found(
 
 @pytest.mark.parametrize("tool", KEYED)
 def test_a_retry_with_its_key_hears_the_first_answer(
-    ada: Agent, plan: dict[str, str], begun: tuple[str, int], tool: str
+    ada: Agent, plan: Plan, begun: Begun, tool: str
 ) -> None:
     """And changes nothing, whatever came between; with other arguments the key is refused."""
     asked, change = KEYED[tool]

@@ -135,10 +135,7 @@ def crowd(
 )
 @given(story=st.data())
 def test_any_arguments_are_answered_or_refused(
-    crowd: builders.Agent,
-    caplog: pytest.LogCaptureFixture,
-    tool: Tool[Call],
-    story: st.DataObject,
+    crowd: builders.Agent, caplog: pytest.LogCaptureFixture, tool: Tool[Call], story: st.DataObject
 ) -> None:
     """Never a traceback, never more than a page, and no entry in the ledger after a refusal."""
     arguments = story.draw(wild_calls(tool) | tame_calls(tool) | tame_calls(tool))

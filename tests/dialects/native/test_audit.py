@@ -9,9 +9,10 @@ import pytest
 from builders import Agent
 from counterpoint.core.ledger import checkpoint, merkle
 from counterpoint.core.ledger.note import VerifierKey
+from fakes.plans import Plan
 
 
-def test_a_sound_ledger_is_sound(ada: Agent, plan: dict[str, str]) -> None:
+def test_a_sound_ledger_is_sound(ada: Agent, plan: Plan) -> None:
     """Size, root, and the last hash."""
     answer = ada.does("prove", what="verify")
     assert answer["sound"] is True
@@ -19,7 +20,7 @@ def test_a_sound_ledger_is_sound(ada: Agent, plan: dict[str, str]) -> None:
     assert "faults" not in answer
 
 
-def test_a_checkpoint_verifies_offline(ada: Agent, plan: dict[str, str]) -> None:
+def test_a_checkpoint_verifies_offline(ada: Agent, plan: Plan) -> None:
     """With the key that comes with it, and nothing else."""
     answer = ada.does("prove", what="checkpoint")
     sealed = checkpoint.verify(answer["checkpoint"], VerifierKey.from_text(answer["key"]))
@@ -27,9 +28,7 @@ def test_a_checkpoint_verifies_offline(ada: Agent, plan: dict[str, str]) -> None
 
 
 @pytest.mark.parametrize("sequence", [0, 1])
-def test_an_entry_is_proved_to_be_in_the_ledger(
-    ada: Agent, plan: dict[str, str], sequence: int
-) -> None:
+def test_an_entry_is_proved_to_be_in_the_ledger(ada: Agent, plan: Plan, sequence: int) -> None:
     """The entry, read in pages, hashes to the leaf; the leaf leads to the root."""
     for number in range(5):
         ada.does("note", kind="comment", text=f"{number}")
@@ -51,7 +50,7 @@ def test_an_entry_is_proved_to_be_in_the_ledger(
         )
 
 
-def test_an_earlier_ledger_is_proved_to_be_its_beginning(ada: Agent, plan: dict[str, str]) -> None:
+def test_an_earlier_ledger_is_proved_to_be_its_beginning(ada: Agent, plan: Plan) -> None:
     """Nothing before was written anew."""
     before = ada.does("prove", what="verify")
     ada.does("note", kind="comment", text="more")
@@ -67,7 +66,7 @@ def test_an_earlier_ledger_is_proved_to_be_its_beginning(ada: Agent, plan: dict[
 
 
 @pytest.mark.parametrize("what", ["verify", "checkpoint"])
-def test_proving_writes_no_entry(ada: Agent, plan: dict[str, str], what: str) -> None:
+def test_proving_writes_no_entry(ada: Agent, plan: Plan, what: str) -> None:
     """It only looks."""
     before = ada.ledger_size
     ada.does("prove", what=what)
@@ -94,7 +93,7 @@ def test_proving_writes_no_entry(ada: Agent, plan: dict[str, str], what: str) ->
     ],
 )
 def test_what_cannot_be_proved_is_refused(
-    ada: Agent, plan: dict[str, str], arguments: dict[str, Any]
+    ada: Agent, plan: Plan, arguments: dict[str, Any]
 ) -> None:
     """Sizes the ledger does not have, parts that are missing or have no meaning."""
     assert ada.is_refused("prove", **arguments)["kind"] == "invalid"

@@ -11,6 +11,7 @@ from mcp.shared.exceptions import MCPError
 from builders import Agent
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.native.tools import documents
+from fakes.plans import Plan
 
 
 def read(agent: Any, uri: str) -> Any:
@@ -54,7 +55,7 @@ def test_all_resources_are_listed(ada: Agent) -> None:
     assert all(one.description.endswith(".") and one.mime_type for one in (*fixed, *families))
 
 
-def test_the_brief_and_an_item_are_json(ada: Agent, plan: dict[str, str]) -> None:
+def test_the_brief_and_an_item_are_json(ada: Agent, plan: Plan) -> None:
     """The same as the tools answer."""
     assert json.loads(read(ada, "counterpoint://brief").text)["project"] == "demo"
     shown = json.loads(read(ada, f"counterpoint://item/{plan['Parser']}").text)
@@ -63,14 +64,14 @@ def test_the_brief_and_an_item_are_json(ada: Agent, plan: dict[str, str]) -> Non
     assert len(phase["children"]) == 3
 
 
-def test_a_plan_is_markdown(ada: Agent, plan: dict[str, str]) -> None:
+def test_a_plan_is_markdown(ada: Agent, plan: Plan) -> None:
     """The whole tree, in the form that `plan` reads."""
     content = read(ada, f"counterpoint://plan/{plan['Launch']}")
     assert content.mime_type == "text/markdown"
     assert content.text.startswith("# Launch")
 
 
-def test_the_ledger_can_be_read(ada: Agent, plan: dict[str, str]) -> None:
+def test_the_ledger_can_be_read(ada: Agent, plan: Plan) -> None:
     """The latest first, and one entry by its number."""
     entries = json.loads(read(ada, "counterpoint://ledger").text)["entries"]
     assert entries[0]["action"] == "plan.created"
@@ -120,9 +121,7 @@ def test_a_prompt_refuses_what_it_does_not_take(ada: Agent) -> None:
             said(ada, name, **arguments)
 
 
-def test_a_change_is_seen_in_the_item_and_in_all_that_hold_it(
-    ada: Agent, plan: dict[str, str]
-) -> None:
+def test_a_change_is_seen_in_the_item_and_in_all_that_hold_it(ada: Agent, plan: Plan) -> None:
     """A watcher is told what to read again, in order, and where to go on."""
     call = Call(core=ada.core, secret=b"")
     position, changed = documents.watch(call, None, 0)

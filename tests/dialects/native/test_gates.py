@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from builders import Agent, Workshop
+from fakes.plans import Begun, Plan
 
 
-def test_passing_checks_open_their_gates(ada: Agent, begun: tuple[str, int]) -> None:
+def test_passing_checks_open_their_gates(ada: Agent, begun: Begun) -> None:
     """A receipt for each, signed and kept."""
     answer = ada.does("verify", id=begun[0], token=begun[1])
     assert answer["passed"] is True
@@ -21,7 +22,7 @@ def test_passing_checks_open_their_gates(ada: Agent, begun: tuple[str, int]) -> 
     assert ada.last_entry.action == "check.passed"
 
 
-def test_a_failing_check_is_an_answer_with_its_output(ada: Agent, plan: dict[str, str]) -> None:
+def test_a_failing_check_is_an_answer_with_its_output(ada: Agent, plan: Plan) -> None:
     """The end of the output, where the fault stands; the gate stays closed."""
     noise = "import sys; print('n' * 9000); print('the fault'); sys.exit(3)"
     ada.does("edit", id=plan["Notes"], verify=[[sys.executable, "-c", noise]])
@@ -65,21 +66,21 @@ def test_a_command_has_a_limit(ada: Agent) -> None:
     assert answer["receipts"][0]["timed_out"] is True
 
 
-def test_progress_is_told(ada: Agent, begun: tuple[str, int]) -> None:
+def test_progress_is_told(ada: Agent, begun: Begun) -> None:
     """A client that asks hears which command runs."""
     heard: list[Any] = []
     ada.call("verify", {"id": begun[0]}, progress=lambda *words: heard.append(words))
     assert any("git status" in (words[2] or "") for words in heard)
 
 
-def test_only_the_named_checks_run(ada: Agent, plan: dict[str, str]) -> None:
+def test_only_the_named_checks_run(ada: Agent, plan: Plan) -> None:
     """The others stay as they are."""
     ada.does("edit", id=plan["Notes"], verify=[["git", "status"], ["git", "log"]])
     answer = ada.does("verify", id=plan["Notes"], gates=["check-2"])
     assert [receipt["gate"] for receipt in answer["receipts"]] == ["check-2"]
 
 
-def test_many_checks_fit_into_a_page(ada: Agent, plan: dict[str, str]) -> None:
+def test_many_checks_fit_into_a_page(ada: Agent, plan: Plan) -> None:
     """Each gets its share of the room."""
     commands = [[sys.executable, "-c", f"print('{n}' * 5000)"] for n in range(1, 9)]
     ada.does("edit", id=plan["Notes"], verify=commands)
@@ -105,7 +106,7 @@ def test_many_checks_fit_into_a_page(ada: Agent, plan: dict[str, str]) -> None:
     ],
 )
 def test_what_cannot_be_run_is_refused(
-    ada: Agent, plan: dict[str, str], arguments: dict[str, Any], error: str
+    ada: Agent, plan: Plan, arguments: dict[str, Any], error: str
 ) -> None:
     """Nothing to run, shell text, unknown gates, missing programs, folders outside."""
     assert ada.is_refused("verify", **arguments)["error"] == error

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from builders import Agent, Workshop
+from fakes.plans import Plan
 
 
 def ids(answer: dict[str, Any]) -> list[str]:
@@ -14,7 +15,7 @@ def ids(answer: dict[str, Any]) -> list[str]:
     return [item["id"] for item in answer.get("items", answer.get("ready"))]
 
 
-def test_items_are_listed_by_what_they_are(ada: Agent, plan: dict[str, str]) -> None:
+def test_items_are_listed_by_what_they_are(ada: Agent, plan: Plan) -> None:
     """Kind, status, label, parent, root and assignee each narrow the list."""
     ada.does("start", id=plan["Parser"])
     assert ids(ada.does("list", kind="phase")) == [plan["Build"], plan["Ship"]]
@@ -26,7 +27,7 @@ def test_items_are_listed_by_what_they_are(ada: Agent, plan: dict[str, str]) -> 
     assert ids(ada.does("list", label="nobody")) == []
 
 
-def test_ready_work_comes_in_order_with_why(ada: Agent, plan: dict[str, str]) -> None:
+def test_ready_work_comes_in_order_with_why(ada: Agent, plan: Plan) -> None:
     """Most urgent first; what waits is not in it."""
     answer = ada.does("list", ready=True)
     assert ids(answer) == [plan["Parser"], plan["Notes"]]
@@ -65,23 +66,21 @@ def test_ready_phases_do_not_exist(ada: Agent) -> None:
     assert "kind" in ada.is_refused("list", ready=True, kind="phase")["message"]
 
 
-def test_a_cursor_of_another_list_is_refused(ada: Agent, plan: dict[str, str]) -> None:
+def test_a_cursor_of_another_list_is_refused(ada: Agent, plan: Plan) -> None:
     """A cursor is bound to the filters, and to the project."""
     cursor = ada.does("list", limit=2)["cursor"]
     assert ids(ada.does("list", limit=3, cursor=cursor))
     assert "cursor" in ada.is_refused("list", kind="task", cursor=cursor)["message"]
 
 
-def test_a_cursor_of_another_project_is_refused(
-    workshop: Workshop, ada: Agent, plan: dict[str, str]
-) -> None:
+def test_a_cursor_of_another_project_is_refused(workshop: Workshop, ada: Agent, plan: Plan) -> None:
     """Even with the same secret."""
     cursor = ada.does("list", limit=2)["cursor"]
     stranger = workshop.agent("sam", app=workshop.project("elsewhere"))
     assert "cursor" in stranger.is_refused("list", cursor=cursor)["message"]
 
 
-def test_an_edit_changes_all_it_names(ada: Agent, plan: dict[str, str]) -> None:
+def test_an_edit_changes_all_it_names(ada: Agent, plan: Plan) -> None:
     """Fields, labels, dependencies, areas, acceptance and checks in one entry of the ledger."""
     before = ada.ledger_size
     answer = ada.does(
@@ -113,7 +112,7 @@ def test_an_edit_changes_all_it_names(ada: Agent, plan: dict[str, str]) -> None:
     assert (ada.last_entry.action, ada.last_entry.subject) == ("item.edited", plan["Notes"])
 
 
-def test_what_was_added_can_be_removed(ada: Agent, plan: dict[str, str]) -> None:
+def test_what_was_added_can_be_removed(ada: Agent, plan: Plan) -> None:
     """Labels and dependencies go as they came."""
     ada.does("edit", id=plan["Parser"], remove_labels=["core"])
     assert "labels" not in ada.does("show", id=plan["Parser"])
@@ -121,7 +120,7 @@ def test_what_was_added_can_be_removed(ada: Agent, plan: dict[str, str]) -> None
     assert plan["Printer"] in ids(ada.does("list", ready=True))
 
 
-def test_an_item_moves_to_another_parent_and_place(ada: Agent, plan: dict[str, str]) -> None:
+def test_an_item_moves_to_another_parent_and_place(ada: Agent, plan: Plan) -> None:
     """Place in the tree and among the siblings."""
     ada.does("edit", id=plan["Notes"], parent=plan["Ship"], position=0)
     assert ids(ada.does("list", parent=plan["Ship"])) == [plan["Notes"], plan["Package"]]
@@ -129,7 +128,7 @@ def test_an_item_moves_to_another_parent_and_place(ada: Agent, plan: dict[str, s
     assert [child["id"] for child in children] == [plan["Notes"], plan["Package"]]
 
 
-def test_an_illegal_move_names_the_open_ones(ada: Agent, plan: dict[str, str]) -> None:
+def test_an_illegal_move_names_the_open_ones(ada: Agent, plan: Plan) -> None:
     """The refusal says where the item can go from here."""
     refusal = ada.is_refused("edit", id=plan["Notes"], status="failed")
     assert refusal["error"] == "illegal_move"
@@ -138,7 +137,7 @@ def test_an_illegal_move_names_the_open_ones(ada: Agent, plan: dict[str, str]) -
         assert state in refusal["hint"]
 
 
-def test_a_stale_version_is_refused(ada: Agent, bob: Agent, plan: dict[str, str]) -> None:
+def test_a_stale_version_is_refused(ada: Agent, bob: Agent, plan: Plan) -> None:
     """Who changes what somebody else has changed meanwhile hears of it."""
     bob.does("edit", id=plan["Notes"], title="Bob was here")
     refusal = ada.is_refused("edit", id=plan["Notes"], title="Ada too", expected_version=1)
@@ -146,19 +145,19 @@ def test_a_stale_version_is_refused(ada: Agent, bob: Agent, plan: dict[str, str]
     assert refusal["retryable"] is True
 
 
-def test_a_circle_of_dependencies_is_refused(ada: Agent, plan: dict[str, str]) -> None:
+def test_a_circle_of_dependencies_is_refused(ada: Agent, plan: Plan) -> None:
     """What waits for the other cannot be waited for."""
     refusal = ada.is_refused("edit", id=plan["Parser"], add_after=[plan["Printer"]])
     assert refusal["error"] == "cyclic_dependency"
 
 
-def test_a_refused_part_undoes_the_whole(ada: Agent, plan: dict[str, str]) -> None:
+def test_a_refused_part_undoes_the_whole(ada: Agent, plan: Plan) -> None:
     """All of an edit lands, or nothing."""
     ada.is_refused("edit", id=plan["Notes"], title="Half", add_after=["demo-99"])
     assert ada.does("show", id=plan["Notes"])["title"] == "Notes"
 
 
-def test_waiving_a_gate_needs_a_reason(ada: Agent, plan: dict[str, str]) -> None:
+def test_waiving_a_gate_needs_a_reason(ada: Agent, plan: Plan) -> None:
     """The reason is kept beside the gate."""
     ada.is_refused("edit", id=plan["Ship"], waive=["review"])
     ada.does("edit", id=plan["Ship"], waive=["review"], reason="a trial")
@@ -167,14 +166,12 @@ def test_waiving_a_gate_needs_a_reason(ada: Agent, plan: dict[str, str]) -> None
 
 
 @pytest.mark.parametrize("extra", [{}, {"reason": "because"}, {"expected_version": 1}])
-def test_an_edit_of_nothing_is_refused(
-    ada: Agent, plan: dict[str, str], extra: dict[str, Any]
-) -> None:
+def test_an_edit_of_nothing_is_refused(ada: Agent, plan: Plan, extra: dict[str, Any]) -> None:
     """A call that would change nothing is a mistake."""
     assert "nothing" in ada.is_refused("edit", id=plan["Notes"], **extra)["message"]
 
 
-def test_an_unknown_argument_names_the_nearest(ada: Agent, plan: dict[str, str]) -> None:
+def test_an_unknown_argument_names_the_nearest(ada: Agent, plan: Plan) -> None:
     """A slip of the pen is answered with the right word."""
     refusal = ada.is_refused("edit", id=plan["Notes"], titel="x")
     assert refusal["error"] == "unknown_argument"
@@ -199,9 +196,7 @@ def test_an_unknown_argument_names_the_nearest(ada: Agent, plan: dict[str, str])
         ("status", "sleeping"),
     ],
 )
-def test_a_value_out_of_bounds_is_refused(
-    ada: Agent, plan: dict[str, str], name: str, value: Any
-) -> None:
+def test_a_value_out_of_bounds_is_refused(ada: Agent, plan: Plan, name: str, value: Any) -> None:
     """Too long, too many, of the wrong type or out of range: all are named."""
     refusal = ada.is_refused("edit", id=plan["Notes"], **{name: value})
     assert refusal["kind"] in {"invalid", "conflict"}

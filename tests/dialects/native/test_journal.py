@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from builders import Agent, Workshop
+from fakes.plans import Plan
 
 
-def test_a_note_of_every_kind_is_kept(ada: Agent, plan: dict[str, str]) -> None:
+def test_a_note_of_every_kind_is_kept(ada: Agent, plan: Plan) -> None:
     """Title, text, tags and files come back, in one entry for each."""
     text = "First line\nSecond line"
     said = {"text": text, "id": plan["Notes"], "tags": ["a"], "files": ["README.md"]}
@@ -24,7 +25,7 @@ def test_a_note_of_every_kind_is_kept(ada: Agent, plan: dict[str, str]) -> None:
         assert ada.last_entry.action == f"{kind}.recorded"
 
 
-def test_a_blocker_holds_its_item_back_until_resolved(ada: Agent, plan: dict[str, str]) -> None:
+def test_a_blocker_holds_its_item_back_until_resolved(ada: Agent, plan: Plan) -> None:
     """Resolving it makes the item ready again."""
     record = ada.does("note", kind="blocker", text="No key", id=plan["Notes"])["record"]
     assert ada.is_refused("start", id=plan["Notes"])["error"] == "not_ready"
@@ -34,7 +35,7 @@ def test_a_blocker_holds_its_item_back_until_resolved(ada: Agent, plan: dict[str
     ada.does("start", id=plan["Notes"])
 
 
-def test_resolving_twice_changes_nothing(ada: Agent, plan: dict[str, str]) -> None:
+def test_resolving_twice_changes_nothing(ada: Agent, plan: Plan) -> None:
     """The first resolution stays."""
     record = ada.does("note", kind="blocker", text="No key", id=plan["Notes"])["record"]["id"]
     ada.does("note", kind="blocker", text="first", resolves=record)
@@ -45,9 +46,7 @@ def test_resolving_twice_changes_nothing(ada: Agent, plan: dict[str, str]) -> No
 
 
 @pytest.mark.parametrize("more", [{"kind": "comment"}, {"title": "x"}, {"tags": ["x"]}])
-def test_a_resolution_takes_nothing_else(
-    ada: Agent, plan: dict[str, str], more: dict[str, Any]
-) -> None:
+def test_a_resolution_takes_nothing_else(ada: Agent, plan: Plan, more: dict[str, Any]) -> None:
     """What would be lost is refused."""
     record = ada.does("note", kind="blocker", text="No key", id=plan["Notes"])["record"]["id"]
     arguments = {"kind": "blocker", "text": "x", "resolves": record, **more}

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from builders import Agent, Workshop
+from fakes.plans import Begun, Plan
 
 
 def test_an_empty_project_is_told_to_plan(ada: Agent) -> None:
@@ -18,14 +19,14 @@ def test_an_empty_project_is_told_to_plan(ada: Agent) -> None:
     assert answer["next_call"]["tool"] == "plan"
 
 
-def test_reading_writes_nothing(ada: Agent, plan: dict[str, str]) -> None:
+def test_reading_writes_nothing(ada: Agent, plan: Plan) -> None:
     """A brief leaves the ledger as it was."""
     before = ada.ledger_size
     ada.does("brief")
     assert ada.ledger_size == before
 
 
-def test_with_ready_work_the_next_call_takes_it(ada: Agent, plan: dict[str, str]) -> None:
+def test_with_ready_work_the_next_call_takes_it(ada: Agent, plan: Plan) -> None:
     """The suggested call can be made as it stands."""
     suggested = ada.does("brief")["next_call"]
     assert suggested == {"tool": "next", "arguments": {"claim": True}}
@@ -33,7 +34,7 @@ def test_with_ready_work_the_next_call_takes_it(ada: Agent, plan: dict[str, str]
     assert taken["item"]["id"] == plan["Parser"]
 
 
-def test_a_holder_sees_contract_and_token(ada: Agent, begun: tuple[str, int]) -> None:
+def test_a_holder_sees_contract_and_token(ada: Agent, begun: Begun) -> None:
     """Acceptance, gates, areas, phase and the token that writes need."""
     answer = ada.does("brief")
     assert answer["claims"][0]["token"] == begun[1]
@@ -47,14 +48,14 @@ def test_a_holder_sees_contract_and_token(ada: Agent, begun: tuple[str, int]) ->
     }
 
 
-def test_after_the_checks_the_next_call_is_the_end(ada: Agent, begun: tuple[str, int]) -> None:
+def test_after_the_checks_the_next_call_is_the_end(ada: Agent, begun: Begun) -> None:
     """When nothing holds the item back any more, it can be finished."""
     item, token = begun
     ada.does("verify", id=item, token=token)
     assert ada.does("brief")["next_call"]["tool"] == "finish"
 
 
-def test_a_bound_item_is_the_subject(workshop: Workshop, plan: dict[str, str]) -> None:
+def test_a_bound_item_is_the_subject(workshop: Workshop, plan: Plan) -> None:
     """A connection that was started for an item hears of that item."""
     eve = workshop.agent("eve", item=plan["Notes"])
     answer = eve.does("brief")
@@ -62,15 +63,13 @@ def test_a_bound_item_is_the_subject(workshop: Workshop, plan: dict[str, str]) -
     assert answer["next_call"] == {"tool": "start", "arguments": {"id": plan["Notes"]}}
 
 
-def test_others_at_work_are_named(ada: Agent, bob: Agent, begun: tuple[str, int]) -> None:
+def test_others_at_work_are_named(ada: Agent, bob: Agent, begun: Begun) -> None:
     """What another session holds is no secret."""
     others = bob.does("brief")["others_at_work"]
     assert [(one["id"], one["agent"]) for one in others] == [(begun[0], "ada")]
 
 
-def test_what_was_recorded_is_marked_as_data(
-    ada: Agent, bob: Agent, begun: tuple[str, int]
-) -> None:
+def test_what_was_recorded_is_marked_as_data(ada: Agent, bob: Agent, begun: Begun) -> None:
     """Decisions, learnings, blockers and the last handoff stand under one label."""
     ada.does("note", kind="decision", text="Tabs are four columns")
     ada.does("note", kind="learning", text="The parser of numbers is slow")
@@ -85,7 +84,7 @@ def test_what_was_recorded_is_marked_as_data(
 
 
 def test_only_the_same_agent_is_told_to_continue_a_paused_session(
-    workshop: Workshop, ada: Agent, bob: Agent, begun: tuple[str, int]
+    workshop: Workshop, ada: Agent, bob: Agent, begun: Begun
 ) -> None:
     """Nobody is invited to take a colleague's work away."""
     ada.does("handoff", action="pause", summary="lunch")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from builders import Agent
+from fakes.plans import Plan
 
 TREE = {
     "title": "Launch",
@@ -105,7 +106,7 @@ def test_a_dry_run_writes_nothing(ada: Agent) -> None:
     assert ada.does("list")["items"] == []
 
 
-def test_work_is_put_below_an_item(ada: Agent, plan: dict[str, str]) -> None:
+def test_work_is_put_below_an_item(ada: Agent, plan: Plan) -> None:
     """A tree can extend another one."""
     made = ada.does("plan", tree={"title": "More", "kind": "task"}, parent=plan["Build"])
     shown = ada.does("show", id=made["root"])

@@ -9,10 +9,11 @@ import pytest
 
 import builders
 from builders import Agent, Workshop
+from fakes.plans import Plan
 
 
 @pytest.fixture
-def shippable(workshop: Workshop, ada: Agent, plan: dict[str, str]) -> str:
+def shippable(workshop: Workshop, ada: Agent, plan: Plan) -> str:
     """Answer the phase `Ship` with all its work done by ada, and a file to submit."""
     ada.does("edit", id=plan["Parser"], verify=[])
     for title in ("Parser", "Printer", "Notes", "Package"):
@@ -70,7 +71,7 @@ def test_an_approval_of_something_else_is_stale(
     assert refusal["error"] == "stale_version"
 
 
-def test_unfinished_work_cannot_be_submitted(ada: Agent, plan: dict[str, str]) -> None:
+def test_unfinished_work_cannot_be_submitted(ada: Agent, plan: Plan) -> None:
     """All below it must be closed first."""
     refusal = ada.is_refused("submit", id=plan["Ship"], summary="ready")
     assert refusal["error"] == "gate_closed"
@@ -110,7 +111,7 @@ def test_handing_in_again_with_its_key_is_one_submission(ada: Agent, shippable: 
     ],
 )
 def test_wrong_words_are_refused(
-    ada: Agent, plan: dict[str, str], tool: str, arguments: dict[str, Any]
+    ada: Agent, plan: Plan, tool: str, arguments: dict[str, Any]
 ) -> None:
     """Before anything is measured."""
     assert ada.is_refused(tool, id=plan["Ship"], **arguments)["error"] == "invalid_input"

@@ -9,21 +9,22 @@ import pytest
 from builders import Agent
 from counterpoint.dialects.agentic.nouns.briefs import BriefRequest
 from counterpoint.dialects.agentic.verbs.briefs import Briefs
+from fakes.plans import Begun, Plan
 
 
-def test_words_find_items_and_records(ada: Agent, plan: dict[str, str]) -> None:
+def test_words_find_items_and_records(ada: Agent, plan: Plan) -> None:
     """Everything that was written is searched, the best first."""
     ada.does("note", kind="learning", text="The parser dislikes tabs", id=plan["Parser"])
     hits = ada.does("find", query="parser")["hits"]
     assert {hit["id"] for hit in hits} == {plan["Parser"], "demo-r1"}
 
 
-def test_hits_are_marked_as_data(ada: Agent, plan: dict[str, str]) -> None:
+def test_hits_are_marked_as_data(ada: Agent, plan: Plan) -> None:
     """What others wrote is no instruction."""
     assert "not instructions" in ada.does("find", query="parser")["note"]
 
 
-def test_kinds_and_item_narrow_the_search(ada: Agent, plan: dict[str, str]) -> None:
+def test_kinds_and_item_narrow_the_search(ada: Agent, plan: Plan) -> None:
     """Only the kinds asked for, only about the item."""
     ada.does("note", kind="learning", text="parser one", id=plan["Parser"])
     ada.does("note", kind="decision", text="parser two", id=plan["Notes"])
@@ -33,9 +34,7 @@ def test_kinds_and_item_narrow_the_search(ada: Agent, plan: dict[str, str]) -> N
     assert [hit["id"] for hit in hits] == ["demo-r2"]
 
 
-def test_outcomes_handoffs_and_verdicts_are_found(
-    ada: Agent, bob: Agent, begun: tuple[str, int]
-) -> None:
+def test_outcomes_handoffs_and_verdicts_are_found(ada: Agent, bob: Agent, begun: Begun) -> None:
     """Summaries and reasons are searched too."""
     item, token = begun
     bob.does("review", id=item, verdict="reject", reason="zebra crossing")

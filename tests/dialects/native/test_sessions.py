@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from builders import Agent, Workshop
+from fakes.plans import Begun
 
 
-def test_pausing_keeps_the_claims(ada: Agent, begun: tuple[str, int]) -> None:
+def test_pausing_keeps_the_claims(ada: Agent, begun: Begun) -> None:
     """The handoff is kept with all its parts."""
     answer = ada.does(
         "handoff",
@@ -26,7 +27,7 @@ def test_pausing_keeps_the_claims(ada: Agent, begun: tuple[str, int]) -> None:
     assert ada.last_entry.action == "session.paused"
 
 
-def test_a_paused_session_is_resumed(ada: Agent, begun: tuple[str, int]) -> None:
+def test_a_paused_session_is_resumed(ada: Agent, begun: Begun) -> None:
     """With its claims and what it left itself."""
     ada.does("handoff", action="pause", summary="lunch")
     answer = ada.does("handoff", action="resume")
@@ -35,7 +36,7 @@ def test_a_paused_session_is_resumed(ada: Agent, begun: tuple[str, int]) -> None
     assert answer["handoff"]["summary"] == "lunch"
 
 
-def test_ending_gives_the_claims_back(ada: Agent, bob: Agent, begun: tuple[str, int]) -> None:
+def test_ending_gives_the_claims_back(ada: Agent, bob: Agent, begun: Begun) -> None:
     """Another can start at once; the ended session writes no more."""
     answer = ada.does("handoff", action="end", summary="gone")
     assert answer["session"]["status"] == "handed_off"
@@ -45,9 +46,7 @@ def test_ending_gives_the_claims_back(ada: Agent, bob: Agent, begun: tuple[str, 
     assert "continue" in refusal["hint"]
 
 
-def test_another_session_continues_with_the_claims(
-    ada: Agent, bob: Agent, begun: tuple[str, int]
-) -> None:
+def test_another_session_continues_with_the_claims(ada: Agent, bob: Agent, begun: Begun) -> None:
     """The token rises, and the old one is worth nothing."""
     ada.does("handoff", action="pause", summary="half", next_steps=["floats"])
     answer = bob.does("handoff", action="continue", session=ada.session)
@@ -61,16 +60,14 @@ def test_another_session_continues_with_the_claims(
     assert refusal["kind"] == "forbidden"
 
 
-def test_a_session_at_work_is_not_taken_away(
-    ada: Agent, bob: Agent, begun: tuple[str, int]
-) -> None:
+def test_a_session_at_work_is_not_taken_away(ada: Agent, bob: Agent, begun: Begun) -> None:
     """Not before its leases have run out."""
     refusal = bob.is_refused("handoff", action="continue", session=ada.session)
     assert refusal["error"] == "already_claimed"
 
 
 def test_after_its_leases_a_lost_session_is_continued(
-    workshop: Workshop, ada: Agent, bob: Agent, begun: tuple[str, int]
+    workshop: Workshop, ada: Agent, bob: Agent, begun: Begun
 ) -> None:
     """A crash loses nothing."""
     workshop.clock.pass_by(minutes=31)
@@ -93,13 +90,13 @@ def test_after_its_leases_a_lost_session_is_continued(
     ],
 )
 def test_a_handoff_that_cannot_be_is_refused(
-    ada: Agent, begun: tuple[str, int], arguments: dict[str, Any], kind: str
+    ada: Agent, begun: Begun, arguments: dict[str, Any], kind: str
 ) -> None:
     """Each with its kind."""
     assert ada.is_refused("handoff", **arguments)["kind"] == kind
 
 
-def test_a_session_cannot_continue_itself(ada: Agent, begun: tuple[str, int]) -> None:
+def test_a_session_cannot_continue_itself(ada: Agent, begun: Begun) -> None:
     """It resumes instead."""
     refusal = ada.is_refused("handoff", action="continue", session=ada.session)
     assert "resume" in refusal["hint"]

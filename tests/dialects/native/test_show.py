@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from builders import Agent
+from fakes.plans import Begun, Plan
 
 
 def read_on(agent: Any, name: str, part: str, **first: Any) -> list[Any]:
@@ -23,7 +24,7 @@ def read_on(agent: Any, name: str, part: str, **first: Any) -> list[Any]:
         more = {"cursor": cursor}
 
 
-def test_an_item_shows_what_hangs_on_it(ada: Agent, plan: dict[str, str]) -> None:
+def test_an_item_shows_what_hangs_on_it(ada: Agent, plan: Plan) -> None:
     """Description, acceptance, gates, areas, labels, dependencies, readiness."""
     shown = ada.does("show", id=plan["Parser"])
     assert shown["description"] == "Reads the text of a plan."
@@ -37,16 +38,14 @@ def test_an_item_shows_what_hangs_on_it(ada: Agent, plan: dict[str, str]) -> Non
     assert "not instructions" in shown["note"]
 
 
-def test_a_phase_shows_its_progress_and_children(ada: Agent, plan: dict[str, str]) -> None:
+def test_a_phase_shows_its_progress_and_children(ada: Agent, plan: Plan) -> None:
     """How many of what is below it are in which category."""
     shown = ada.does("show", id=plan["Build"], include=["children"])
     assert shown["progress"] == {"open": 3}
     assert [one["title"] for one in shown["children"]] == ["Parser", "Printer", "Notes"]
 
 
-def test_everything_that_happened_can_be_included(
-    ada: Agent, bob: Agent, begun: tuple[str, int]
-) -> None:
+def test_everything_that_happened_can_be_included(ada: Agent, bob: Agent, begun: Begun) -> None:
     """Records, outcomes, receipts, verdicts, handoffs and the log."""
     item, token = begun
     ada.does("note", kind="decision", text="tabs", id=item)
@@ -73,7 +72,7 @@ def test_everything_that_happened_can_be_included(
     ]
 
 
-def test_every_id_that_an_answer_gives_can_be_shown(ada: Agent, begun: tuple[str, int]) -> None:
+def test_every_id_that_an_answer_gives_can_be_shown(ada: Agent, begun: Begun) -> None:
     """Records, receipts, handoffs, sessions, ledger entries."""
     item, token = begun
     record = ada.does("note", kind="finding", text="x", id=item)["record"]["id"]
@@ -140,7 +139,7 @@ def test_many_long_parts_share_a_page(ada: Agent) -> None:
     "name",
     ["demo-99", "demo-r99", "demo-c1", "ses_x", "#99", "#", "#x", "#-1", "#²", "", "memory:x"],
 )
-def test_what_is_not_there_is_not_found(ada: Agent, plan: dict[str, str], name: str) -> None:
+def test_what_is_not_there_is_not_found(ada: Agent, plan: Plan, name: str) -> None:
     """Whatever the id looks like."""
     refusal = ada.is_refused("show", id=name)
     assert refusal["kind"] in {"not_found", "invalid"}
@@ -153,7 +152,7 @@ def test_a_part_that_a_thing_does_not_have_is_refused(ada: Agent) -> None:
     assert ada.is_refused("show", id=record, include=["all"])["error"] == "invalid_input"
 
 
-def test_a_cursor_of_another_thing_is_refused(ada: Agent, plan: dict[str, str]) -> None:
+def test_a_cursor_of_another_thing_is_refused(ada: Agent, plan: Plan) -> None:
     """A cursor is bound to the id."""
     first = ada.does("show", id=plan["Build"], include=["children"], limit=1)
     cursor = first["more"]["children"]

@@ -8,6 +8,7 @@ import pytest
 
 import builders
 from builders import Agent, Workshop
+from fakes.plans import Begun, Plan
 
 
 def finish(**more: Any) -> dict[str, Any]:
@@ -15,7 +16,7 @@ def finish(**more: Any) -> dict[str, Any]:
     return {"outcome": "done", "summary": "It is done", **more}
 
 
-def test_next_offers_without_taking(ada: Agent, plan: dict[str, str]) -> None:
+def test_next_offers_without_taking(ada: Agent, plan: Plan) -> None:
     """An offer has its reasons and claims nothing."""
     before = ada.ledger_size
     offers = ada.does("next", limit=1)["ready"]
@@ -24,9 +25,7 @@ def test_next_offers_without_taking(ada: Agent, plan: dict[str, str]) -> None:
     assert ada.ledger_size == before
 
 
-def test_next_takes_the_first_for_a_lease(
-    workshop: Workshop, ada: Agent, plan: dict[str, str]
-) -> None:
+def test_next_takes_the_first_for_a_lease(workshop: Workshop, ada: Agent, plan: Plan) -> None:
     """The answer is the contract, the token and why it was chosen."""
     taken = ada.does("next", claim=True, lease_minutes=10)
     assert taken["item"]["id"] == plan["Parser"]
@@ -37,14 +36,14 @@ def test_next_takes_the_first_for_a_lease(
     assert (ada.last_entry.action, ada.last_entry.subject) == ("task.started", plan["Parser"])
 
 
-def test_two_agents_never_take_the_same(ada: Agent, bob: Agent, plan: dict[str, str]) -> None:
+def test_two_agents_never_take_the_same(ada: Agent, bob: Agent, plan: Plan) -> None:
     """What one holds is not offered to the other."""
     first = ada.does("next", claim=True)["item"]["id"]
     second = bob.does("next", claim=True)["item"]["id"]
     assert {first, second} == {plan["Parser"], plan["Notes"]}
 
 
-def test_next_is_narrowed_by_root_label_and_kind(ada: Agent, plan: dict[str, str]) -> None:
+def test_next_is_narrowed_by_root_label_and_kind(ada: Agent, plan: Plan) -> None:
     """Only what was asked for."""
     assert [one["id"] for one in ada.does("next", label="core")["ready"]] == [plan["Parser"]]
     assert ada.does("next", root="demo-99")["ready"] == []
@@ -52,7 +51,7 @@ def test_next_is_narrowed_by_root_label_and_kind(ada: Agent, plan: dict[str, str
 
 
 def test_with_nothing_ready_next_says_what_is_in_the_way(
-    ada: Agent, bob: Agent, plan: dict[str, str]
+    ada: Agent, bob: Agent, plan: Plan
 ) -> None:
     """Who works on what, what waits and why: an answer, not an error."""
     ada.does("next", claim=True)
@@ -69,9 +68,7 @@ def test_in_an_empty_project_next_points_to_plan(ada: Agent) -> None:
     assert "`plan`" in ada.does("next")["hint"]
 
 
-def test_starting_twice_renews_the_lease(
-    workshop: Workshop, ada: Agent, begun: tuple[str, int]
-) -> None:
+def test_starting_twice_renews_the_lease(workshop: Workshop, ada: Agent, begun: Begun) -> None:
     """The token stays, the lease grows."""
     workshop.clock.pass_by(minutes=20)
     again = ada.does("start", id=begun[0], lease_minutes=30)
@@ -80,14 +77,14 @@ def test_starting_twice_renews_the_lease(
     assert again["claim"]["until"] == "2026-01-02T03:54:05.000Z"
 
 
-def test_what_another_holds_cannot_be_started(bob: Agent, begun: tuple[str, int]) -> None:
+def test_what_another_holds_cannot_be_started(bob: Agent, begun: Begun) -> None:
     """The refusal names the holder and the end of the lease."""
     refusal = bob.is_refused("start", id=begun[0])
     assert refusal["error"] == "already_claimed"
     assert (refusal["holder"], refusal["until"]) == ("ada", "2026-01-02T03:34:05.000Z")
 
 
-def test_what_waits_cannot_be_started(ada: Agent, plan: dict[str, str]) -> None:
+def test_what_waits_cannot_be_started(ada: Agent, plan: Plan) -> None:
     """The refusal names what it waits for."""
     refusal = ada.is_refused("start", id=plan["Printer"])
     assert refusal["error"] == "not_ready"
@@ -95,13 +92,13 @@ def test_what_waits_cannot_be_started(ada: Agent, plan: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("title", ["Build", "Launch"])
-def test_what_holds_work_cannot_be_started(ada: Agent, plan: dict[str, str], title: str) -> None:
+def test_what_holds_work_cannot_be_started(ada: Agent, plan: Plan, title: str) -> None:
     """A phase or a plan is no work itself."""
     assert ada.is_refused("start", id=plan[title])["error"] == "not_ready"
 
 
 def test_after_the_lease_another_takes_over(
-    workshop: Workshop, ada: Agent, bob: Agent, begun: tuple[str, int]
+    workshop: Workshop, ada: Agent, bob: Agent, begun: Begun
 ) -> None:
     """The late worker's token is worth nothing from then on."""
     item, token = begun
@@ -119,7 +116,7 @@ def test_after_the_lease_another_takes_over(
 
 
 def test_a_lease_that_ran_out_is_good_until_somebody_takes_it(
-    workshop: Workshop, ada: Agent, begun: tuple[str, int]
+    workshop: Workshop, ada: Agent, begun: Begun
 ) -> None:
     """Late, but nobody was waiting."""
     workshop.clock.pass_by(minutes=90)
@@ -127,7 +124,7 @@ def test_a_lease_that_ran_out_is_good_until_somebody_takes_it(
 
 
 def test_finishing_answers_with_the_evidence(
-    workshop: Workshop, ada: Agent, begun: tuple[str, int], plan: dict[str, str]
+    workshop: Workshop, ada: Agent, begun: Begun, plan: Plan
 ) -> None:
     """What git shows, what is odd about it, what became free, and the phase."""
     item, token = begun
@@ -150,7 +147,7 @@ def test_finishing_answers_with_the_evidence(
     assert (ada.last_entry.action, ada.last_entry.subject) == ("task.finished", item)
 
 
-def test_finishing_again_is_safe(ada: Agent, begun: tuple[str, int]) -> None:
+def test_finishing_again_is_safe(ada: Agent, begun: Begun) -> None:
     """The same call hears that it was done; nothing is written twice."""
     item, token = begun
     ada.does("verify", id=item, token=token)
@@ -162,7 +159,7 @@ def test_finishing_again_is_safe(ada: Agent, begun: tuple[str, int]) -> None:
     assert ada.ledger_size == before
 
 
-def test_a_closed_check_holds_the_end_back(ada: Agent, begun: tuple[str, int]) -> None:
+def test_a_closed_check_holds_the_end_back(ada: Agent, begun: Begun) -> None:
     """An agent's word is no proof."""
     refusal = ada.is_refused("finish", id=begun[0], token=begun[1], **finish())
     assert (refusal["error"], refusal["kind"]) == ("gate_closed", "gate")
@@ -171,7 +168,7 @@ def test_a_closed_check_holds_the_end_back(ada: Agent, begun: tuple[str, int]) -
 
 
 def test_an_edit_after_the_check_closes_it_again(
-    workshop: Workshop, ada: Agent, begun: tuple[str, int]
+    workshop: Workshop, ada: Agent, begun: Begun
 ) -> None:
     """The check must have seen the tree as it is."""
     item, token = begun
@@ -181,9 +178,7 @@ def test_an_edit_after_the_check_closes_it_again(
     assert refusal["edited"] == ["src/parser/late.py"]
 
 
-def test_who_works_on_an_item_cannot_skip_past_its_gates(
-    ada: Agent, begun: tuple[str, int]
-) -> None:
+def test_who_works_on_an_item_cannot_skip_past_its_gates(ada: Agent, begun: Begun) -> None:
     """Skipped counts as done, so the gates are asked."""
     refusal = ada.is_refused(
         "finish", id=begun[0], token=begun[1], outcome="skipped", summary="why"
@@ -192,20 +187,18 @@ def test_who_works_on_an_item_cannot_skip_past_its_gates(
 
 
 @pytest.mark.parametrize(("outcome", "status"), [("partial", "open"), ("failed", "failed")])
-def test_other_outcomes_need_no_gates(
-    ada: Agent, begun: tuple[str, int], outcome: str, status: str
-) -> None:
+def test_other_outcomes_need_no_gates(ada: Agent, begun: Begun, outcome: str, status: str) -> None:
     """What is not done proves nothing."""
     answer = ada.does("finish", id=begun[0], token=begun[1], outcome=outcome, summary="why")
     assert answer["item"]["status"] == status
 
 
-def test_a_token_that_never_was_is_refused(ada: Agent, begun: tuple[str, int]) -> None:
+def test_a_token_that_never_was_is_refused(ada: Agent, begun: Begun) -> None:
     """A guess is no proof."""
     assert ada.is_refused("finish", id=begun[0], token=begun[1] + 7, **finish())
 
 
-def test_a_sentence_that_is_not_there_cannot_be_met(ada: Agent, begun: tuple[str, int]) -> None:
+def test_a_sentence_that_is_not_there_cannot_be_met(ada: Agent, begun: Begun) -> None:
     """The numbers are those that `show` gives."""
     refusal = ada.is_refused(
         "finish", id=begun[0], token=begun[1], outcome="partial", summary="x", met=[0, 9]
@@ -213,7 +206,7 @@ def test_a_sentence_that_is_not_there_cannot_be_met(ada: Agent, begun: tuple[str
     assert "9" in refusal["message"]
 
 
-def test_what_nobody_started_cannot_be_finished(ada: Agent, plan: dict[str, str]) -> None:
+def test_what_nobody_started_cannot_be_finished(ada: Agent, plan: Plan) -> None:
     """The hint names the call to make first."""
     refusal = ada.is_refused("finish", id=plan["Notes"], token=1, **finish())
     assert refusal["error"] == "not_claim_holder"

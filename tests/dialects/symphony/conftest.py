@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,10 +9,11 @@ import pytest
 from builders import Agent, Workshop
 from counterpoint.core.model.filters import Edit
 from counterpoint.settings import Settings
+from fakes.boards import Make, Seat
 
 
 @pytest.fixture
-def seat(workshop: Workshop) -> Callable[..., Agent]:
+def seat(workshop: Workshop) -> Seat:
     """Give what seats an agent of a type, bound to an issue and a run."""
 
     def seated(name: str, type_: str = "", item: str = "", run: str = "run-1", **more: Any) -> Any:
@@ -26,7 +26,7 @@ def seat(workshop: Workshop) -> Callable[..., Agent]:
 
 
 @pytest.fixture
-def make(workshop: Workshop, seat: Callable[..., Agent]) -> Callable[..., str]:
+def make(workshop: Workshop, seat: Seat) -> Make:
     """Give what makes an issue that is ready (or in another state); answer its identifier."""
 
     def made(title: str = "Make it float", status: str = "open", **more: Any) -> str:
@@ -40,6 +40,6 @@ def make(workshop: Workshop, seat: Callable[..., Agent]) -> Callable[..., str]:
 
 
 @pytest.fixture
-def worker(seat: Callable[..., Agent], make: Callable[..., str]) -> Agent:
+def worker(seat: Seat, make: Make) -> Agent:
     """Give a worker who is bound to a fresh issue."""
     return seat("will", "worker", make())

@@ -9,15 +9,14 @@ from typing import Any
 
 import pytest
 
-from builders import Agent, Workshop
+from builders import Workshop
 from counterpoint.settings import Settings
+from fakes.boards import Seat
 
 GUIDE = "# Retry\n\nUse exponential backoff when you retry.\n\n# Cache\n\nThe cache is small.\n"
 
 
-def test_the_vault_takes_in_finds_and_lets_go(
-    seat: Callable[..., Agent], workshop: Workshop
-) -> None:
+def test_the_vault_takes_in_finds_and_lets_go(seat: Seat, workshop: Workshop) -> None:
     """By path; the same content is not taken in twice."""
     (workshop.root / "docs").mkdir()
     (workshop.root / "docs/guide.md").write_text(GUIDE)
@@ -35,9 +34,7 @@ def test_the_vault_takes_in_finds_and_lets_go(
     assert judge.does("vault_retrieve", query="retry")["results"] == []
 
 
-def test_what_cannot_be_in_the_vault_is_refused(
-    seat: Callable[..., Agent], workshop: Workshop
-) -> None:
+def test_what_cannot_be_in_the_vault_is_refused(seat: Seat, workshop: Workshop) -> None:
     """Paths that lead out, files that are not there or no text, entries that are not there."""
     (workshop.root / "x.bin").write_bytes(b"\0\1")
     worker = seat("will", "worker")
@@ -49,7 +46,7 @@ def test_what_cannot_be_in_the_vault_is_refused(
     assert worker.is_refused("vault_retrieve", query="a", top_k=51)["code"] == "VALIDATION_ERROR"
 
 
-def test_long_results_go_on_at_a_cursor(seat: Callable[..., Agent], workshop: Workshop) -> None:
+def test_long_results_go_on_at_a_cursor(seat: Seat, workshop: Workshop) -> None:
     """Each page within its limit, every passage once."""
     parts = (f"# Part {n}\n\n" + f"backoff word{n} " * 70 for n in range(30))
     (workshop.root / "long.md").write_text("\n\n".join(parts))
@@ -67,9 +64,7 @@ def test_long_results_go_on_at_a_cursor(seat: Callable[..., Agent], workshop: Wo
     assert len(seen) == len(set(seen)) == 30
 
 
-def test_a_projects_own_knowledge_has_to_be_configured(
-    seat: Callable[..., Agent], workshop: Workshop
-) -> None:
+def test_a_projects_own_knowledge_has_to_be_configured(seat: Seat, workshop: Workshop) -> None:
     """Then it is found with a least score; the limits are those of the contract."""
     (workshop.root / "g.md").write_text(GUIDE)
     agent = seat("ida", "intake")

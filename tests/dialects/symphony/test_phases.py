@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from builders import Agent, Workshop, commit, git
+from builders import Workshop, commit, git
 from counterpoint.dialects.symphony.tools.workspace import MARKER
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.dialects.symphony.verbs.workspaces import Workspaces
+from fakes.boards import Asked, Make, Seat
 
 SECTIONS = ("Problem", "Current State", "Findings", "Risks", "Recommendation")
 TEXT = "# Research\n\n" + "\n\n".join(
@@ -21,7 +21,7 @@ TEXT = "# Research\n\n" + "\n\n".join(
 
 
 @pytest.fixture
-def opened(workshop: Workshop, make: Callable[..., str]) -> Callable[..., str]:
+def opened(workshop: Workshop, make: Make) -> Make:
     """Give what makes an issue in a phase and marks the tree for it; answer its identifier."""
 
     def made(phase: str = "research", *labels: str, mark: bool = True, **more: Any) -> str:
@@ -35,7 +35,7 @@ def opened(workshop: Workshop, make: Callable[..., str]) -> Callable[..., str]:
 
 
 @pytest.fixture
-def claim(workshop: Workshop) -> Callable[..., dict[str, Any]]:
+def claim(workshop: Workshop) -> Asked:
     """Give what writes an artifact and answers the arguments that hand it over."""
 
     def said(identifier: str, text: str = TEXT, **more: Any) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def claim(workshop: Workshop) -> Callable[..., dict[str, Any]]:
 
 
 def test_a_workspace_is_verified_by_its_marker(
-    seat: Callable[..., Agent], opened: Callable[..., str], workshop: Workshop
+    seat: Seat, opened: Make, workshop: Workshop
 ) -> None:
     """It says which issue and branch; without it the way back is told."""
     identifier = opened(mark=False)
@@ -76,9 +76,7 @@ def test_a_workspace_is_verified_by_its_marker(
     }
 
 
-def test_a_phase_is_handed_over_once(
-    seat: Callable[..., Agent], opened: Callable[..., str], claim: Callable[..., dict[str, Any]]
-) -> None:
+def test_a_phase_is_handed_over_once(seat: Seat, opened: Make, claim: Asked) -> None:
     """It is kept as a finding of its own sort, not yet processed; the same again answers the first."""
     identifier = opened()
     agent = seat("rita", "researcher", identifier, run="run-9")
@@ -95,7 +93,7 @@ def test_a_phase_is_handed_over_once(
 
 
 def test_all_that_is_wrong_is_told_and_nothing_recorded(
-    seat: Callable[..., Agent], opened: Callable[..., str], claim: Callable[..., dict[str, Any]]
+    seat: Seat, opened: Make, claim: Asked
 ) -> None:
     """With all that is needed to mend it."""
     identifier = opened()
@@ -113,10 +111,7 @@ def test_all_that_is_wrong_is_told_and_nothing_recorded(
 
 
 def test_another_phase_and_another_tree_are_refused(
-    seat: Callable[..., Agent],
-    opened: Callable[..., str],
-    claim: Callable[..., dict[str, Any]],
-    workshop: Workshop,
+    seat: Seat, opened: Make, claim: Asked, workshop: Workshop
 ) -> None:
     """And a path out of the tree, whatever project the caller names."""
     identifier = opened("architecture")
@@ -134,9 +129,7 @@ def test_another_phase_and_another_tree_are_refused(
     assert mine.is_refused("complete_phase", **led)["code"] == "VALIDATION_ERROR"
 
 
-def test_ready_means_committed_and_ahead(
-    seat: Callable[..., Agent], opened: Callable[..., str], workshop: Workshop
-) -> None:
+def test_ready_means_committed_and_ahead(seat: Seat, opened: Make, workshop: Workshop) -> None:
     """The marker is no change; everything else has to be committed."""
     git(workshop.root, "switch", "-q", "-c", "work")
     identifier = opened("ready")
@@ -152,10 +145,7 @@ def test_ready_means_committed_and_ahead(
 
 
 def test_a_judge_approves_and_the_step_goes_on(
-    seat: Callable[..., Agent],
-    opened: Callable[..., str],
-    claim: Callable[..., dict[str, Any]],
-    workshop: Workshop,
+    seat: Seat, opened: Make, claim: Asked, workshop: Workshop
 ) -> None:
     """Nothing moves before the step; the issue shows what was said and what became of it."""
     identifier = opened("research", "security")
@@ -179,10 +169,7 @@ def test_a_judge_approves_and_the_step_goes_on(
 
 
 def test_a_judge_rejects_with_what_to_do(
-    seat: Callable[..., Agent],
-    opened: Callable[..., str],
-    claim: Callable[..., dict[str, Any]],
-    workshop: Workshop,
+    seat: Seat, opened: Make, claim: Asked, workshop: Workshop
 ) -> None:
     """The comment has both; the step sends the issue back."""
     identifier = opened()
@@ -207,9 +194,7 @@ def test_a_judge_rejects_with_what_to_do(
     assert status["status"] == "todo"
 
 
-def test_verdicts_that_cannot_be_are_refused(
-    seat: Callable[..., Agent], opened: Callable[..., str], claim: Callable[..., dict[str, Any]]
-) -> None:
+def test_verdicts_that_cannot_be_are_refused(seat: Seat, opened: Make, claim: Asked) -> None:
     """Without a claim, of another text, of one's own, without a reason."""
     identifier = opened()
     judge = seat("jo", "judge", identifier)
@@ -230,9 +215,7 @@ def test_verdicts_that_cannot_be_are_refused(
     assert own.is_refused("reject_phase", **word, reason="x")["code"] == "PERMISSION_DENIED"
 
 
-def test_without_an_issue_there_is_nothing_to_hand_over(
-    seat: Callable[..., Agent], claim: Callable[..., dict[str, Any]]
-) -> None:
+def test_without_an_issue_there_is_nothing_to_hand_over(seat: Seat, claim: Asked) -> None:
     """Nor a workspace to verify."""
     loose = seat("rita", "researcher")
     assert loose.is_refused("verify_workspace")["code"] == "VALIDATION_ERROR"
@@ -240,10 +223,7 @@ def test_without_an_issue_there_is_nothing_to_hand_over(
 
 
 def test_the_native_dialect_shows_claims_and_verdicts(
-    seat: Callable[..., Agent],
-    opened: Callable[..., str],
-    claim: Callable[..., dict[str, Any]],
-    workshop: Workshop,
+    seat: Seat, opened: Make, claim: Asked, workshop: Workshop
 ) -> None:
     """By their ids, with the words that were said, and what became of them."""
     identifier = opened()
@@ -270,10 +250,7 @@ def test_the_native_dialect_shows_claims_and_verdicts(
 
 
 def test_a_native_reviewer_judges_a_phase(
-    seat: Callable[..., Agent],
-    opened: Callable[..., str],
-    claim: Callable[..., dict[str, Any]],
-    workshop: Workshop,
+    seat: Seat, opened: Make, claim: Asked, workshop: Workshop
 ) -> None:
     """Nothing moves until the step; who handed it over may not, nor judge another text."""
     identifier = opened()

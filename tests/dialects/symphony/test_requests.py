@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from builders import Agent, Workshop, commit, git
+from builders import Workshop, commit, git
 from counterpoint.dialects.symphony.nouns.policy import GateCommand, PolicyEdit
 from counterpoint.dialects.symphony.tools.workspace import MARKER
 from counterpoint.dialects.symphony.verbs.issues import Issues
@@ -16,12 +15,13 @@ from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.dialects.symphony.verbs.policies import Policies
 from counterpoint.dialects.symphony.verbs.requests import Requests
 from counterpoint.dialects.symphony.verbs.workspaces import Workspaces
+from fakes.boards import Make, Seat
 
 GATE = {"command": "npx vitest run", "label": "Tests", "exit_code": 0, "output": "ok"}
 
 
 @pytest.fixture
-def built(workshop: Workshop, make: Callable[..., str]) -> str:
+def built(workshop: Workshop, make: Make) -> str:
     """Answer an issue whose branch, in the marked tree, has a commit."""
     git(workshop.root, "switch", "-q", "-c", "symphony/DEMO-001")
     identifier = make(labels=["phase:ready"])
@@ -42,7 +42,7 @@ def asked(workshop: Workshop, built: str) -> dict[str, Any]:
 
 
 def test_a_pr_is_measured_checked_and_rated(
-    seat: Callable[..., Agent], workshop: Workshop, built: str, asked: dict[str, Any]
+    seat: Seat, workshop: Workshop, built: str, asked: dict[str, Any]
 ) -> None:
     """The server's own figures and gates; what the agent says is marked as claimed."""
     gate = GateCommand(command="git --version", label="Git", required=True)
@@ -65,7 +65,7 @@ def test_a_pr_is_measured_checked_and_rated(
 
 
 def test_a_diff_that_is_not_the_branchs_is_remarked_upon(
-    seat: Callable[..., Agent], built: str, asked: dict[str, Any]
+    seat: Seat, built: str, asked: dict[str, Any]
 ) -> None:
     """The server's own is what counts; the same commit again changes nothing."""
     worker = seat("will", "worker", built)
@@ -77,7 +77,7 @@ def test_a_diff_that_is_not_the_branchs_is_remarked_upon(
 
 
 def test_a_pr_needs_its_worktree_and_its_branch(
-    seat: Callable[..., Agent], workshop: Workshop, built: str, asked: dict[str, Any]
+    seat: Seat, workshop: Workshop, built: str, asked: dict[str, Any]
 ) -> None:
     """Another branch, another base, no marker."""
     worker = seat("will", "worker", built)
@@ -91,7 +91,7 @@ def test_a_pr_needs_its_worktree_and_its_branch(
 
 
 def test_without_a_repository_any_branch_may_be_named(
-    seat: Callable[..., Agent], workshop: Workshop, built: str, asked: dict[str, Any]
+    seat: Seat, workshop: Workshop, built: str, asked: dict[str, Any]
 ) -> None:
     """There is none to compare it with: what was sent is kept, and said to be that."""
     shutil.rmtree(workshop.root / ".git")
@@ -102,7 +102,7 @@ def test_without_a_repository_any_branch_may_be_named(
 
 
 def test_the_native_dialect_shows_what_was_handed_in(
-    seat: Callable[..., Agent], workshop: Workshop, built: str, asked: dict[str, Any]
+    seat: Seat, workshop: Workshop, built: str, asked: dict[str, Any]
 ) -> None:
     """Requests, claims of phases and verdicts on them, each by its id; the diff page by page."""
     seat("will", "worker", built).does("create_pr", **asked)
@@ -116,7 +116,7 @@ def test_the_native_dialect_shows_what_was_handed_in(
 
 
 def test_a_native_reviewer_judges_what_was_handed_in(
-    seat: Callable[..., Agent], workshop: Workshop, built: str, asked: dict[str, Any]
+    seat: Seat, workshop: Workshop, built: str, asked: dict[str, Any]
 ) -> None:
     """A rejection reopens the issue and is told there; an approval leaves it to be merged."""
     item = workshop.app.person().use(Issues).named(built).id
@@ -145,7 +145,7 @@ def test_a_native_reviewer_judges_what_was_handed_in(
 
 
 def test_a_judge_approves_at_the_head(
-    seat: Callable[..., Agent], workshop: Workshop, built: str, asked: dict[str, Any]
+    seat: Seat, workshop: Workshop, built: str, asked: dict[str, Any]
 ) -> None:
     """The issue stays in review; after another commit it is refused until it was taken up anew."""
     seat("will", "worker", built).does("create_pr", **asked)
@@ -162,7 +162,7 @@ def test_a_judge_approves_at_the_head(
 
 
 def test_a_judge_rejects_and_the_next_run_sees_why(
-    seat: Callable[..., Agent], built: str, asked: dict[str, Any]
+    seat: Seat, built: str, asked: dict[str, Any]
 ) -> None:
     """The issue is todo again, with the fixes in a comment."""
     worker = seat("will", "worker", built)
@@ -178,9 +178,7 @@ def test_a_judge_rejects_and_the_next_run_sees_why(
     assert judge.is_refused("reject_pr")["code"] == "INVALID_STATE"
 
 
-def test_nobody_judges_his_own_pr(
-    seat: Callable[..., Agent], built: str, asked: dict[str, Any]
-) -> None:
+def test_nobody_judges_his_own_pr(seat: Seat, built: str, asked: dict[str, Any]) -> None:
     """Nor one that is not there."""
     judge = seat("will", "judge", built)
     assert judge.is_refused("approve_pr")["code"] == "INVALID_STATE"

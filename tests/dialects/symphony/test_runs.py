@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 import pytest
 
-from builders import Agent, Workshop
+from builders import Workshop
 from counterpoint.core.model.delivery.runs import RunOrder
 from counterpoint.dialects.symphony.verbs.issues import Issues
+from fakes.boards import Make, Seat
 
 BLOCK = {"type": "tool_use", "name": "Bash", "input": {"command": "ls"}}
 LINES = [
@@ -29,7 +29,7 @@ LINES = [
 
 
 @pytest.fixture
-def issue(workshop: Workshop, make: Callable[..., str]) -> str:
+def issue(workshop: Workshop, make: Make) -> str:
     """Answer an issue with a run of 154 events."""
     identifier = make()
     core = workshop.app.person()
@@ -38,7 +38,7 @@ def issue(workshop: Workshop, make: Callable[..., str]) -> str:
     return identifier
 
 
-def test_events_come_in_order_page_by_page(seat: Callable[..., Agent], issue: str) -> None:
+def test_events_come_in_order_page_by_page(seat: Seat, issue: str) -> None:
     """By issue or by run; each page within its limit, every event once."""
     judge = seat("jo", "judge", issue)
     seen: list[int] = []
@@ -53,7 +53,7 @@ def test_events_come_in_order_page_by_page(seat: Callable[..., Agent], issue: st
     assert len(judge.does("query_run_events", run_id="r1", limit=3)["events"]) == 3
 
 
-def test_events_are_filtered(seat: Callable[..., Agent], issue: str) -> None:
+def test_events_are_filtered(seat: Seat, issue: str) -> None:
     """By type and subtype; a long payload is whole where it is alone."""
     judge = seat("jo", "judge", issue)
     (use,) = judge.does("query_run_events", run_id="r1", event_subtype="tool_use")["events"]
@@ -66,7 +66,7 @@ def test_events_are_filtered(seat: Callable[..., Agent], issue: str) -> None:
     assert len(payload) > 8_000
 
 
-def test_events_of_nothing_and_too_many_are_refused(seat: Callable[..., Agent], issue: str) -> None:
+def test_events_of_nothing_and_too_many_are_refused(seat: Seat, issue: str) -> None:
     """One of both ids is needed; the limit is 500."""
     judge = seat("jo", "judge", issue)
     assert "run_id" in judge.is_refused("query_run_events")["error"]
@@ -77,7 +77,7 @@ def test_events_of_nothing_and_too_many_are_refused(seat: Callable[..., Agent], 
     assert judge.is_refused("query_run_events", issue_id="DEMO-99")["code"] == "NOT_FOUND"
 
 
-def test_the_status_of_an_issue_tells_of_its_runs(seat: Callable[..., Agent], issue: str) -> None:
+def test_the_status_of_an_issue_tells_of_its_runs(seat: Seat, issue: str) -> None:
     """Status, error and cost."""
     (run,) = seat("jo", "judge", issue).does("get_issue_status")["recentRuns"]
     assert (run["id"], run["status"], run["error"], run["cost"]) == ("r1", "completed", None, 0.5)

@@ -133,8 +133,8 @@ def test_a_task_ends_however_long_the_names_are(
 def test_an_empty_area_is_refused(lead: Agent, flow: Flow) -> None:
     """It would be the whole tree."""
     refusal = lead.is_refused(
-        "start_task", workflow_id=flow.workflow, phase_id=flow.phase, caller_type="orchestrator", name="x",
-        goal="x", areas=["src", ""],
+        "start_task", workflow_id=flow.workflow, phase_id=flow.phase, caller_type="orchestrator",
+        name="x", goal="x", areas=["src", ""],
     )  # fmt: skip
     assert "areas[1]" in refusal["message"]
 
