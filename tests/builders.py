@@ -29,6 +29,7 @@ from counterpoint.settings import Settings
 SECRET = b"a secret of the tests"
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 PATIENCE = 30.0
+IDENTITY = ("-c", "user.name=Tests", "-c", "user.email=tests@example.org")
 
 Progress = Callable[[float, float | None, str | None], Any]
 
@@ -36,7 +37,12 @@ Progress = Callable[[float, float | None, str | None], Any]
 def git(folder: Path, *words: str) -> str:
     """Run git in a folder and answer what it says."""
     done = subprocess.run(
-        ["git", *words], cwd=folder, check=True, capture_output=True, text=True, timeout=PATIENCE
+        ["git", *IDENTITY, *words],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     return done.stdout.strip()
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from builders import git
 from counterpoint.app import App, Identity, open_app
 from counterpoint.cli.main import run
 from counterpoint.core.coordinator import Core
@@ -56,12 +57,6 @@ Start = Callable[..., "subprocess.Popen[bytes]"]
 
 PATIENCE = 20.0
 """Seconds that a test waits for a process before it fails."""
-
-
-def git(folder: Path, *words: str) -> None:
-    """Run git in a folder."""
-    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
-    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
 
 
 def agent_of(app: App, name: str = "ada") -> Core:

@@ -165,3 +165,12 @@ def live() -> Iterator[live_door.Live]:
     with live_door.running(small_surface) as opened:
         yield opened
         assert opened.send("GET", "/healthz").status == 200
+
+
+@pytest.fixture
+def story(small: ModuleType) -> Any:
+    """Give two entries: one of two events, one of none."""
+    made = small.Story()
+    made.grow(("a:created", "x"), ("b:created", "y"))
+    made.grow()
+    return made

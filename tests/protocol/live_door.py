@@ -233,3 +233,13 @@ def story(url, tell, *, mode, by="all", **headers):
             return await tell(client)
 
     return asyncio.run(asyncio.wait_for(run(), PATIENCE))
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    pulse = threading.Event()
+    for _ in range(2000):
+        if holds():
+            return
+        pulse.wait(0.01)
+    raise AssertionError("it never came to hold")

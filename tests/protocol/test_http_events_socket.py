@@ -6,11 +6,10 @@ import asyncio
 import json
 import logging
 import socket
-import threading
 from contextlib import contextmanager, suppress
 
 import pytest
-from live_door import PATIENCE, TOKENS, running
+from live_door import PATIENCE, TOKENS, running, until
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
@@ -19,15 +18,6 @@ from counterpoint.protocol.http import conversation, serving, subscription
 from counterpoint.protocol.http import subscribers as audience
 
 NAME = conversation.NAME
-
-
-@pytest.fixture
-def story(small):
-    """Give two entries: one of two events, one of none."""
-    made = small.Story()
-    made.grow(("a:created", "x"), ("b:created", "y"))
-    made.grow()
-    return made
 
 
 @pytest.fixture
@@ -375,7 +365,7 @@ def test_a_client_that_takes_nothing_is_let_go_and_harms_nobody(live, story, mon
     with talking(live, "?after=1") as peer:
         heard = peer.events(300)
     assert [place for place, _ in heard] == [f"{n}.{k}" for n in range(2, 152) for k in (1, 2)]
-    _until(lambda: live.connections() == 0)
+    until(lambda: live.connections() == 0)
     _until_alone(live)
     sleeper.close()
 
@@ -408,16 +398,7 @@ def _until_alone(live):
         answer = live.send("GET", "/metrics", authorization="Bearer reader")
         return b"counterpoint_event_readers 0" in answer.body
 
-    _until(is_alone)
-
-
-def _until(holds):
-    pulse = threading.Event()
-    for _ in range(2000):
-        if holds():
-            return
-        pulse.wait(0.01)
-    raise AssertionError("it never came to hold")
+    until(is_alone)
 
 
 def test_places_are_shared_with_the_readers_of_streams(live, monkeypatch):

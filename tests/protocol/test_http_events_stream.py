@@ -5,23 +5,13 @@ from __future__ import annotations
 import http.client
 import json
 import socket
-import threading
 
 import pytest
-from live_door import PATIENCE, TOKENS, running
+from live_door import PATIENCE, TOKENS, running, until
 
 from counterpoint.kernel.errors import NotFound
-from counterpoint.protocol.http import events, serving, subscription
+from counterpoint.protocol.http import events, serving
 from counterpoint.protocol.http import subscribers as audience
-
-
-@pytest.fixture
-def story(small):
-    """Give two entries: one of two events, one of none."""
-    made = small.Story()
-    made.grow(("a:created", "x"), ("b:created", "y"))
-    made.grow()
-    return made
 
 
 @pytest.fixture
@@ -231,16 +221,7 @@ def _metrics(live):
 
 
 def _until_alone(live):
-    _until(lambda: b"counterpoint_event_readers 0" in _metrics(live))
-
-
-def _until(holds):
-    pulse = threading.Event()
-    for _ in range(2000):
-        if holds():
-            return
-        pulse.wait(0.01)
-    raise AssertionError("it never came to hold")
+    until(lambda: b"counterpoint_event_readers 0" in _metrics(live))
 
 
 def test_a_reader_that_takes_nothing_is_dropped_and_harms_nobody(live, story, monkeypatch):
@@ -274,8 +255,8 @@ def test_the_connection_of_a_reader_that_takes_nothing_is_cut(small, story, monk
         sleeper.connect(("127.0.0.1", live.port))
         ask = b"GET /events/small?after=1 HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         sleeper.sendall(ask + b"Authorization: Bearer reader\r\n\r\n")
-        _until(lambda: live.connections() == 1)
-        _until(lambda: live.connections() == 0)
+        until(lambda: live.connections() == 1)
+        until(lambda: live.connections() == 0)
 
 
 def test_the_native_feed_stays_where_it_was(live):

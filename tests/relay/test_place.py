@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from builders import git
 from counterpoint.app import open_app
 from counterpoint.kernel.errors import Unavailable
 from counterpoint.protocol.rendezvous import find_rendezvous
 from counterpoint.relay.place import Refused, find_database, find_prefix
-
-
-def git(folder: Path, *words: str) -> None:
-    """Run git in a folder."""
-    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
-    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
 
 
 def repository(folder: Path) -> Path:
