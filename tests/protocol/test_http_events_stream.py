@@ -10,7 +10,7 @@ import pytest
 from live_door import PATIENCE, TOKENS, running, until
 
 from counterpoint.kernel.errors import NotFound
-from counterpoint.protocol.http import events, serving
+from counterpoint.protocol.http import events, serving, subscription
 from counterpoint.protocol.http import subscribers as audience
 
 
