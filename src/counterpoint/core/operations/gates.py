@@ -127,10 +127,10 @@ class Gates:
         execution: Execution,
         snapshot: Snapshot,
     ) -> Receipt:
-        number = change.next_number(Receipt)
+        number, its_id = change.next_id(Receipt)
         return Receipt(
             project=self._context.project,
-            id=change.id_of(Receipt, number),
+            id=its_id,
             number=number,
             item=item,
             gate=gate,

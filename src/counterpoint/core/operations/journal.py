@@ -48,11 +48,11 @@ class Journal:
 
     def draft(self, change: Change, note: Note, session: str, files: tuple[str, ...]) -> Record:
         """Return the record that a note becomes in a change; nothing is written yet."""
-        number = change.next_number(Record)
+        number, its_id = change.next_id(Record)
         details = canonical.dump_any(dict(note.details)) if note.details else ""
         return Record(
             project=change.writing.project,
-            id=change.id_of(Record, number),
+            id=its_id,
             number=number,
             kind=note.kind,
             item=note.item,

@@ -222,11 +222,11 @@ class Reviews:
         current: tuple[str, ...],
         submission: Submission | None,
     ) -> Verdict:
-        number = change.next_number(Verdict)
+        number, its_id = change.next_id(Verdict)
         is_live = submission is not None and submission.of != "artifact"
         return Verdict(
             project=self._context.project,
-            id=change.id_of(Verdict, number),
+            id=its_id,
             number=number,
             item=item,
             submission=submission.id if submission else "",
@@ -273,11 +273,11 @@ def hand_in(change: Change, made: SubmissionDraft) -> Submission:
     for before in change.select(Submission, item=made.item, of=made.of):
         if before.is_live:
             close(change, before, "superseded")
-    number = change.next_number(Submission)
+    number, its_id = change.next_id(Submission)
     submission = change.masked(
         Submission(
             project=change.context.project,
-            id=change.id_of(Submission, number),
+            id=its_id,
             number=number,
             item=made.item,
             of=made.of,

@@ -131,9 +131,10 @@ class Change:
         """Return the number the next row of this noun takes."""
         return self.writing.last_number(noun) + 1
 
-    def id_of(self, noun: type[Noun], number: int) -> str:
-        """Return the id of the row of a noun with this number, such as `demo-r12`."""
-        return f"{self.get(Project).prefix}-{noun.letter}{number}"
+    def next_id(self, noun: type[Noun]) -> tuple[int, str]:
+        """Return the number and the id of the next row of a noun, such as 12 and `demo-r12`."""
+        number = self.writing.last_number(noun) + 1
+        return number, f"{self.get(Project).prefix}-{noun.letter}{number}"
 
     def open_session(self) -> str:
         """Return the caller's session, opened on its first write; SessionEnded."""
@@ -158,10 +159,10 @@ class Change:
                 writer="",
             )
             self.put(session)
-        if session.has_ended:
-            raise session.refusal()
-        if session.status == "paused":
-            self.put(session.moved("active", self.now))
+        if session.status != "active":
+            if session.has_ended:
+                raise session.refusal()
+            self.put(session.moved("active", self.now))  # it was paused
         return session.id
 
     def append(self) -> None:

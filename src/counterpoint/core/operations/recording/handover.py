@@ -17,11 +17,11 @@ from counterpoint.kernel.clock import later
 
 def leave(change: Change, handover: Handover, session: Session) -> Handoff:
     """Write down what a session leaves for the next, in a change."""
-    number = change.next_number(Handoff)
+    number, its_id = change.next_id(Handoff)
     claims = live_claims(change.writing, session.id)
     handoff = Handoff(
         project=session.project,
-        id=change.id_of(Handoff, number),
+        id=its_id,
         number=number,
         session=session.id,
         agent=session.agent,

@@ -49,11 +49,11 @@ class Briefs:
             return brief
 
     def _brief(self, change: Change, wish: BriefRequest) -> Brief:
-        number = change.next_number(Brief)
+        number, its_id = change.next_id(Brief)
         variables = canonical.dump_any(dict(wish.variables)) if wish.variables else ""
         return Brief(
             project=self._context.project,
-            id=change.id_of(Brief, number),
+            id=its_id,
             number=number,
             slug=wish.slug,
             title=wish.title.strip(),
