@@ -212,7 +212,7 @@ class Batches:
         try:
             if batch.has_landed and batch.fault is None:
                 connection.execute("COMMIT")
-                self._memory.landed(connection.data_version())
+                self._memory.version = connection.data_version()
         except apsw.Error as fault:
             self._spoil(batch, fault)
         finally:

@@ -14,23 +14,22 @@ from counterpoint.storage.rows import StoreWriting
 
 
 class Memory:
-    """The writings of one connection, by project."""
+    """The writings of one connection, by project.
+
+    version: what the file's was after the last commit; None: what followed has not landed.
+    """
 
     def __init__(self, opened: Callable[[str], StoreWriting]) -> None:
         """Remember nothing yet; opened: makes the writing of a project, which knows nothing."""
         self._opened = opened
         self._writings: dict[str, StoreWriting] = {}
-        self._version: int | None = None
+        self.version: int | None = None
 
     def begin(self, version: int) -> None:
         """Begin a transaction; version: another number after any commit, this program's too."""
-        if version != self._version:
+        if version != self.version:
             self._writings.clear()
-        self._version = None  # until it has landed
-
-    def landed(self, version: int) -> None:
-        """Keep all, if the version is still that one when the next transaction begins."""
-        self._version = version
+        self.version = None
 
     def forget(self) -> None:
         """Forget all: a part of the transaction was undone."""

@@ -232,7 +232,7 @@ class SqliteStore:
                 self._memory.begin(connection.data_version())
                 yield
                 connection.execute("COMMIT")
-                self._memory.landed(connection.data_version())
+                self._memory.version = connection.data_version()
             except BaseException:
                 _undo(connection)
                 raise
