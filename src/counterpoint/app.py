@@ -14,10 +14,10 @@ from typing import Final
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model import catalogue
-from counterpoint.core.model.actors import Actor, ActorKind
+from counterpoint.core.model.access import Actor, ActorKind
 from counterpoint.core.operations.recording.context import Caller, Ports
 from counterpoint.core.ports.store import Store
-from counterpoint.core.rules import identifiers
+from counterpoint.core.rules import wording
 from counterpoint.dialects import nouns
 from counterpoint.dialects.agentic.rules.precedence import ToolOrder, read_table
 from counterpoint.dialects.colibri.skill_files import SkillDirectory
@@ -133,7 +133,7 @@ class App:
         """
         if self.settings.project:
             return self.settings.project
-        named = identifiers.parse(self.settings.item) if self.settings.item else None
+        named = wording.parse(self.settings.item) if self.settings.item else None
         if named is not None and self.exists:
             owner = (one.project for one in self.store.projects() if one.prefix == named[0])
             found = next(owner, None)
@@ -146,7 +146,7 @@ class App:
     @property
     def item(self) -> str:
         """The item that connections are for, by its id where the form that people say was set."""
-        return identifiers.kept(self.settings.item) or self.settings.item
+        return wording.kept(self.settings.item) or self.settings.item
 
     @cached_property
     def signer(self) -> LazyKey:

@@ -36,7 +36,7 @@ from counterpoint.cli.demo.worker import main, server_argv
 from counterpoint.cli.main import run
 from counterpoint.cli.output import Output
 from counterpoint.core.ledger.entry import Entry
-from counterpoint.core.model.actors import Actor
+from counterpoint.core.model.access import Actor
 from counterpoint.core.rules import outline
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import Unavailable

@@ -26,9 +26,9 @@ def test_a_role_has_its_own_tools_until_it_is_narrowed(ledger, call, tmp_path):
 
 def test_narrowing_a_role_keeps_what_it_is_told(ledger, call, app):
     """Its title and its instructions."""
-    app.person().profiles.put("worker", title="W", instructions="Be kind")
+    app.person().projects.put_profile("worker", title="W", instructions="Be kind")
     call("profile", "set", "worker", "--deny", "create_pr")
-    found = app.person().profiles.find("worker")
+    found = app.person().projects.profile("worker")
     assert (found.title, found.instructions, found.denied_tools) == ("W", "Be kind", ("create_pr",))
 
 

@@ -43,7 +43,7 @@ def test_the_calls_of_a_month_and_of_a_tool_are_kept_and_counted(ledger, call, a
     words = ("--calls-a-month", "1000", "--tool-limit", "find=5", "--tool-limit", "brief=9")
     made = call("token", "create", "ci", *words, "--json").json
     assert (made["calls_a_month"], made["tool_limits"]) == (1000, ["brief=9", "find=5"])
-    app.person().meters.take(made["id"], 1000)
+    app.person().tokens.take(made["id"], 1000)
     (token,) = call("token", "list", "--json").json
     assert token["calls_this_month"] == 10
     said = call("token", "list").out

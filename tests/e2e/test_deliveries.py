@@ -18,7 +18,7 @@ from builders import commit, git
 from counterpoint.app import App
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit
-from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.core.rules.wording import spoken_of
 from counterpoint.dialects.symphony.contract_files import ContractDirectory
 from counterpoint.dialects.symphony.nouns.phases import PhaseReport
 from counterpoint.dialects.symphony.nouns.policy import GateCommand, PolicyEdit

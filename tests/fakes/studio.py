@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from builders import HandClock
 from counterpoint.app import NOUNS
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.actors import Actor, ActorKind
+from counterpoint.core.model.access import Actor, ActorKind
 from counterpoint.core.model.templates import TemplateSource
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.context import Caller, Context, Ports

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import counterpoint
 from counterpoint.cli.server.listings import listing_of
-from counterpoint.dialects import registry as catalogue
+from counterpoint.dialects import registry
 from counterpoint.dialects.symphony import scope
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.relay import answers
@@ -149,7 +149,7 @@ def shown(typed: Answers) -> list[str]:
 def test_a_type_is_listed_its_own_tools(typed, type_):
     """As the server lists them."""
     assert typed.narrow(type_, "")
-    expected = catalogue.surface("symphony", Settings(surface="symphony", profile=type_))
+    expected = registry.surface("symphony", Settings(surface="symphony", profile=type_))
     assert shown(typed) == [tool.name for tool in expected.tools]
 
 
@@ -184,7 +184,7 @@ def test_the_relay_opens_what_the_server_opens_and_nothing_else(type_, content):
             path.write_bytes(content)
         settings = Settings(surface="symphony", profile=type_, tool_scope=str(path))
         try:
-            expected = [tool.name for tool in catalogue.surface("symphony", settings).tools]
+            expected = [tool.name for tool in registry.surface("symphony", settings).tools]
         except InvalidInput:
             expected = None
         opened = typed.narrow(type_, str(path))

@@ -6,7 +6,7 @@ from drill import drill, listed
 from stage import Agent, Stage
 
 PHASES = [
-    {"name": "Design", "description": "Draw it", "tasks": ["Sketch", "Review"]},
+    {"name": "Design", "description": "Draw it", "tasks": ["TemplatePart", "Review"]},
     {"name": "Build", "tasks": ["Code", "Test", "Ship"], "dependencies": [1]},
     {"name": "Sell", "tasks": [{"name": "Call"}], "completion_criteria": ["sold"]},
 ]
@@ -77,7 +77,7 @@ def _session(opus: Agent) -> str:
 def _phases(opus: Agent) -> None:
     task = {"plan_slug": "login", "phase_order": 1}
     for state in STATES:
-        opus.call("task_update", **task, task_identifier="Sketch", status=state, notes=state)
+        opus.call("task_update", **task, task_identifier="TemplatePart", status=state, notes=state)
     opus.call("task_update", **task, task_identifier=7, status="completed")
     opus.call(
         "task_update", plan_slug="login", phase_order=2, task_identifier=0, status="completed"

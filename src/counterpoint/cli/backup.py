@@ -26,7 +26,7 @@ from counterpoint.cli.context import open_here, opened_context, project_options
 from counterpoint.cli.output import output_for
 from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.checkpoint import open_checkpoint
-from counterpoint.core.model.actors import Actor
+from counterpoint.core.model.access import Actor
 from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.context import Caller
 from counterpoint.core.ports.store import Store

@@ -13,7 +13,7 @@ from counterpoint.core.model.catalogue import noun_of_id
 from counterpoint.core.model.filters import Edit, Judgment
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import Item
-from counterpoint.core.rules.identifiers import kept
+from counterpoint.core.rules.wording import kept
 
 
 @click.command("approve")

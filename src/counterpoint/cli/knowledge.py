@@ -8,7 +8,7 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.output import one_line
-from counterpoint.core.model.delivery.knowledge import Document, Shelf
+from counterpoint.core.model.documents import Document, Shelf
 from counterpoint.dialects.symphony.nouns.learnings import Learning, LearningQuery
 from counterpoint.dialects.symphony.verbs.learnings import Learnings
 from counterpoint.kernel.canonical import Json

@@ -223,7 +223,7 @@ def _write(sink: BinaryIO, lines: Iterable[bytes]) -> None:
 @with_context
 def redact(context: CommandContext, *, id_: str, reason: str) -> None:
     """Take the texts of an item or record away for good; the chain and every proof still hold."""
-    gone = context.core.redaction.redact(noun_of_id(id_, NOUNS) or Item, id_, reason=reason)
+    gone = context.core.journal.redact(noun_of_id(id_, NOUNS) or Item, id_, reason=reason)
     context.out.result(
         {"id": id_, "redacted": list(gone)},
         f"Took {len(gone)} texts of {id_} away; the entries keep their SHA-256."

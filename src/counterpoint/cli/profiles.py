@@ -24,8 +24,8 @@ def set_(
     context: CommandContext, name: str, *, allow: tuple[str, ...], deny: tuple[str, ...]
 ) -> None:
     """Set which tools a role may call; without options all of its own again."""
-    before = context.core.profiles.find(name)
-    profile = context.core.profiles.put(
+    before = context.core.projects.profile(name)
+    profile = context.core.projects.put_profile(
         name,
         title=before.title if before else "",
         instructions=before.instructions if before else "",
@@ -43,7 +43,7 @@ def tools(context: CommandContext, name: str) -> None:
 
     What is odd about the profile is said on standard error, and keeps nobody from working.
     """
-    _print(context, name, context.core.profiles.find(name), as_json=True)
+    _print(context, name, context.core.projects.profile(name), as_json=True)
 
 
 def _print(context: CommandContext, name: str, profile: Profile | None, *, as_json: bool) -> None:

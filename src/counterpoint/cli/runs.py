@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
-from counterpoint.core.model.delivery.runs import NOT_TOLD, Ingested, RunOrder
+from counterpoint.core.model.runs import NOT_TOLD, Ingested, RunOrder
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.kernel.canonical import Json
 

@@ -17,7 +17,7 @@ from counterpoint.app import App
 from counterpoint.cli.context import open_here
 from counterpoint.cli.output import Output, output_for
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.actors import Actor
+from counterpoint.core.model.access import Actor
 from counterpoint.core.operations.recording.context import Caller, Ports
 from counterpoint.evidence.directories import FileAnchors
 from counterpoint.kernel.errors import InvalidInput, LedgerBroken, NotFound

@@ -12,7 +12,7 @@ from counterpoint.core.rules.access import (
     seconds_of,
     tool_limits_of,
 )
-from counterpoint.dialects import registry as catalogue
+from counterpoint.dialects import registry
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import InvalidInput
@@ -95,7 +95,7 @@ def create(
 
 def _check_names(surfaces: tuple[str, ...], tools: tuple[str, ...]) -> None:
     """Refuse a surface or a tool that there is not; InvalidInput, NotFound."""
-    meant = [catalogue.surface(name) for name in surfaces or catalogue.names()]
+    meant = [registry.surface(name) for name in surfaces or registry.names()]
     known = {tool.name for surface in meant for tool in surface.tools}
     strange = sorted(set(tools) - known)
     if strange:
@@ -110,7 +110,7 @@ def _check_names(surfaces: tuple[str, ...], tools: tuple[str, ...]) -> None:
 def list_(context: CommandContext) -> None:
     """List every token that was made, without the secrets."""
     tokens = context.core.tokens.list()
-    used = {token.id: context.core.meters.usage(token.id).used for token in tokens}
+    used = {token.id: context.core.tokens.usage(token.id).used for token in tokens}
     context.out.rows(
         [{**_shown(one), "calls_this_month": used[one.id]} for one in tokens],
         ("id", "name", "state", "may", "only", "calls", "until"),

@@ -229,7 +229,7 @@ def find_command(
     limit: int,
 ) -> None:
     """Find items, records, outcomes, handoffs and verdicts by their words, best first."""
-    found = context.core.search.find(" ".join(words), kinds=kinds, item=item, limit=limit)
+    found = context.core.overview.search(" ".join(words), kinds=kinds, item=item, limit=limit)
     answer = [
         {
             "id": key_of(one.row),

@@ -10,28 +10,23 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TypeVar
 
-from counterpoint.core.operations.access.meters import Meters
-from counterpoint.core.operations.access.tokens import Tokens
+from counterpoint.core.operations.access import Tokens
 from counterpoint.core.operations.audit import Auditing
 from counterpoint.core.operations.claims import Claims
-from counterpoint.core.operations.feed.following import Following
+from counterpoint.core.operations.documents import Documents
+from counterpoint.core.operations.feed import Following
 from counterpoint.core.operations.gates import Gates
 from counterpoint.core.operations.items import Items
 from counterpoint.core.operations.journal import Journal
-from counterpoint.core.operations.knowledge.documents import Documents
-from counterpoint.core.operations.knowledge.notebooks import Notebooks
-from counterpoint.core.operations.memory import Memory
+from counterpoint.core.operations.memory import Memory, Notebooks
 from counterpoint.core.operations.overview import Overview
 from counterpoint.core.operations.plans import Plans
-from counterpoint.core.operations.profiles import Profiles
 from counterpoint.core.operations.projects import Projects
 from counterpoint.core.operations.readiness import Ready
 from counterpoint.core.operations.recording.context import Caller, Context, OpenUnit, Ports
 from counterpoint.core.operations.recording.unit import once
-from counterpoint.core.operations.redaction import Redaction
 from counterpoint.core.operations.reviews import Reviews
-from counterpoint.core.operations.runs.streams import Runs
-from counterpoint.core.operations.search import Search
+from counterpoint.core.operations.runs import Runs
 from counterpoint.core.operations.sessions import Sessions
 from counterpoint.core.operations.tasks import Tasks
 from counterpoint.kernel.canonical import Json
@@ -127,19 +122,9 @@ class Core:
         return Sessions(self._context)
 
     @cached_property
-    def profiles(self) -> Profiles:
-        """Verbs for roles."""
-        return Profiles(self._context)
-
-    @cached_property
     def memory(self) -> Memory:
         """Verbs for remembered values."""
         return Memory(self._context)
-
-    @cached_property
-    def search(self) -> Search:
-        """Verbs for finding."""
-        return Search(self._context)
 
     @cached_property
     def audit(self) -> Auditing:
@@ -162,11 +147,6 @@ class Core:
         return Runs(self._context)
 
     @cached_property
-    def redaction(self) -> Redaction:
-        """Verbs for taking away."""
-        return Redaction(self._context)
-
-    @cached_property
     def feed(self) -> Following:
         """Verbs for following the ledger."""
         return Following(self._context)
@@ -180,8 +160,3 @@ class Core:
     def tokens(self) -> Tokens:
         """Verbs for access from other machines."""
         return Tokens(self._context)
-
-    @cached_property
-    def meters(self) -> Meters:
-        """Verbs for what is counted of use."""
-        return Meters(self._context)

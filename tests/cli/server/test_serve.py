@@ -17,8 +17,8 @@ from counterpoint.app import App, open_app
 from counterpoint.cli import doctor
 from counterpoint.cli.server import serve
 from counterpoint.cli.server.serve import ConnectionApps, end_server, serve_sockets
-from counterpoint.core.model.actors import Actor
-from counterpoint.dialects import registry as catalogue
+from counterpoint.core.model.access import Actor
+from counterpoint.dialects import registry
 from counterpoint.kernel.errors import (
     CircuitOpen,
     CounterpointError,
@@ -244,8 +244,8 @@ def test_the_breaker_of_the_server_that_runs_is_seen_by_the_doctor(app, ledger):
 @pytest.mark.parametrize("is_guarded", [True, False])
 def test_only_a_guarded_surface_is_refused_by_the_breaker(app, ledger, monkeypatch, is_guarded):
     """Its connections share the breaker of the database; those of others ask the store as ever."""
-    native = catalogue.surface("native")
-    monkeypatch.setattr(catalogue, "surface", lambda *_: replace(native, guarded=is_guarded))
+    native = registry.surface("native")
+    monkeypatch.setattr(registry, "surface", lambda *_: replace(native, guarded=is_guarded))
     seats = [ConnectionApps(host=app).admit(greeting(ledger)) for _ in range(2)]
     for seat in seats:
         seat.call_for(Caller()).core.items.project()

@@ -11,7 +11,7 @@ from counterpoint.core.ledger.checkpoint import Checkpoint, seal
 from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage, refer
 from counterpoint.core.ledger.merkle import leaf_hash, root_of
 from counterpoint.core.ledger.note import VerifierKey
-from counterpoint.core.model.actors import Actor
+from counterpoint.core.model.access import Actor
 from counterpoint.kernel.canonical import text_digest
 from counterpoint.kernel.clock import Timestamp
 

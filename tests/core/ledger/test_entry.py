@@ -19,7 +19,7 @@ from counterpoint.core.ledger.entry import (
     load_fields,
     refer,
 )
-from counterpoint.core.model.actors import Actor, Principal
+from counterpoint.core.model.access import Actor, Principal
 from counterpoint.kernel import canonical
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import InvalidInput, MalformedDocument

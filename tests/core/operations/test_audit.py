@@ -286,7 +286,7 @@ def test_any_wrong_hash_of_the_tree_is_found_by_a_rebuild(studio, statement, key
 def test_a_changed_text_is_found_and_a_redacted_one_is_counted(studio):
     """The chain holds without the text; with another text in its place it does not."""
     digest = canonical.text_digest("a finding")
-    studio.core("pat", kind="human").redaction.redact(Record, "demo-r1", reason="private")
+    studio.core("pat", kind="human").journal.redact(Record, "demo-r1", reason="private")
     audit = studio.system.audit.verify()
     assert (audit.sound, audit.redacted) == (True, 1)
     assert studio.system.audit.rebuild().differences == ()
@@ -305,7 +305,7 @@ def test_a_text_that_is_missing_without_a_redaction_is_found(studio):
 
 def test_a_redaction_that_cannot_be_read_tells_nothing(studio):
     """Its entry is a fault of its own, and the text counts as missing."""
-    studio.core("pat", kind="human").redaction.redact(Record, "demo-r1", reason="private")
+    studio.core("pat", kind="human").journal.redact(Record, "demo-r1", reason="private")
     tamper(studio, ("UPDATE entries SET data = x'7b7d' WHERE action = 'text.redacted'", ()))
     assert any("is missing" in fault.message for fault in verify(studio))
 

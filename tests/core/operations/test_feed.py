@@ -8,7 +8,7 @@ import pytest
 
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Note
-from counterpoint.core.operations.feed.following import MOST_ENTRIES
+from counterpoint.core.operations.feed import MOST_ENTRIES
 from counterpoint.core.operations.recording.unit import joined
 from counterpoint.kernel.errors import InvalidInput
 from fakes.studio import Studio

@@ -68,17 +68,19 @@ def test_words_are_found_where_they_stand(ada, ids):
     ada.claims.start(ids["Anvil"])
     report = Report(outcome="done", summary="rivets hold")
     ada.tasks.finish(ids["Anvil"], 1, report)
-    found = ada.search.find("RIVETS!", limit=9)
+    found = ada.overview.search("RIVETS!", limit=9)
     assert {type(one.row).__name__ for one in found} == {"Item", "Record", "Outcome"}
     assert found[0].score >= found[-1].score > 0
-    assert [one.row for one in ada.search.find("rivets", kinds=("finding",), limit=9)] == [finding]
+    assert [one.row for one in ada.overview.search("rivets", kinds=("finding",), limit=9)] == [
+        finding
+    ]
     outcome = ada.overview.find(Outcome, ids["Anvil"], 1)
-    assert [one.row for one in ada.search.find("hold", limit=9)] == [outcome]
-    assert ada.search.find("rivets", item=ids["Bellows"], limit=9) == []
-    pages = [ada.search.find("rivets", limit=1, offset=n)[0].row for n in range(3)]
+    assert [one.row for one in ada.overview.search("hold", limit=9)] == [outcome]
+    assert ada.overview.search("rivets", item=ids["Bellows"], limit=9) == []
+    pages = [ada.overview.search("rivets", limit=1, offset=n)[0].row for n in range(3)]
     assert pages == [one.row for one in found]
     with pytest.raises(InvalidInput):
-        ada.search.find("?!", limit=9)
+        ada.overview.search("?!", limit=9)
 
 
 def test_what_was_written_in_this_call_is_found_in_it(ada):
@@ -86,7 +88,7 @@ def test_what_was_written_in_this_call_is_found_in_it(ada):
 
     def run():
         ada.journal.append(Note(kind="finding", body="fresh paint"))
-        found = ada.search.find("paint", limit=9)
+        found = ada.overview.search("paint", limit=9)
         return [len(found), len(ada.overview.rows(Record))]
 
     assert ada.once("k", 1, run) == [1, 1]

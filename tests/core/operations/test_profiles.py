@@ -5,9 +5,11 @@ from __future__ import annotations
 
 def test_a_profile_is_found_by_its_name(studio, ada, bob):
     """What one caller put another finds; the entry names it."""
-    assert ada.profiles.find("judge") is None
-    made = ada.profiles.put("judge", instructions="Look for missing tests.", denied_tools=("plan",))
-    assert bob.profiles.find("judge") == made
+    assert ada.projects.profile("judge") is None
+    made = ada.projects.put_profile(
+        "judge", instructions="Look for missing tests.", denied_tools=("plan",)
+    )
+    assert bob.projects.profile("judge") == made
     assert (made.title, made.denied_tools) == ("judge", ("plan",))
     last = studio.last()
     assert (last.action, last.facts) == ("profile.put", {"name": "judge"})
@@ -15,8 +17,8 @@ def test_a_profile_is_found_by_its_name(studio, ada, bob):
 
 def test_a_profile_takes_the_place_of_the_one_before(ada):
     """There is one profile of a name."""
-    ada.profiles.put("judge", title="Judge", instructions="one")
-    ada.profiles.put("judge", instructions="two")
-    found = ada.profiles.find("judge")
+    ada.projects.put_profile("judge", title="Judge", instructions="one")
+    ada.projects.put_profile("judge", instructions="two")
+    found = ada.projects.profile("judge")
     assert found is not None
     assert (found.title, found.instructions) == ("judge", "two")

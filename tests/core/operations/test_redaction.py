@@ -19,10 +19,10 @@ def record(ada):
 
 def test_a_redacted_text_is_gone_and_everything_still_verifies(studio, ada, person, record):
     """Row, search and export lose the text; chain, tree and rebuild hold."""
-    gone = person.redaction.redact(Record, record, reason="private")
+    gone = person.journal.redact(Record, record, reason="private")
     assert gone == (text_digest("the merger is on Friday"),)
     assert ada.overview.find(Record, record).body == REDACTED
-    assert ada.search.find("merger", limit=5) == []
+    assert ada.overview.search("merger", limit=5) == []
     assert not any(b"merger" in line for line in ada.audit.export())
     audit = ada.audit.verify()
     assert (audit.sound, audit.redacted) == (True, 1)
@@ -35,17 +35,17 @@ def test_a_redacted_text_is_gone_and_everything_still_verifies(studio, ada, pers
 
 def test_a_second_time_there_is_nothing_to_take_away(studio, person, record):
     """What is gone is gone, and the ledger stays as it is."""
-    person.redaction.redact(Record, record, reason="private")
+    person.journal.redact(Record, record, reason="private")
     before = studio.image()
-    assert person.redaction.redact(Record, record, reason="private") == ()
+    assert person.journal.redact(Record, record, reason="private") == ()
     assert studio.image() == before
 
 
 def test_only_a_person_takes_texts_away(studio, ada, record):
     """An agent could hide what it did."""
-    studio.refuses(Forbidden, lambda: ada.redaction.redact(Record, record, reason="mine"))
+    studio.refuses(Forbidden, lambda: ada.journal.redact(Record, record, reason="mine"))
 
 
 def test_what_is_not_there_cannot_be_redacted(studio, person):
     """A wrong id is named."""
-    studio.refuses(NotFound, lambda: person.redaction.redact(Record, "demo-r99", reason="so"))
+    studio.refuses(NotFound, lambda: person.journal.redact(Record, "demo-r99", reason="so"))

@@ -20,7 +20,7 @@ TREE = Draft(
 
 def story(core, after=-1, kind="workflow"):
     """Answer what happened, in short."""
-    position, found = core.feed.touches(kind, after)
+    position, found = core.feed.item_changes(kind, after)
     assert position == core.feed.last()
     return [
         (touch.item.title, touch.record.kind if touch.record else touch.item.status, touch.made)
@@ -37,7 +37,7 @@ def tree(ada):
 def test_a_tree_that_is_made_is_told_from_the_top(ada, tree):
     """Each item once, as the entry left it, with what holds it."""
     assert story(ada) == [("flow", "open", True), ("p", "open", True), ("t", "open", True)]
-    _, (flow, phase, task) = ada.feed.touches("workflow", -1)
+    _, (flow, phase, task) = ada.feed.item_changes("workflow", -1)
     assert [item.id for item in task.above] == list(tree[:2])
     assert ([*flow.above], [item.id for item in phase.above]) == ([], [tree[0]])
     assert "title" in task.changed
@@ -61,7 +61,7 @@ def test_an_item_is_told_as_the_entry_left_it_also_later(studio, ada, tree):
     ada.tasks.finish(tree[2], token, Report(outcome="done", summary="well"))
     begun, ended = ("active", False), ("done", False)
     assert [one[1:] for one in story(ada, last)] == [begun] * 3 + [ended] * 3
-    _, found = ada.feed.touches("workflow", last)
+    _, found = ada.feed.item_changes("workflow", last)
     task = [touch for touch in found if touch.item.id == tree[2]]
     assert [touch.item.closed_at for touch in task] == ["", task[1].time]
     assert [touch.outcome and touch.outcome.summary for touch in task] == [None, "well"]
@@ -78,7 +78,7 @@ def test_an_item_that_is_taken_up_as_it_is_made_is_told_once(ada, tree):
         ("p", "active", False),
         ("flow", "active", False),
     ]
-    _, found = ada.feed.touches("workflow", last)
+    _, found = ada.feed.item_changes("workflow", last)
     assert (found[0].item.assignee, found[0].attributes) == ("ada", {"x": 1})
 
 
@@ -90,7 +90,7 @@ def test_records_are_told_with_the_item_they_are_about(ada, tree):
     ada.journal.resolve(record, "bought")
     told = [one for one in story(ada, last) if one[1] in {"decision", "blocker"}]
     assert told == [("t", "decision", True), ("t", "blocker", True), ("t", "blocker", False)]
-    _, found = ada.feed.touches("workflow", last)
+    _, found = ada.feed.item_changes("workflow", last)
     assert [touch.record.resolution for touch in found if touch.record][1:] == ["bought"] * 2
     assert all(touch.changed <= {"blockers", "held"} for touch in found if not touch.record)
 
@@ -101,7 +101,7 @@ def test_a_row_that_is_written_whole_is_not_always_a_made_one(studio, ada, tree)
     studio.clock.pass_by(minutes=1)
     with recording(context, "item.edited", item.id) as change:
         change.put(replace(item, title="tt"))
-    _, (touch,) = ada.feed.touches("workflow", last)
+    _, (touch,) = ada.feed.item_changes("workflow", last)
     assert (touch.item.title, touch.made, touch.item.closed_at) == ("tt", False, "")
 
 
@@ -109,10 +109,10 @@ def test_a_page_ends_where_the_next_begins(ada, tree):
     """Whatever its size, nothing is told twice or left out."""
     ada.items.edit(tree[2], Edit(title="tt"))
     ada.items.edit(tree[1], Edit(title="pp"))
-    whole = ada.feed.touches("workflow", -1)[1]
+    whole = ada.feed.item_changes("workflow", -1)[1]
     parts, after = [], -1
     while after < ada.feed.last():
-        after, found = ada.feed.touches("workflow", after, 1)
+        after, found = ada.feed.item_changes("workflow", after, 1)
         parts += found
     key = [(one.sequence, one.item.id, one.item.title) for one in whole]
     assert [(one.sequence, one.item.id, one.item.title) for one in parts] == key
@@ -121,5 +121,5 @@ def test_a_page_ends_where_the_next_begins(ada, tree):
 def test_nothing_new_is_an_empty_answer_from_the_same_place(studio, ada, tree):
     """And a place that was never given out is refused."""
     last = ada.feed.last()
-    assert ada.feed.touches("workflow", last, 100, 0.01) == (last, [])
-    studio.refuses(InvalidInput, lambda: ada.feed.touches("workflow", last + 1))
+    assert ada.feed.item_changes("workflow", last, 100, 0.01) == (last, [])
+    studio.refuses(InvalidInput, lambda: ada.feed.item_changes("workflow", last + 1))

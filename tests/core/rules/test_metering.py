@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.rules import metering
+from counterpoint.core.rules import access
 from counterpoint.kernel.clock import moment, stamp
 
 
 @given(st.integers(0, 300), st.integers(1, 80), st.integers(1, 200))
 def test_no_month_has_more_calls_than_it_may(used, wanted, most):
     """What is granted fits, is never more than was wanted, and is all of it where it fits."""
-    granted = metering.granted(used, wanted, most)
+    granted = access.granted(used, wanted, most)
     assert 0 <= granted <= wanted
     assert used + granted <= max(used, most)
     assert granted == wanted or used + granted >= most
@@ -22,9 +22,9 @@ def test_no_month_has_more_calls_than_it_may(used, wanted, most):
 @given(st.integers(1, 10**9))
 def test_a_handful_is_at_most_a_hundredth(most):
     """One at a time of a small month, never more than 64 of a large one."""
-    handful = metering.handful(most)
+    handful = access.handful(most)
     assert handful == 1 or handful * 100 <= most
-    assert 1 <= handful <= metering.MOST_AT_ONCE
+    assert 1 <= handful <= access.MOST_AT_ONCE
 
 
 @pytest.mark.parametrize(
@@ -36,15 +36,15 @@ def test_a_handful_is_at_most_a_hundredth(most):
 )
 def test_a_month_ends_where_the_next_begins(now, month, following):
     """In UTC, also at the end of a year."""
-    assert metering.month_of(now) == month
-    assert metering.next_month(now) == following
+    assert access.month_of(now) == month
+    assert access.next_month(now) == following
 
 
 @given(st.datetimes(timezones=st.just(moment("2026-01-01T00:00:00.000Z").tzinfo)))
 def test_the_next_month_is_later_and_another(at):
     """Of every moment there is."""
     now = stamp(at)
-    if metering.month_of(now) < "9999-12" and len(now) == 24:
-        following = metering.next_month(now)
+    if access.month_of(now) < "9999-12" and len(now) == 24:
+        following = access.next_month(now)
         assert following > now
-        assert metering.month_of(following) > metering.month_of(now)
+        assert access.month_of(following) > access.month_of(now)

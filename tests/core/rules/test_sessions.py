@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from counterpoint.core.model.actors import Actor
+from counterpoint.core.model.access import Actor
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.sessions import HistoryEntry, Session
 from counterpoint.core.rules.sessions import history, may_write

@@ -7,7 +7,7 @@ import pytest
 from builders import Agent, Workshop
 
 PHASES = [
-    {"name": "Design", "description": "Draw it", "tasks": ["Sketch", "Review"]},
+    {"name": "Design", "description": "Draw it", "tasks": ["TemplatePart", "Review"]},
     {"name": "Build", "tasks": ["Code", "Test", "Ship"], "dependencies": [1]},
 ]
 

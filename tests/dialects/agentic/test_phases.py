@@ -45,7 +45,7 @@ def test_a_phase_does_not_start_before_what_it_needs(opus: Agent, plan: str) -> 
 def test_the_last_phase_completes_the_plan(opus: Agent, plan: str) -> None:
     """A skipped one counts as done."""
     first = opus.does("phase_update_status", plan_slug=plan, phase_order=1, status="completed")
-    assert first["skipped"] == ["Sketch", "Review"]
+    assert first["skipped"] == ["TemplatePart", "Review"]
     assert first["plan_progress"]["percentage"] == 50
     last = opus.does("phase_update_status", plan_slug=plan, phase_order=2, status="skipped")
     assert last["plan"]["status"] == "completed"

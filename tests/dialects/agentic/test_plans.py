@@ -37,7 +37,7 @@ def test_a_plan_is_shown_with_everything(opus: Agent, plan: str) -> None:
     }  # fmt: skip
     first, second = shown["phases"]
     assert first["tasks"] == [
-        {"index": 0, "name": "Sketch", "status": "pending"},
+        {"index": 0, "name": "TemplatePart", "status": "pending"},
         {"index": 1, "name": "Review", "status": "pending"},
     ]
     assert (first["order"], first["description"], second["dependencies"]) == (1, "Draw it", [1])
@@ -118,7 +118,15 @@ def test_a_plan_takes_every_status(opus: Agent, plan: str, status: str) -> None:
 def test_a_completed_plan_names_what_it_skipped(opus: Agent, plan: str) -> None:
     """What was open in it is needed no more."""
     answer = opus.does("plan_update_status", slug=plan, status="completed")
-    assert answer["skipped"] == ["Design", "Sketch", "Review", "Build", "Code", "Test", "Ship"]
+    assert answer["skipped"] == [
+        "Design",
+        "TemplatePart",
+        "Review",
+        "Build",
+        "Code",
+        "Test",
+        "Ship",
+    ]
     assert opus.does("plan_get", slug=plan)["plan"]["progress"]["percentage"] == 100
 
 
@@ -147,7 +155,7 @@ def test_tasks_of_a_draft_are_not_offered(opus: Agent, ada: Agent, plan: str) ->
     assert ada.core.ready.offers(ReadyFilter(), 10) == []
     opus.does("plan_update_status", slug=plan, status="active")
     offers = ada.core.ready.offers(ReadyFilter(), 10)
-    assert [offer.item.title for offer in offers] == ["Sketch", "Review"]
+    assert [offer.item.title for offer in offers] == ["TemplatePart", "Review"]
 
 
 def test_a_large_plan_comes_in_pages(opus: Agent) -> None:

@@ -20,8 +20,8 @@ def test_a_task_takes_every_status(opus: Agent, plan: str) -> None:
 def test_a_task_is_answered_with_the_progress_around_it(opus: Agent, plan: str) -> None:
     """Its phase counts tasks, its plan counts phases."""
     asked = {"plan_slug": plan, "phase_order": 1}
-    answer = opus.does("task_update", **asked, task_identifier="Sketch", status="completed")
-    assert answer["task"] == {"index": 0, "name": "Sketch", "status": "completed"}
+    answer = opus.does("task_update", **asked, task_identifier="TemplatePart", status="completed")
+    assert answer["task"] == {"index": 0, "name": "TemplatePart", "status": "completed"}
     assert answer["phase"]["task_progress"]["completed"] == 1
     assert answer["phase"]["task_progress"]["percentage"] == 50
     assert answer["plan_progress"]["in_progress"] == 1

@@ -15,8 +15,7 @@ import pytest
 from builders import Workshop
 from counterpoint.dialects.colibri import pipeline
 from counterpoint.dialects.colibri.nouns import Asked
-from counterpoint.dialects.colibri.verbs.actions import Actions
-from counterpoint.dialects.colibri.verbs.health import Health
+from counterpoint.dialects.colibri.verbs.actions import Actions, Health
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from counterpoint.dialects.registry import surface
 from counterpoint.kernel.errors import InvalidInput, StoreFull

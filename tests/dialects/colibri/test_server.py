@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from builders import Workshop
-from counterpoint.dialects.colibri.verbs.health import Health
+from counterpoint.dialects.colibri.verbs.actions import Health
 from counterpoint.dialects.registry import surface
 from counterpoint.evidence.host import ProcessHost
 from counterpoint.kernel.errors import CircuitOpen, StoreCorrupt

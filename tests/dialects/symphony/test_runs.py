@@ -7,7 +7,7 @@ import json
 import pytest
 
 from builders import Workshop
-from counterpoint.core.model.delivery.runs import RunOrder
+from counterpoint.core.model.runs import RunOrder
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from fakes.boards import Make, Seat
 

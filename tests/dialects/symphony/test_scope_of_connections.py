@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from counterpoint.dialects import registry as catalogue
+from counterpoint.dialects import registry
 from counterpoint.dialects.symphony import scope
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.settings import Settings
@@ -30,16 +30,16 @@ def listed(agent):
 @pytest.mark.parametrize("type_", ["", *scope.AGENT_TYPES])
 def test_each_type_is_offered_its_row_of_the_matrix(seat, type_):
     """In the order of the matrix, over the wire."""
-    made = catalogue.types("symphony")[""]
+    made = registry.types("symphony")[""]
     expected = [name for name in scope.tools_of(type_) if name in made]
-    assert listed(seat("ada", type_)) == expected == catalogue.types("symphony")[type_]
+    assert listed(seat("ada", type_)) == expected == registry.types("symphony")[type_]
 
 
 @pytest.mark.parametrize("type_", scope.AGENT_TYPES)
 def test_what_is_not_offered_is_refused_when_it_is_called(seat, type_):
     """Each tool of the dialect, with arguments or without, as a result and not as an error."""
     agent = seat("ada", type_)
-    for name in catalogue.types("symphony")[""]:
+    for name in registry.types("symphony")[""]:
         if name not in scope.tools_of(type_):
             refusal = agent.is_refused(name, anything=1)
             assert refusal["code"] == "PERMISSION_DENIED"
@@ -67,11 +67,11 @@ def test_a_scope_file_is_read_by_each_connection(tmp_path):
     settings = Settings(surface="symphony", tool_scope=str(path))
     for names in (["get_issue"], ["list_issues", "get_issue"]):
         path.write_text(json.dumps(names))
-        built = catalogue.surface("symphony", settings)
+        built = registry.surface("symphony", settings)
         assert {tool.name for tool in built.tools} == set(names)
     path.write_text('["configure_project"]')
     with pytest.raises(InvalidInput, match="opened by no scope file"):
-        catalogue.surface("symphony", settings)
+        registry.surface("symphony", settings)
 
 
 def test_only_a_connection_without_type_and_file_configures_the_project(seat):
@@ -83,10 +83,10 @@ def test_only_a_connection_without_type_and_file_configures_the_project(seat):
 def test_an_unknown_type_opens_nothing():
     """The refusal names the types there are."""
     with pytest.raises(InvalidInput, match="poet"):
-        catalogue.surface("symphony", Settings(surface="symphony", profile="poet"))
+        registry.surface("symphony", Settings(surface="symphony", profile="poet"))
 
 
 def test_other_surfaces_have_no_types():
     """A role there is any word."""
-    assert catalogue.types("native") == {}
-    assert catalogue.surface("native", Settings(profile="poet")).closed == ()
+    assert registry.types("native") == {}
+    assert registry.surface("native", Settings(profile="poet")).closed == ()

@@ -16,7 +16,7 @@ import click
 from counterpoint.app import App
 from counterpoint.cli.context import open_here
 from counterpoint.cli.output import Output, one_line, output_for
-from counterpoint.dialects import registry as catalogue
+from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
 from counterpoint.kernel.canonical import dump_any
 from counterpoint.kernel.errors import InvalidInput, NotFound
@@ -49,7 +49,7 @@ class Connection:
 
     @cached_property
     def _is_guarded(self) -> bool:
-        return catalogue.surface(self._app.settings.surface).guarded
+        return registry.surface(self._app.settings.surface).guarded
 
     def call(self, client: str) -> Call:
         """Return what a tool gets; CounterpointError while the ledger cannot be opened."""
@@ -119,7 +119,7 @@ def mcp_command(in_process: bool, **flags: str | None) -> None:
 def surface_named(name: str, settings: Settings | None = None) -> Surface[Call]:
     """Return a surface by its name for settings; a name or settings that open none are wrong usage."""
     try:
-        return catalogue.surface(name, settings)
+        return registry.surface(name, settings)
     except (NotFound, InvalidInput) as refused:
         raise click.UsageError(f"{refused.message}. {refused.hint}") from None
 

@@ -15,7 +15,7 @@ import click
 import orjson
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-from counterpoint.dialects import registry as catalogue
+from counterpoint.dialects import registry
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.server import create_server
 from counterpoint.protocol.surface import Surface
@@ -42,7 +42,7 @@ def listings_command(path: Path) -> None:
     """Write what the surface lists that a file is named for: a relay runs this once for each version."""
     folder = path.parent
     folder.mkdir(parents=True, exist_ok=True)
-    found = listing_of(path.stem) if path.stem in catalogue.names() else None
+    found = listing_of(path.stem) if path.stem in registry.names() else None
     # Others read it at any moment, so that it is put there whole.
     with tempfile.NamedTemporaryFile(dir=folder, delete=False) as made:
         made.write(orjson.dumps(found))
@@ -54,7 +54,7 @@ def listings_command(path: Path) -> None:
 
 def listing_of(name: str) -> dict[str, Json]:
     """Return what a relay knows of a surface: what its server answers, for each version."""
-    surface = catalogue.surface(name)
+    surface = registry.surface(name)
     answers: dict[str, dict[str, Any]] = {}
     eras: dict[str, str] = {}
     for version in (*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS):
@@ -63,7 +63,7 @@ def listing_of(name: str) -> dict[str, Json]:
         alike = (era for era, known in answers.items() if known == found)
         eras[version] = next(alike, version)
         answers.setdefault(eras[version], found)
-    types = catalogue.types(name)
+    types = registry.types(name)
     return {
         "surface": name,
         "eras": eras,

@@ -21,7 +21,7 @@ from counterpoint.app import App, open_app
 from counterpoint.cli.context import open_here, project_options
 from counterpoint.cli.output import output_for
 from counterpoint.cli.server.connect import Connection
-from counterpoint.dialects import registry as catalogue
+from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
 from counterpoint.evidence.places import FOLDER, open_folder
 from counterpoint.kernel.errors import InvalidInput, StoreBusy, Unavailable
@@ -52,7 +52,7 @@ class ConnectionApps:
                 hint="Run `counterpoint down` there and connect again.",
             )
         connection = Connection(app, self.host)
-        surface = catalogue.surface(app.settings.surface, app.settings)
+        surface = registry.surface(app.settings.surface, app.settings)
         _freeze(app.settings.surface)
         return ConnectionContext(
             surface=surface, call_for=lambda caller: connection.call(caller.client)

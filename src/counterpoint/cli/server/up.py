@@ -33,7 +33,7 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Token, Usage
 from counterpoint.core.rules import access
 from counterpoint.core.rules.secrets import mask
-from counterpoint.dialects import registry as catalogue
+from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
 from counterpoint.kernel.canonical import dump_any
 from counterpoint.kernel.clock import SystemClock
@@ -130,11 +130,11 @@ class HttpBackend:
 
     def draw(self, subject: str, most: int) -> Usage:
         """Take some calls of this month, for a token or for all."""
-        return self._core.meters.take(subject, most)
+        return self._core.tokens.take(subject, most)
 
     def give_back(self, subject: str, month: str, calls: int) -> None:
         """Put back calls that were taken and not made."""
-        self._core.meters.give_back(subject, month, calls)
+        self._core.tokens.give_back(subject, month, calls)
 
     def last(self, grant: Grant) -> int:
         """Return the sequence of the last entry."""
@@ -287,7 +287,7 @@ def up_command(
         _refuse_open_doors(app, host, issuer)
         if issuer is not None:
             issuer.keys.load()
-        offered = tuple(name for name in catalogue.names() if _is_offered(name, app.settings))
+        offered = tuple(name for name in registry.names() if _is_offered(name, app.settings))
         sockets = listen(host, port)
         logging.basicConfig(level=logging.WARNING, handlers=[_JsonLog()], force=True)
         gc.freeze()
@@ -315,7 +315,7 @@ def _is_offered(name: str, settings: Settings) -> bool:
     if settings.tool_scope:
         surface_named(name, settings)
     try:
-        catalogue.surface(name, settings)
+        registry.surface(name, settings)
     except InvalidInput:
         # A role that this dialect does not have may be one of another.
         return False
@@ -368,7 +368,7 @@ async def _run(
     http = HttpApp(
         config=ServerConfig(
             surfaces=offered,
-            build=lambda name: catalogue.surface(name, app.settings),
+            build=lambda name: registry.surface(name, app.settings),
             call_for=backend.call_for,
             find=backend.find,
             anyone=backend.anyone,

@@ -54,7 +54,7 @@ from typing import Any, Final, cast, get_args
 import orjson
 
 from counterpoint.core.ledger.derived import Origin, Row
-from counterpoint.core.model.actors import Actor, ActorKind, Principal, Strength
+from counterpoint.core.model.access import Actor, ActorKind, Principal, Strength
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp

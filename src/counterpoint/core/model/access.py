@@ -1,4 +1,4 @@
-"""Access from other machines: tokens, what each allows, and who stands behind one.
+"""Who calls: actors, who stands behind them, and tokens for access from other machines.
 
 A token is shown once, when it is made: `cpt_` and 64 hexadecimal digits, 256 random bits. The ledger
 and the tables hold only its SHA-256.
@@ -9,16 +9,39 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from counterpoint.core.model.rows import (
-    Digest,
-    Id,
-    InSession,
-    Name,
-    Names,
-    Noun,
-    Time,
-)
+from counterpoint.core.model.rows import Digest, Id, InSession, Name, Names, Noun, Time
 from counterpoint.kernel.clock import Timestamp
+
+ActorKind = Literal["agent", "human", "system"]
+
+
+Strength = Literal["person", "credential", "connection"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Principal:
+    """Who is attested to stand behind an actor, and by what; the strongest is a person's own key."""
+
+    strength: Strength
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Actor:
+    """Who an entry of the ledger speaks of.
+
+    name: what the caller is known by; never empty.
+    profile: the role it plays, such as `judge`; empty without one.
+    session: the id of its session; empty outside a session.
+    principal: who stands behind it; None: nothing attests who that is.
+    """
+
+    kind: ActorKind
+    name: str
+    profile: str = ""
+    session: str = ""
+    principal: Principal | None = None
+
 
 Scope = Literal["read", "write"]
 

@@ -9,8 +9,7 @@ import re
 from collections.abc import Sequence
 
 from counterpoint.core.model.access import Token
-from counterpoint.core.model.delivery.knowledge import Document, Passage
-from counterpoint.core.model.delivery.runs import Run, StreamEvent
+from counterpoint.core.model.documents import Document, Passage
 from counterpoint.core.model.journal import (
     Changeset,
     Outcome,
@@ -26,6 +25,7 @@ from counterpoint.core.model.journal import (
 )
 from counterpoint.core.model.proofs import Seal, Thought
 from counterpoint.core.model.rows import Noun
+from counterpoint.core.model.runs import Run, StreamEvent
 from counterpoint.core.model.sessions import Claim, Handoff, Session
 from counterpoint.core.model.work import (
     Alias,

@@ -52,7 +52,7 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sketch:
+class TemplatePart:
     """A phase or a task of a template, its texts not filled yet.
 
     place: its name inside of the template. after: places that must be done first; None means the
@@ -73,7 +73,7 @@ class Sketch:
     review: bool = False
     artifact: bool = False
     metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])
-    tasks: tuple[Sketch, ...] = ()
+    tasks: tuple[TemplatePart, ...] = ()
     line: int = 0
 
 
@@ -94,7 +94,7 @@ class Template:
     variables: tuple[Variable, ...] = ()
     guidelines: tuple[str, ...] = ()
     context: str = ""
-    phases: tuple[Sketch, ...] = ()
+    phases: tuple[TemplatePart, ...] = ()
     metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])
     unused: tuple[str, ...] = ()
 

@@ -31,9 +31,9 @@ from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.trail import Trail
 from counterpoint.core.model.answers import Audit, Proof, Rebuilt
 from counterpoint.core.model.rows import Noun, columns
+from counterpoint.core.operations.journal import redactions
 from counterpoint.core.operations.recording.change import frontier_of
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.redaction import redactions
 from counterpoint.core.ports.store import Reading, Store, Writing
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json

@@ -30,7 +30,7 @@ from counterpoint.core.operations.recording.moves import give_back, move, touche
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import held_until, holder_of, other_claim, prove
-from counterpoint.core.rules.measuring import files_text
+from counterpoint.core.rules.evidence import files_text
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.clock import Timestamp, later
 from counterpoint.kernel.errors import (

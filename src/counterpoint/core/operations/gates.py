@@ -19,7 +19,7 @@ from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import settle
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.evidence import Watch
-from counterpoint.core.rules.measuring import files_text
+from counterpoint.core.rules.evidence import files_text
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, NotFound, ProgramMissing

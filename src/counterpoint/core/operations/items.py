@@ -43,7 +43,7 @@ from counterpoint.core.operations.recording.moves import (
 )
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.rules.drafting import field_faults
-from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.core.rules.wording import spoken_of
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (

@@ -1,28 +1,37 @@
-"""Writing down: records of every kind, and the resolving of blockers."""
+"""Writing down records of every kind, resolving blockers, and taking texts away for good.
+
+The ledger names a text by its SHA-256, so where one is taken away the entries stay as they were and every
+proof holds. What stays is the digest, who wrote it and when, and a new entry that says who took it
+away and why.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
+from counterpoint.core.ledger.entry import load_fields
+from counterpoint.core.ledger.lines import REDACTION, redacted_by
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
-from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.rows import Cell, Noun, Prose, columns, prose_of
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.claims import refuse_strangers
-from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.unit import recording
-from counterpoint.core.rules.enumeration import first_line
+from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules.wording import first_line
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
-from counterpoint.kernel.errors import Conflict, InvalidInput
+from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, MalformedDocument
 
 _TITLE_FROM_BODY = 120
 
 
 class Journal:
-    """Verbs for records."""
+    """Verbs for records, and for taking texts away."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -95,6 +104,31 @@ class Journal:
                 shift(change, change.get(Item, found.item), -1)
             return after
 
+    def redact(self, noun: type[Noun], *key: Cell, reason: str) -> tuple[str, ...]:
+        """Take away every text of a row, wherever else it stands too; answer their digests.
+
+        Only a person may; a second time there is nothing left and nothing is written. NotFound.
+        """
+        if self._context.caller.actor.kind == "agent":
+            raise Forbidden("an agent cannot take texts away", hint=f"{Act.REDACT}.")
+        with recording(self._context, REDACTION) as change:
+            found = change.find(noun, *key)
+            if found is None:
+                raise missing(noun, *key)
+            texts = (
+                prose_of(column, getattr(found, column.name))
+                for column in columns(noun)
+                if column.is_prose
+            )
+            digests = [canonical.text_digest(text) for text in texts if text]
+            gone = tuple(one for one in digests if change.writing.text(one) is not None)
+            for digest in gone:
+                change.writing.forget(digest)
+            if gone:
+                change.add_facts(row=f"{noun.table}/{'/'.join(map(str, key))}", reason=reason)
+                change.add_facts(sha256=list(gone))
+            return gone
+
 
 def _refuse_closed(item: Item) -> None:
     if item.is_closed:
@@ -102,3 +136,16 @@ def _refuse_closed(item: Item) -> None:
             f"{item.id} is {item.status}: nothing can block it",
             hint=f"{Act.RECORD}, or {Act.REOPEN} first.",
         )
+
+
+def redactions(view: Reading) -> Iterator[tuple[int, list[str]]]:
+    """Return the places of the entries that took texts away, in order, with the digests told.
+
+    An entry that cannot be read tells nothing.
+    """
+    for place in sorted(view.sequences(action=REDACTION, limit=view.head().size)):
+        try:
+            entry = load_fields(next(view.entries(place, place + 1)))
+        except MalformedDocument:
+            continue
+        yield place, redacted_by(entry)

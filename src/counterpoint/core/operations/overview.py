@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
 from typing import Any, Final, Literal, TypeVar
 
-from counterpoint.core.model.answers import Facets, ItemView, Live, Progress, State
+from counterpoint.core.model.answers import Facets, Found, ItemView, Live, Progress, State
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import ItemFilter
-from counterpoint.core.model.journal import (
-    Outcome,
-    Record,
-    RecordKind,
-    Transition,
-)
+from counterpoint.core.model.journal import Outcome, Record, RecordKind, Transition
 from counterpoint.core.model.rows import N
 from counterpoint.core.model.sessions import Claim, Handoff
 from counterpoint.core.model.work import (
@@ -37,6 +33,7 @@ from counterpoint.core.operations.recording.facets import item_named, labels_of,
 from counterpoint.core.operations.recording.handover import last_handoff, live_claims
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules import outline
+from counterpoint.kernel.errors import InvalidInput
 
 Part = Literal[
     "labels",
@@ -361,6 +358,28 @@ class Overview:
                 raise missing(Item, item)
             return outline.dump(_draft(view, found))
 
+    def search(
+        self,
+        query: str,
+        *,
+        kinds: tuple[str, ...] = (),
+        item: str = "",
+        limit: int,
+        offset: int = 0,
+    ) -> list[Found]:
+        """Return what has any of the words, best first; InvalidInput without a word."""
+        words = list(dict.fromkeys(_WORD.findall(query.lower())))[:_MOST_WORDS]
+        if not words:
+            raise InvalidInput("the query has no word in it", hint="Give letters or digits.")
+        with self._context.reading() as view:
+            hits = view.search(words, kinds=kinds, item=item, limit=limit, offset=offset)
+            rows = [view.find(view.tables[hit.table], *hit.key.split("/")) for hit in hits]
+            return [
+                Found(kind=hit.kind, score=hit.score, item=hit.item, row=row)
+                for hit, row in zip(hits, rows, strict=True)
+                if row is not None
+            ]
+
 
 def _with_items(view: Reading, claims: list[Claim]) -> tuple[Live, ...]:
     items = [(claim, view.find(Item, claim.item)) for claim in claims]
@@ -394,3 +413,7 @@ def _draft(view: Reading, item: Item) -> Draft:
         done=item.category == "done",
         children=tuple(_draft(view, child) for child in children),
     )
+
+
+_WORD = re.compile(r"\w+", re.UNICODE)
+_MOST_WORDS = 32

@@ -1,9 +1,11 @@
-"""Opening a project: the first entry of its ledger."""
+"""A project and its roles: the first entry of its ledger, and what each role is told."""
 
 from __future__ import annotations
 
 import re
 
+from counterpoint.core.model.journal import Profile
+from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
@@ -14,7 +16,7 @@ _PREFIX_LENGTH = 12
 
 
 class Projects:
-    """Verbs for the project itself."""
+    """Verbs for the project itself, and the roles that agents have in it."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -50,6 +52,36 @@ class Projects:
             change.put(project)
             change.add_facts(title=project.title, prefix=project.prefix)
             return project
+
+    def profile(self, name: str) -> Profile | None:
+        """Return the profile of a name, or None."""
+        with self._context.reading() as view:
+            return view.find(Profile, name)
+
+    def put_profile(
+        self,
+        name: str,
+        *,
+        title: str = "",
+        instructions: str = "",
+        allowed_tools: tuple[str, ...] = (),
+        denied_tools: tuple[str, ...] = (),
+    ) -> Profile:
+        """Make a profile, or put it in the place of the one with its name."""
+        with recording(self._context, "profile.put") as change:
+            change.open_session()
+            profile = Profile(
+                project=self._context.project,
+                name=name,
+                title=title or name,
+                instructions=Prose(instructions),
+                allowed_tools=allowed_tools,
+                denied_tools=denied_tools,
+                updated_at=change.now,
+            )
+            change.put(profile)
+            change.add_facts(name=name)
+            return profile
 
 
 def _free_prefix(name: str, taken: set[str]) -> str:

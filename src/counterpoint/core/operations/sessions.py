@@ -11,13 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Final, Literal
+from typing import Any, Final, Literal, cast
 
+from counterpoint.core.ledger.derived import told
+from counterpoint.core.ledger.entry import load_fields, origin_of_fields
 from counterpoint.core.model.answers import HandedOver
 from counterpoint.core.model.filters import Handover, Note
 from counterpoint.core.model.journal import Record
-from counterpoint.core.model.rows import Prose, load_object
+from counterpoint.core.model.rows import REDACTED, Prose, load_object
 from counterpoint.core.model.sessions import (
+    HistoryEntry,
     Session,
     SessionFilter,
     SessionHistory,
@@ -26,7 +29,6 @@ from counterpoint.core.model.sessions import (
 )
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.claims import refuse_taken
-from counterpoint.core.operations.feed.activity import history_of
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
@@ -40,9 +42,10 @@ from counterpoint.core.operations.recording.handover import (
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules.access import session_from
-from counterpoint.core.rules.sessions import may_write
+from counterpoint.core.rules.sessions import history, may_write
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
+from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput
 
@@ -373,3 +376,62 @@ def _selected(
         if len(found) < _CHUNK:
             return
         after = (found[-1].started_at, found[-1].id)
+
+
+def history_of(view: Reading, session: Session, at: int | None) -> SessionHistory:
+    """Return what happened in a session up to an entry; InvalidInput for one that is not of it."""
+    size = view.head().size
+    last = size - 1 if at is None else at
+    first = _first(view, session.started_at, size)
+    if not first <= last < size:
+        raise InvalidInput(
+            f"the session {session.id} has no entry {at}",
+            hint=f"Give a sequence number from {first} to {size - 1}, or leave `at` out.",
+        )
+
+    def text(cell: Json) -> str:
+        if not isinstance(cell, dict):
+            return str(cell)
+        found = view.text(cast("dict[str, str]", cell)["$text"])
+        return REDACTED if found is None else found
+
+    return history(session.id, _entries(view, session.id, first, last), text)
+
+
+def _first(view: Reading, time: str, size: int) -> int:
+    """Return the place of the first entry that is not before a time; times never run backwards."""
+    low, high = 0, size
+    while low < high:
+        middle = (low + high) // 2
+        if load_fields(next(view.entries(middle, middle + 1)))["t"] < time:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _entries(view: Reading, session: str, first: int, last: int) -> Iterator[HistoryEntry]:
+    """Return the entries that speak of a session; the others are not even parsed."""
+    mark = session.encode()
+    for data in view.entries(first, last + 1):
+        if mark in data:
+            yield _entry(view, load_fields(data))
+
+
+def _entry(view: Reading, entry: dict[str, Any]) -> HistoryEntry:
+    return HistoryEntry(
+        sequence=entry["n"],
+        time=entry["t"],
+        session=entry["w"].get("s", ""),
+        agent=entry["w"]["n"],
+        action=entry["a"],
+        subject=entry.get("s", ""),
+        rows=tuple((row["t"], row["k"], _told_of(view, row, entry)) for row in entry.get("r", ())),
+    )
+
+
+def _told_of(view: Reading, row: dict[str, Any], entry: dict[str, Any]) -> dict[str, Json] | None:
+    """Return what a row image tells of a row, with what its entry tells elsewhere."""
+    image = row.get("v", row.get("c"))
+    noun, origin = view.tables[row["t"]], origin_of_fields(entry)
+    return told(noun, row["k"], image, origin, whole="v" in row)

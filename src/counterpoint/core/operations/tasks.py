@@ -25,8 +25,7 @@ from counterpoint.core.operations.recording.moves import (
 )
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.rules.areas import covers
-from counterpoint.core.rules.measuring import evidence_text, measured, snapshot_of
-from counterpoint.core.rules.remarks import remarks_on
+from counterpoint.core.rules.evidence import evidence_text, measured, remarks_on, snapshot_of
 from counterpoint.core.rules.secrets import mask
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import GateClosed, InvalidInput

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, cast
 
-from counterpoint.core.model.actors import Actor
+from counterpoint.core.model.access import Actor
 from counterpoint.core.model.rows import REDACTED, load_object
 from counterpoint.core.model.sessions import Activity, HistoryEntry, Session, SessionHistory
 from counterpoint.kernel import canonical

@@ -19,7 +19,7 @@ from counterpoint.core.model.answers import ItemView, Progress
 from counterpoint.core.model.drafts import Draft, place_name
 from counterpoint.core.model.sessions import Activity, SessionView
 from counterpoint.core.model.work import TITLE_LIMIT
-from counterpoint.core.rules.enumeration import first_line
+from counterpoint.core.rules.wording import first_line
 from counterpoint.dialects import arguments
 from counterpoint.dialects.agentic.nouns.plans import NOTES, PlanStanding, Standing
 from counterpoint.dialects.agentic.rules.progress import (

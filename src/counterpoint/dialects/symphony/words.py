@@ -18,7 +18,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from counterpoint.core.model.work import Item
-from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.core.rules.wording import spoken_of
 from counterpoint.dialects import arguments
 from counterpoint.dialects.arguments import TEXT, TEXTS
 from counterpoint.dialects.call import Call

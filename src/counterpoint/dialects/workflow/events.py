@@ -54,10 +54,10 @@ def tell(call: Call, position: int | None, limit: int, seconds: float) -> tuple[
     """Wait for what happens in workflows; answer where to go on, and the events."""
     if position is None:
         return call.core.feed.last(), []
-    position, touches = call.core.feed.touches("workflow", position, limit, seconds)
+    position, changes = call.core.feed.item_changes("workflow", position, limit, seconds)
     events = [
         event
-        for _, entry in groupby(touches, lambda touch: touch.sequence)
+        for _, entry in groupby(changes, lambda one: one.sequence)
         for event in _events(call, list(entry))
     ]
     return position, events

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.delivery.knowledge import Document, Passage, PassageQuery
-from counterpoint.core.operations.knowledge import documents
+from counterpoint.core.model.documents import Document, Passage, PassageQuery
+from counterpoint.core.operations import documents
 from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound, PathOutside
 from fakes.studio import Studio
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.delivery.runs import NOT_TOLD, EventFilter, RunOrder
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.operations.runs import streams
+from counterpoint.core.model.runs import NOT_TOLD, EventFilter, RunOrder
+from counterpoint.core.operations import runs as streams
 from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound
 from fakes.studio import Studio
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.rules.knowledge.chunks import cut
+from counterpoint.core.rules.documents import cut
 
 lines = st.sampled_from(
     [

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.rules.knowledge.chunks import cut
-from counterpoint.core.rules.knowledge.extraction import extract
+from counterpoint.core.rules.documents import cut, extract
 from counterpoint.kernel.errors import InvalidInput
 
 PAGE = """<!doctype html>

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.rules.knowledge.fitting import Excerpt, scores, telling
+from counterpoint.core.rules.fitting import Excerpt, scores, telling
 
 
 def same(words: Sequence[str]) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.rules.knowledge.pages import Page, check, newest_first, offer
+from counterpoint.core.rules.notebooks import Page, check, newest_first, offer
 from counterpoint.kernel.errors import InvalidInput
 
 pages = st.lists(

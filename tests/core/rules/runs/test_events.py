@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.rules.runs.events import PAYLOAD_LIMIT, Totals, event, fitted, totals
+from counterpoint.core.rules.runs import PAYLOAD_LIMIT, Totals, event, fitted, totals
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=9),

@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.rules.runs.events import PAYLOAD_LIMIT, EventSubtype, EventType
-from counterpoint.core.rules.runs.streams import FAULT_LIMIT, LINE_LIMIT, read
+from counterpoint.core.rules.runs import (
+    FAULT_LIMIT,
+    LINE_LIMIT,
+    PAYLOAD_LIMIT,
+    EventSubtype,
+    EventType,
+    read,
+)
 
 CLAUDE = [
     {

@@ -175,9 +175,9 @@ def test_a_brief_is_found_by_its_words(ada):
         wish("Zebra", keywords=("okapi",), description="giraffe", item=plan)
     )
     for word in ("zebra", "okapi", "giraffe"):
-        (hit,) = ada.search.find(word, limit=5)
+        (hit,) = ada.overview.search(word, limit=5)
         assert (hit.kind, hit.item, hit.row) == ("brief", plan, brief)
-    assert ada.search.find("zebra", kinds=("task",), limit=5) == []
+    assert ada.overview.search("zebra", kinds=("task",), limit=5) == []
 
 
 @given(st.text(max_size=200))

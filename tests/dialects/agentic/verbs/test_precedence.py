@@ -77,7 +77,7 @@ def test_a_tool_is_remembered_once(ordered, monkeypatch):
     """The second call writes nothing; what else is counted of a session is no tool."""
     ada = ordered.core("ada")
     ada.use(Precedence).note("start")
-    ada.meters.take(ada.caller.actor.session, 5)
+    ada.tokens.take(ada.caller.actor.session, 5)
     monkeypatch.delattr(type(ordered.store), "writing")
     ada.use(Precedence).note("start")
     assert ada.use(Precedence).called(ada.caller.actor.session) == {"start"}
@@ -143,6 +143,6 @@ def test_what_a_session_was_given_may_have_been_redacted(ordered):
     ada.memory.put("project", "k", 1)
     give(ada, '{"goal": "walnuts"}')
     session = ada.caller.actor.session
-    ordered.core("pat", kind="human").redaction.redact(Session, session, reason="private")
+    ordered.core("pat", kind="human").journal.redact(Session, session, reason="private")
     with pytest.raises(OutOfOrder):
         ada.use(Precedence).check("update", {"id": "demo-1"}, lambda _kind, _name: True)

@@ -12,10 +12,9 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
 from counterpoint.dialects.colibri.nouns import Action, Asked, Ended
-from counterpoint.dialects.colibri.verbs import health as condition
-from counterpoint.dialects.colibri.verbs.actions import Actions
-from counterpoint.dialects.colibri.verbs.health import Health
-from counterpoint.dialects.colibri.verbs.sessions import AuditSessions
+from counterpoint.dialects.colibri.verbs import actions as condition
+from counterpoint.dialects.colibri.verbs.actions import Actions, Health
+from counterpoint.dialects.colibri.verbs.seals import AuditSessions
 from counterpoint.kernel.errors import InvalidInput
 from fakes.studio import Studio
 

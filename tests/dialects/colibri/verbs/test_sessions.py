@@ -6,9 +6,8 @@ import pytest
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
-from counterpoint.dialects.colibri.verbs.health import Health
-from counterpoint.dialects.colibri.verbs.seals import Seals
-from counterpoint.dialects.colibri.verbs.sessions import AuditSessions
+from counterpoint.dialects.colibri.verbs.actions import Health
+from counterpoint.dialects.colibri.verbs.seals import AuditSessions, Seals
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from counterpoint.kernel.errors import InvalidInput, NotFound
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.rules.knowledge.fitting import asked_words, fold, nearness
+from counterpoint.core.rules.fitting import asked_words, fold, nearness
 from counterpoint.dialects.symphony.rules.ranking import (
     PLACES,
     Candidate,

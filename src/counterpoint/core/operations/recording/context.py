@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from counterpoint.core.model.actors import Actor
+from counterpoint.core.model.access import Actor
 from counterpoint.core.model.sessions import DEFAULT_LEASE_SECONDS
 from counterpoint.core.ports.evidence import Evidence, Signer
 from counterpoint.core.ports.host import Host, OnlyHost

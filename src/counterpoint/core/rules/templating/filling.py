@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from counterpoint.core.model.drafts import Draft, place_name
-from counterpoint.core.model.templates import Filled, Sketch, Template, TemplateSource
+from counterpoint.core.model.templates import Filled, Template, TemplatePart, TemplateSource
 from counterpoint.core.rules import outline
-from counterpoint.core.rules.templating import listing, markdown, reading, slots
+from counterpoint.core.rules.templating import listing, markdown, placeholders, reading
 from counterpoint.core.rules.templating.variables import settled, text_of
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -130,13 +130,13 @@ class _Filler:
     room: int = GROWTH_LIMIT
 
     def text(self, text: str) -> str:
-        self.room -= sum(len(self.values[name]) for name in slots.names(text))
+        self.room -= sum(len(self.values[name]) for name in placeholders.names(text))
         if self.room < 0:
             raise InvalidInput(
                 f"the values would make the plan grow by more than {GROWTH_LIMIT} characters",
                 hint="Give shorter values.",
             )
-        return slots.fill(text, self.values)
+        return placeholders.fill(text, self.values)
 
     def texts(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Return texts filled; those that are empty then are left out."""
@@ -168,7 +168,7 @@ class _Filler:
             children=tuple(self.part(phase, "phase") for phase in template.phases),
         )
 
-    def part(self, sketch: Sketch, kind: str) -> Draft:
+    def part(self, sketch: TemplatePart, kind: str) -> Draft:
         metadata = self.json(sketch.metadata)
         return Draft(
             kind="phase" if kind == "phase" else "task",
@@ -201,7 +201,7 @@ class _Filler:
             return ()
         argv, problem = outline.command_of(filled[0])
         if problem:
-            raise InvalidInput(f"the value of {slots.names(words[0])[0]!r}: {problem}")
+            raise InvalidInput(f"the value of {placeholders.names(words[0])[0]!r}: {problem}")
         return argv
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from counterpoint.core.model.templates import (
     GENERAL,
-    Sketch,
     Template,
     TemplateEntry,
+    TemplatePart,
     TemplateSource,
     Variable,
 )
@@ -72,7 +72,7 @@ def _markdown(sheet: TemplateSource) -> Template:
             for name, default in known.items()
         ),
         phases=tuple(
-            Sketch(place=str(place), name=child.title)
+            TemplatePart(place=str(place), name=child.title)
             for place, child in enumerate(draft.children, 1)
             if child.kind == "phase"
         ),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from counterpoint.core.model.work import DEFAULT_PRIORITY, PRIORITIES
-from counterpoint.core.rules.templating import slots
+from counterpoint.core.rules.templating import placeholders
 from counterpoint.core.rules.templating.variables import control_fault, nearest
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import MalformedDocument
@@ -84,7 +84,7 @@ class Parts:
 
     def slotted(self, way: Way, text: str) -> str:
         """Return a text whose slots all name declared variables, else note the fault."""
-        for name in slots.names(text):
+        for name in placeholders.names(text):
             if name in self.declared:
                 self.used.add(name)
             elif not name:

@@ -42,13 +42,13 @@ from typing import Literal, cast
 
 from counterpoint.core.model.templates import (
     GENERAL,
-    Sketch,
     Template,
+    TemplatePart,
     TemplateSource,
     Variable,
 )
 from counterpoint.core.rules import outline
-from counterpoint.core.rules.templating import patterns, slots
+from counterpoint.core.rules.templating import patterns, placeholders
 from counterpoint.core.rules.templating.parts import LIST_LIMIT, Parts
 from counterpoint.core.rules.templating.variables import CHARSETS, nearest, value_faults
 from counterpoint.kernel import canonical
@@ -117,7 +117,7 @@ class _Reader(Parts):
 
     def variable(self, name: str, said: Json) -> Variable:
         way = ("variables", name)
-        if slots.NAME.fullmatch(name) is None:
+        if placeholders.NAME.fullmatch(name) is None:
             self.fault(way, f"{name[:100]!r} is no name: use letters, digits and `_`")
         found = self.mapping(way, said or {}, _VARIABLE, "a variable")
         allowed = self.either(way, found, "allowed_values", "enum")
@@ -160,13 +160,13 @@ class _Reader(Parts):
             return ""
         return word
 
-    def phases(self, top: Mapping[str, Json]) -> tuple[Sketch, ...]:
+    def phases(self, top: Mapping[str, Json]) -> tuple[TemplatePart, ...]:
         said = self.listed((), top, "phases")
         if not said:
             self.fault(("phases",), "the template has no phases")
         return self._linked([self.phase(place, one) for place, one in enumerate(said)], said)
 
-    def phase(self, place: int, said: Json) -> Sketch:
+    def phase(self, place: int, said: Json) -> TemplatePart:
         way: Way = ("phases", place)
         found = self.mapping(way, said, _PHASE, "a phase")
         tasks = tuple(
@@ -175,7 +175,7 @@ class _Reader(Parts):
         )
         return replace(self.sketch(way, str(place + 1), found, "phase"), tasks=tasks)
 
-    def task(self, way: Way, place: str, said: Json) -> Sketch:
+    def task(self, way: Way, place: str, said: Json) -> TemplatePart:
         if isinstance(said, str):
             said = {"name": said}
         found = self.mapping(way, said, _WORK, "a task")
@@ -183,11 +183,11 @@ class _Reader(Parts):
 
     def sketch(
         self, way: Way, place: str, at: Mapping[str, Json], what: Literal["phase", "task"]
-    ) -> Sketch:
+    ) -> TemplatePart:
         name = self.text(way, at, "name")
         if not name.strip():
             self.fault(way, f"the {what} has no name")
-        return Sketch(
+        return TemplatePart(
             place=place,
             name=name,
             description=self.text(way, at, "description"),
@@ -208,17 +208,19 @@ class _Reader(Parts):
         """Return commands as lists of words: a value never becomes several words of one."""
         found: list[tuple[str, ...]] = []
         for place, text in enumerate(self.texts(way, at, "verify")):
-            argv, problem = outline.command_of(slots.tightened(text))
+            argv, problem = outline.command_of(placeholders.tightened(text))
             if problem:
                 self.fault((*way, "verify", place), problem)
             found.append(argv)
         return tuple(found)
 
-    def _linked(self, phases: Sequence[Sketch], said: Sequence[Json]) -> tuple[Sketch, ...]:
+    def _linked(
+        self, phases: Sequence[TemplatePart], said: Sequence[Json]
+    ) -> tuple[TemplatePart, ...]:
         """Return the phases with every dependency as the place that it means."""
         by_name = _places(phases)
         tasks = _places(task for phase in phases for task in phase.tasks)
-        linked: list[Sketch] = []
+        linked: list[TemplatePart] = []
         for place, phase in enumerate(phases):
             way: Way = ("phases", place)
             inner = tuple(
@@ -236,10 +238,10 @@ class _Reader(Parts):
     def after(
         self,
         way: Way,
-        sketch: Sketch,
+        sketch: TemplatePart,
         said: Json,
         by_name: Mapping[str, list[str]],
-        siblings: Sequence[Sketch],
+        siblings: Sequence[TemplatePart],
     ) -> tuple[str, ...] | None:
         """Return the places that must be done first: a name is looked for before an order."""
         if not isinstance(said, dict) or "dependencies" not in said:
@@ -261,7 +263,7 @@ class _Reader(Parts):
 
 
 def _dependency_fault(
-    name: str, places: Sequence[str], sketch: Sketch, known: Sequence[str]
+    name: str, places: Sequence[str], sketch: TemplatePart, known: Sequence[str]
 ) -> str:
     if not places:
         return f"the dependency {name[:100]!r} means nothing here{nearest(name, known)}"
@@ -270,7 +272,7 @@ def _dependency_fault(
     return "it depends on itself" if places[0] == sketch.place else ""
 
 
-def _places(sketches: Iterable[Sketch]) -> dict[str, list[str]]:
+def _places(sketches: Iterable[TemplatePart]) -> dict[str, list[str]]:
     places: dict[str, list[str]] = {}
     for sketch in sketches:
         places.setdefault(sketch.name.strip(), []).append(sketch.place)

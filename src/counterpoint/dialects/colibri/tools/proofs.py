@@ -11,8 +11,7 @@ from counterpoint.core.model.sessions import SessionFilter, SessionView
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.colibri.nouns import Ending
 from counterpoint.dialects.colibri.verbs.actions import Actions
-from counterpoint.dialects.colibri.verbs.seals import Seals
-from counterpoint.dialects.colibri.verbs.sessions import AuditSessions
+from counterpoint.dialects.colibri.verbs.seals import AuditSessions, Seals
 from counterpoint.dialects.colibri.words import (
     LIMIT,
     Cursor,

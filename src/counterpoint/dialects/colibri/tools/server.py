@@ -9,7 +9,7 @@ from counterpoint import __version__
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.colibri.envelope import success
 from counterpoint.dialects.colibri.pipeline import ALWAYS, trouble
-from counterpoint.dialects.colibri.verbs.health import Health
+from counterpoint.dialects.colibri.verbs.actions import Health
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError
 from counterpoint.protocol.surface import Unopened

@@ -10,12 +10,15 @@ first call of the next one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
+from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import Unit, joined, recording
 from counterpoint.core.ports.store import Filter, Reading
-from counterpoint.dialects.colibri.nouns import Action, Asked, Ended, Ending
+from counterpoint.dialects.colibri.nouns import Action, Asked, Condition, Ended, Ending
+from counterpoint.dialects.colibri.skill_files import SkillDirectory
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
 
@@ -177,3 +180,36 @@ def _open(change: Change, host: str) -> list[Action]:
 
 def _last(view: Reading, host: str) -> Timestamp:
     return view.select(Action, host=host, order="number desc", limit=1)[0].at
+
+
+_LOOKED_THROUGH: Final = 20_000
+"""Entries up to which the whole file is looked through; a longer one is left to `doctor`."""
+
+
+class Health:
+    """Verbs for the condition of a project."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def look(self) -> Condition:
+        """Return how the project stands."""
+        ports = self._context.ports
+        me = ports.host.name
+        with self._context.reading() as view:
+            size = view.head().size
+            entered = view.counts(Action, "step")
+            crashed = len(view.select(Action, outcome="crashed", code=me, order="number"))
+            unsealed = view.counts(Session, "status", purpose="audit", status=("active", "paused"))
+            tables = len(view.tables)
+        faults = ports.store.faults() if size <= _LOOKED_THROUGH else []
+        return Condition(
+            entries=size,
+            tables=tables,
+            running=entered.get("enter", 0) - entered.get("exit", 0),
+            crashed=crashed,
+            unsealed=sum(unsealed.values()),
+            skipped=tuple(one.source for one in ports.get(SkillDirectory).look().skipped),
+            free_bytes=ports.host.free_bytes(),
+            faults=tuple(faults),
+        )

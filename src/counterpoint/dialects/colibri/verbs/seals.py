@@ -8,6 +8,7 @@ anybody would write in its name afterwards is refused, as in any session that ha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from counterpoint.core.ledger import checkpoint as checkpoints
 from counterpoint.core.ledger.checkpoint import Checkpoint
@@ -23,13 +24,15 @@ from counterpoint.core.ledger.thoughts import link_of
 from counterpoint.core.ledger.trail import origin_of
 from counterpoint.core.model.answers import Proof
 from counterpoint.core.model.proofs import Examined, Seal, Thought
-from counterpoint.core.model.sessions import Session
+from counterpoint.core.model.sessions import Session, SessionOpening
 from counterpoint.core.operations.audit import Auditing
+from counterpoint.core.operations.journal import redactions
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.facets import item_named
 from counterpoint.core.operations.recording.handover import close
 from counterpoint.core.operations.recording.unit import recording
-from counterpoint.core.operations.redaction import redactions
+from counterpoint.core.operations.sessions import Sessions
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.colibri.verbs.thoughts import broken_of, examine
 from counterpoint.kernel.errors import (
@@ -269,3 +272,32 @@ def _differs(session: str, how: str) -> ProofMismatch:
         hint="Compare it with an exported bundle of the session, or restore a backup.",
         session=session,
     )
+
+
+_ID_LENGTH: Final = 200
+
+
+class AuditSessions:
+    """Verbs for audit sessions."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def open(self, intent: str, *, task: str = "", session: str = "") -> Session:
+        """Open an audit session; Conflict if there is a session of that id, InvalidInput.
+
+        task: what it is about, in the caller's words; it may be no item at all.
+        """
+        if not intent.strip():
+            raise InvalidInput("an audit session has an intent", hint="Say what it is for.")
+        if len(session) > _ID_LENGTH:
+            raise InvalidInput(f"a session's id has at most {_ID_LENGTH} characters")
+        with self._context.reading() as view:
+            about = item_named(view, task) if task else None
+        opening = SessionOpening(
+            purpose="audit",
+            id=session,
+            item=about.id if about else "",
+            details={"intent": intent, "task_id": task},
+        )
+        return Sessions(self._context).open(opening)

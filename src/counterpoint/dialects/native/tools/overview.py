@@ -184,7 +184,7 @@ def _of_item(call: Call, facets: Facets | None) -> list[Section]:
 def _of_profile(call: Call) -> list[Section]:
     """Return what the caller's role is told, if the project knows the role."""
     name = call.core.caller.actor.profile
-    found = call.core.profiles.find(name) if name else None
+    found = call.core.projects.profile(name) if name else None
     if found is None or not found.instructions:
         return []
     return [("profile", tuple(clip(found.instructions, room) for room in (2_000, 500)))]
@@ -210,7 +210,7 @@ def _learnings(call: Call, facets: Facets | None) -> list[Json]:
     if facets is None or not latest:
         return [present_record(record) for record in latest]
     try:
-        found = call.core.search.find(facets.item.title, kinds=("learning",), limit=5)
+        found = call.core.overview.search(facets.item.title, kinds=("learning",), limit=5)
     except InvalidInput:
         return []
     rows = [one.row for one in found]

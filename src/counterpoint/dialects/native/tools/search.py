@@ -57,7 +57,9 @@ def find(
 ) -> Json:
     """Search items, records, outcomes, handoffs and verdicts."""
     pages = pages_of(call, cursor, "find", query, list(kinds), item)
-    found = call.core.search.find(query, kinds=kinds, item=item, limit=limit + 1, offset=pages.at)
+    found = call.core.overview.search(
+        query, kinds=kinds, item=item, limit=limit + 1, offset=pages.at
+    )
     hits, further = pages.rows(
         list(enumerate(found, pages.at + 1)),
         limit,

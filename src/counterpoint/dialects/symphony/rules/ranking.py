@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from counterpoint.core.rules.knowledge.fitting import PREFIX_FROM, fold, nearness
+from counterpoint.core.rules.fitting import PREFIX_FROM, fold, nearness
 
 CANDIDATES = 200
 """How many of the most relevant learnings are ranked: twice the longest answer."""

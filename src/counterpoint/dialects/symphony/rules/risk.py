@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from counterpoint.core.rules.areas import covers
-from counterpoint.core.rules.enumeration import few
+from counterpoint.core.rules.wording import few
 from counterpoint.kernel.errors import InvalidInput
 
 Level = Literal["low", "medium", "high"]

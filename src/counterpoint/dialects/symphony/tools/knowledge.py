@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from counterpoint.core.model.delivery.knowledge import PassageFound, PassageQuery, Shelf
+from counterpoint.core.model.documents import PassageFound, PassageQuery, Shelf
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.paging import PAGE, RESERVE, pages_of, sparse
 from counterpoint.dialects.symphony.words import Cursor

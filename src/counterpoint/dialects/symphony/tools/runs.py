@@ -6,9 +6,9 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from counterpoint.core.model.delivery.runs import NOT_TOLD, EventFilter, Run, StreamEvent
 from counterpoint.core.model.rows import REDACTED
-from counterpoint.core.rules.runs.events import EventType
+from counterpoint.core.model.runs import NOT_TOLD, EventFilter, Run, StreamEvent
+from counterpoint.core.rules.runs import EventType
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.paging import PAGE, RESERVE, clip, part_of_list, sparse
 from counterpoint.dialects.symphony.words import Id, parse_issue

@@ -19,7 +19,7 @@ from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Hit, Reading
-from counterpoint.core.rules.knowledge.fitting import asked_words
+from counterpoint.core.rules.fitting import asked_words
 from counterpoint.dialects.symphony.nouns.learnings import (
     Learning,
     LearningDraft,

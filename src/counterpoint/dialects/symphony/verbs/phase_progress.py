@@ -34,7 +34,7 @@ from counterpoint.core.operations.recording.moves import give_back, move
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.reviews import Reviews, close
 from counterpoint.core.ports.evidence import Watch
-from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.core.rules.wording import spoken_of
 from counterpoint.dialects.symphony.contract_files import ContractDirectory
 from counterpoint.dialects.symphony.nouns.phases import RESULTS, Fate, Step
 from counterpoint.dialects.symphony.nouns.requests import DIFF_LIMIT, Proposal

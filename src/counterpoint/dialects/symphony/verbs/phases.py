@@ -23,7 +23,7 @@ from counterpoint.core.operations.recording.facets import (
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.reviews import Reviews, hand_in
 from counterpoint.core.ports.evidence import Watch
-from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.core.rules.wording import spoken_of
 from counterpoint.dialects.symphony.contract_files import ContractDirectory
 from counterpoint.dialects.symphony.nouns.phases import Claimed, PhaseReport, PhaseVerdict, Step
 from counterpoint.dialects.symphony.nouns.requests import DIFF_LIMIT

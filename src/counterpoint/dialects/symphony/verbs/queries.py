@@ -16,7 +16,7 @@ from counterpoint.core.operations.readiness import has_open_children
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.facets import item_named
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules import identifiers
+from counterpoint.core.rules import wording
 from counterpoint.dialects.symphony.nouns.issues import IssueDetails, IssueView
 
 IDENTIFIER: Final = "identifier"
@@ -29,7 +29,7 @@ _CHILDREN: Final = 50
 
 def find_issue(view: Reading, name: str) -> Item:
     """Return the workable item of an id, of the form people say, or of another name; NotFound."""
-    plain = identifiers.kept(name) or name
+    plain = wording.kept(name) or name
     found = view.find(Item, plain) or item_named(view, name)
     if found is None:
         alias = view.find(Alias, IDENTIFIER, plain)

@@ -26,7 +26,7 @@ from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.reviews import hand_in
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.core.rules.wording import spoken_of
 from counterpoint.dialects.symphony.nouns.policy import GateCommand, Policy
 from counterpoint.dialects.symphony.nouns.requests import (
     DIFF_LIMIT,

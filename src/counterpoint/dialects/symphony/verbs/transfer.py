@@ -38,7 +38,7 @@ from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import other_claim
-from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.core.rules.wording import spoken_of
 from counterpoint.dialects.symphony.contract_files import ContractDirectory
 from counterpoint.dialects.symphony.nouns.issues import TransferredIssue
 from counterpoint.dialects.symphony.rules import labels as meaning

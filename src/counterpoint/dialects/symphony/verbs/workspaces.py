@@ -15,7 +15,7 @@ from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
-from counterpoint.core.rules.identifiers import spoken_of
+from counterpoint.core.rules.wording import spoken_of
 from counterpoint.dialects.symphony.nouns.phases import Workspace
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound, PathOutside

@@ -39,8 +39,7 @@ from counterpoint.core.operations.tasks import Tasks
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.areas import overlap_reasons
 from counterpoint.core.rules.claims import holder_of
-from counterpoint.core.rules.enumeration import few
-from counterpoint.core.rules.verification import Ended, Verification, files_changed, verification
+from counterpoint.core.rules.wording import few
 from counterpoint.dialects.workflow.nouns import (
     BegunTask,
     ClosedWork,
@@ -48,6 +47,7 @@ from counterpoint.dialects.workflow.nouns import (
     OpenedPhase,
     TaskWords,
 )
+from counterpoint.dialects.workflow.rules import Ended, Verification, files_changed, verification
 from counterpoint.dialects.workflow.verbs.queries import (
     PHASE,
     find_below,

@@ -1,13 +1,16 @@
-"""Between measured evidence and the rows that keep it."""
+"""Between measured evidence and the rows that keep it, and what it says of an outcome."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from counterpoint.core.model.answers import Measured
 from counterpoint.core.model.evidence import Comparison, Method, Snapshot
 from counterpoint.core.model.journal import Receipt, StartPoint
 from counterpoint.core.model.rows import REDACTED
+from counterpoint.core.rules.areas import outside
+from counterpoint.core.rules.wording import few
 from counterpoint.kernel import canonical
 
 FILES_SHOWN = 500
@@ -69,3 +72,33 @@ def evidence_text(found: Measured) -> str:
         "warnings": list(found.warnings),
     }
     return canonical.dump_any(value)
+
+
+def remarks_on(
+    comparison: Comparison,
+    *,
+    areas: Sequence[str],
+    unmet: Sequence[str],
+    unproved: Sequence[str],
+) -> list[str]:
+    """Return what a reviewer should know about a finished item.
+
+    areas: what the item was to touch. unmet: acceptance sentences nobody marked as met.
+    unproved: claims about checks that no receipt shows.
+    """
+    remarks = list(comparison.warnings)
+    paths = [change.path for change in comparison.changes]
+    if not paths:
+        remarks.append("no file changed since the start")
+    if areas and (beyond := outside(areas, paths)):
+        remarks.append(
+            f"{len(beyond)} of {len(paths)} changed files lie outside the areas: {few(beyond)}"
+        )
+    if comparison.end.method == "git" and (left := sorted(comparison.end.files)):
+        mine = [path for path in left if path in set(paths)]
+        if mine:
+            remarks.append(f"{len(mine)} changed files are not committed: {few(mine)}")
+    if unmet:
+        remarks.append(f"acceptance not marked as met: {few(unmet)}")
+    remarks += unproved
+    return remarks

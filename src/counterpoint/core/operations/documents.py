@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Final
 
-from counterpoint.core.model.delivery.knowledge import (
+from counterpoint.core.model.documents import (
     Document,
     Passage,
     PassageFound,
@@ -28,9 +28,8 @@ from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.knowledge.chunks import cut
-from counterpoint.core.rules.knowledge.extraction import extract
-from counterpoint.core.rules.knowledge.fitting import (
+from counterpoint.core.rules.documents import cut, extract
+from counterpoint.core.rules.fitting import (
     CANDIDATES,
     Excerpt,
     asked_words,

@@ -10,7 +10,7 @@ from counterpoint.core.model.evidence import FileChange
 from counterpoint.core.model.journal import Receipt
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.rules.areas import covers
-from counterpoint.core.rules.verification import (
+from counterpoint.dialects.workflow.rules import (
     Ended,
     files_changed,
     is_code,

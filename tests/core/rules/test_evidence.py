@@ -5,8 +5,13 @@ from __future__ import annotations
 from counterpoint.core.model.evidence import Comparison, FileChange, Snapshot
 from counterpoint.core.model.journal import StartPoint
 from counterpoint.core.model.rows import REDACTED, Prose
-from counterpoint.core.rules.measuring import evidence_text, files_text, measured, snapshot_of
-from counterpoint.core.rules.remarks import remarks_on
+from counterpoint.core.rules.evidence import (
+    evidence_text,
+    files_text,
+    measured,
+    remarks_on,
+    snapshot_of,
+)
 from counterpoint.kernel import canonical
 from counterpoint.kernel.clock import Timestamp
 

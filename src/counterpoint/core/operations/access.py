@@ -1,4 +1,10 @@
-"""Tokens: made once, listed without their secret, revoked, and met in a call."""
+"""Tokens: made once, listed without their secret, revoked, met in a call, and counted.
+
+What is taken of a month's calls is kept beside the ledger. Use is no state of the work: nobody plans by
+it and nothing is proved by it. So it has no entry, is not replayed, and is counted by the handful:
+whoever serves takes some calls ahead and spends them in memory. No month ever has more calls than it
+may; a process that dies loses those it had taken.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +12,14 @@ import hmac
 import secrets
 from dataclasses import replace
 
-from counterpoint.core.model.access import SECRET_PREFIX, CallIdentity, Issued, Token, TokenRequest
+from counterpoint.core.model.access import (
+    SECRET_PREFIX,
+    CallIdentity,
+    Issued,
+    Token,
+    TokenRequest,
+    Usage,
+)
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
@@ -14,7 +27,7 @@ from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules import access
 from counterpoint.kernel.acts import Act
-from counterpoint.kernel.clock import later
+from counterpoint.kernel.clock import Timestamp, elapsed_ms, later
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput
 
 _BYTES = 32
@@ -142,6 +155,34 @@ class Tokens:
             mine = session if name == owner else access.session_from(session, name)
             return CallIdentity(agent=name, session=_open(view, mine))
 
+    def usage(self, subject: str) -> Usage:
+        """Return what a subject has used of this month, with what was taken ahead."""
+        now = self._context.ports.clock.now()
+        with self._context.reading() as view:
+            return _usage(view, subject, now)
+
+    def take(self, subject: str, most: int) -> Usage:
+        """Take a handful of a month's calls, or as many as are left of them.
+
+        most: how many the month has. What is not used can be given back.
+        """
+        known = self.usage(subject)
+        if known.used >= most:
+            return known
+        ports = self._context.ports
+        with ports.store.writing(self._context.project) as writing:
+            now = ports.clock.now()
+            used = _usage(writing, subject, now).used
+            granted = access.granted(used, access.handful(most), most)
+            writing.use(subject, _measure(access.month_of(now)), used + granted)
+            return _usage(writing, subject, now, granted=granted)
+
+    def give_back(self, subject: str, month: str, calls: int) -> None:
+        """Put back calls that were taken from a month and not made."""
+        with self._context.ports.store.writing(self._context.project) as writing:
+            used = writing.meter(subject, _measure(month))
+            writing.use(subject, _measure(month), max(0, used - calls))
+
 
 def _own(view: Reading, wanted: str, agent: str) -> str:
     found = view.find(Session, wanted)
@@ -158,3 +199,18 @@ def _open(view: Reading, session: str) -> str:
     while (found := view.find(Session, session)) is not None and found.has_ended:
         session = access.session_from(session)
     return session
+
+
+def _usage(view: Reading, subject: str, now: Timestamp, granted: int = 0) -> Usage:
+    month, resets_at = access.month_of(now), access.next_month(now)
+    return Usage(
+        month=month,
+        used=view.meter(subject, _measure(month)),
+        resets_at=resets_at,
+        resets_in=-(-elapsed_ms(now, resets_at) // 1000),
+        granted=granted,
+    )
+
+
+def _measure(month: str) -> str:
+    return f"calls {month}"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.rules.identifiers import kept, parse, spoken, spoken_of
+from counterpoint.core.rules.wording import kept, parse, spoken, spoken_of
 
 prefixes = st.from_regex(r"[a-z][a-z0-9]{0,9}(-[a-z][a-z0-9]{0,4})?", fullmatch=True)
 numbers = st.integers(1, 10**14)

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from counterpoint.core.model.delivery.runs import (
+from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.runs import (
     NOT_TOLD,
     EventFilter,
     EventPage,
@@ -20,14 +21,12 @@ from counterpoint.core.model.delivery.runs import (
     RunOrder,
     StreamEvent,
 )
-from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Filter, Reading
-from counterpoint.core.rules.runs.events import RunEvent, Totals, totals
-from counterpoint.core.rules.runs.streams import read
+from counterpoint.core.rules.runs import RunEvent, Totals, read, totals
 from counterpoint.kernel.errors import Conflict, InvalidInput
 
 BATCH: Final = 400

@@ -27,7 +27,7 @@ from typing import Literal
 from counterpoint.core.model.evidence import FileChange
 from counterpoint.core.model.journal import Receipt
 from counterpoint.core.rules.areas import covers, outside
-from counterpoint.core.rules.enumeration import few
+from counterpoint.core.rules.wording import few
 
 Tests = Literal["passed", "failed", "not_run", ""]
 """What the worker says of the tests; empty if nothing."""

@@ -1,1 +1,0 @@
-"""Nouns of what is handed over: claims of phases, changes, runs, knowledge."""

@@ -1,1 +1,0 @@
-"""Verbs for access: tokens, meters of use, and the order of tools."""

@@ -1,0 +1,199 @@
+"""Following the ledger from a sequence on: in order, each entry once, and what each is about.
+
+Entries are always read from the store; the feed only says when it is worth while. So whoever follows
+needs to remember one number, can go on after any break, and costs nothing while he is slow.
+
+What an entry did to items: (1) items and records stand in the order in which it first wrote them, each
+once, (2) an item that is taken up as it is made is told of once, by the entry that made it, (3) the same
+entry always gives the same items and records; only what is told of them may be fresher than the entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from counterpoint.core.ledger.derived import rules, told
+from counterpoint.core.ledger.entry import Entry
+from counterpoint.core.model.answers import ItemChange
+from counterpoint.core.model.journal import Outcome, Record
+from counterpoint.core.model.work import Item, Kind
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.facets import attributes_of
+from counterpoint.core.ports.store import Reading
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import InvalidInput
+
+
+def concerned(view: Reading, entry: Entry) -> tuple[str, ...]:
+    """Return the items that an entry touched, each before those above it, none twice.
+
+    What happens to an item is seen in whatever shows the item that holds it, up to the root.
+    """
+    found: dict[str, None] = {}
+    for touched in _touched(entry):
+        item = touched
+        while item and item not in found:
+            found[item] = None
+            holder = view.find(Item, item)
+            item = holder.parent if holder else ""
+    return tuple(found)
+
+
+def _touched(entry: Entry) -> Iterator[str]:
+    """Return the subject of an entry and the item of each row."""
+    yield entry.subject
+    for row in entry.rows:
+        columns = {**(row.values or {}), **row.key}
+        item = columns.get("id" if row.table == Item.table else "item")
+        if isinstance(item, str):
+            yield item
+
+
+_TOLD: Mapping[str, type[Item | Record]] = {Item.table: Item, Record.table: Record}
+_ACCOUNTS = frozenset(name for noun in (Item, Record) for name, _ in rules(noun, whole=False))
+"""Columns that follow from there being an entry at all, so that they are no news."""
+
+
+class Written:
+    """What an entry wrote of one row, its images laid over each other."""
+
+    def __init__(self, time: str) -> None:
+        """Begin with nothing written, by an entry of that time."""
+        self.values: dict[str, Json] = {}
+        self.made = False
+        self._time = time
+
+    def add(self, values: Mapping[str, Json], *, whole: bool) -> None:
+        """Lay another image over what was written before.
+
+        A whole image alone does not say that the row is new: one that nobody read is written whole.
+        """
+        is_first = values.get("version", 1) == 1 and values.get("created_at") == self._time
+        self.made = self.made or (whole and not self.values and is_first)
+        self.values.update(values)
+
+
+def item_changes(view: Reading, entry: Entry, kind: Kind) -> Iterator[ItemChange]:
+    """Return what an entry did below roots of a kind, these included."""
+    taken_up = entry.facts.get("made")
+    for (table, name), written in _written(entry).items():
+        record = view.find(Record, name) if table == Record.table else None
+        about = record.item if record is not None else name
+        item = view.find(Item, about) if about and about != taken_up else None
+        above = _above(view, item) if item is not None else ()
+        if item is None or (above or (item,))[0].kind != kind:
+            continue
+        yield ItemChange(
+            sequence=entry.sequence,
+            time=entry.time,
+            item=item if record is not None else _as_left(item, written),
+            above=above,
+            record=record,
+            changed=frozenset(written.values) - _ACCOUNTS,
+            made=written.made,
+            attributes=attributes_of(view, item.id),
+            outcome=_outcome(view, item, entry),
+        )
+
+
+def _written(entry: Entry) -> dict[tuple[str, str], Written]:
+    """Return the items and records that an entry wrote, by table and id; neither is ever deleted."""
+    found: dict[tuple[str, str], Written] = {}
+    for row in entry.rows:
+        noun = _TOLD.get(row.table)
+        values = told(noun, row.key, row.values, entry.origin, whole=row.whole) if noun else None
+        if values is not None:
+            written = found.setdefault((row.table, str(row.key["id"])), Written(entry.time))
+            written.add(values, whole=row.whole)
+    return found
+
+
+def _above(view: Reading, item: Item) -> tuple[Item, ...]:
+    above: list[Item] = []
+    while item.parent and (holder := view.find(Item, item.parent)) is not None:
+        above.append(holder)
+        item = holder
+    return tuple(reversed(above))
+
+
+def _as_left(item: Item, written: Written) -> Item:
+    """Return an item with the title and the state that an entry left it with."""
+    title, status = (str(written.values.get(name, "")) for name in ("title", "status"))
+    left = replace(item, title=title or item.title)
+    if not status:
+        return left
+    # What is closed was given its time by the same entry; what is open has none.
+    closed_at = str(written.values.get("closed_at", ""))
+    category = item.states.category(status)
+    return replace(left, status=status, category=category, closed_at=closed_at)
+
+
+def _outcome(view: Reading, item: Item, entry: Entry) -> Outcome | None:
+    ended = view.select(Outcome, item=item.id, order="token desc")
+    return next((one for one in ended if one.ended_at <= entry.time), None)
+
+
+BEFORE_ALL = -1
+"""The sequence to begin after in order to hear everything."""
+
+MOST_ENTRIES = 1000
+
+
+class Following:
+    """Verbs for following."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def last(self) -> int:
+        """Return the sequence of the last entry; -1 if there is none."""
+        with self._context.reading() as view:
+            return view.head().size - 1
+
+    def entries(self, after: int, limit: int = 100, timeout: float = 0) -> list[Entry]:
+        """Return the entries above a sequence in order; wait so many seconds for the first of them.
+
+        Raises InvalidInput for a sequence that this ledger has not reached, and for a limit outside
+        of 1 … 1000. The answer is empty when nothing came in time.
+        """
+        if not 1 <= limit <= MOST_ENTRIES:
+            raise InvalidInput(f"limit is {limit}; it must be from 1 to {MOST_ENTRIES}")
+        found = self._read(after, limit)
+        if found or timeout <= 0:
+            return found
+        if self._context.unit is not None:
+            raise AssertionError("a call that has begun to write cannot wait for others to write")
+        ports = self._context.ports
+        has_more = ports.store.wait(ports.project, after, timeout)
+        return self._read(after, limit) if has_more else []
+
+    def concerned(self, entry: Entry) -> tuple[str, ...]:
+        """Return the items that an entry is about, those that hold them included."""
+        with self._context.reading() as view:
+            return concerned(view, entry)
+
+    def item_changes(
+        self, kind: Kind, after: int, limit: int = 100, timeout: float = 0
+    ) -> tuple[int, list[ItemChange]]:
+        """Return what the entries above a sequence did to trees with a root of a kind, in order.
+
+        Looks at `limit` entries at most and answers the last one's sequence too: where to go on.
+        Waits, and raises, as `entries` does.
+        """
+        found = self.entries(after, limit, timeout)
+        with self._context.reading() as view:
+            seen = [touch for entry in found for touch in item_changes(view, entry, kind)]
+        return (found[-1].sequence if found else after), seen
+
+    def _read(self, after: int, limit: int) -> list[Entry]:
+        with self._context.reading() as view:
+            last = view.head().size - 1
+            if not BEFORE_ALL <= after <= last:
+                raise InvalidInput(
+                    f"this ledger has no entry {after}: its last is {last}",
+                    hint=f"Go on after a sequence from {BEFORE_ALL} (everything) to {last}.",
+                    last=last,
+                )
+            start = after + 1
+            return [Entry.from_bytes(found) for found in view.entries(start, start + limit)]

@@ -1,1 +1,0 @@
-"""Following the ledger: what comes after a sequence, and which items it is about."""

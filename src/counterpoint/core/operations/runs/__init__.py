@@ -1,1 +1,0 @@
-"""Verbs for the runs of agents: their streams taken in, their events found."""

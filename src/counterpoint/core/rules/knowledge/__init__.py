@@ -1,1 +1,0 @@
-"""Judging what is kept for later sessions: memory files and documents."""

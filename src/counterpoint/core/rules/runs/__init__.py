@@ -1,1 +1,0 @@
-"""Reading what agent command lines tell about their runs."""

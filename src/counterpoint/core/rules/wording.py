@@ -1,0 +1,53 @@
+"""Words for people: names of items as they say them, the first few names, a first line.
+
+A spoken name, `SYM-001`, is the project's prefix in capitals, a hyphen and the number in at least three
+digits. A kept id is the prefix in small letters, a hyphen and the plain number. Either is read, in any
+case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+_NAME = re.compile(r"\s*([A-Za-z][A-Za-z0-9_-]{0,63})-0*([1-9][0-9]{0,14})\s*", re.ASCII)
+_DIGITS = 3
+
+
+def spoken(prefix: str, number: int) -> str:
+    """Return the spoken name of an item."""
+    return f"{prefix.upper()}-{number:0{_DIGITS}d}"
+
+
+def parse(name: str) -> tuple[str, int] | None:
+    """Return the prefix, in small letters, and the number of a name; None if it is no such name."""
+    found = _NAME.fullmatch(name)
+    return (found[1].lower(), int(found[2])) if found else None
+
+
+def kept(name: str) -> str | None:
+    """Return the kept id of a name; None if it is no such name."""
+    parts = parse(name)
+    return f"{parts[0]}-{parts[1]}" if parts else None
+
+
+def spoken_of(item: str) -> str:
+    """Return the spoken name of a kept id; anything else stays as it is."""
+    parts = parse(item)
+    return spoken(*parts) if parts else item
+
+
+_SHOWN: Final = 5
+
+
+def few(names: Sequence[str], most: int = _SHOWN) -> str:
+    """Return the first names, divided by commas, with the number of the others after them."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def first_line(text: str, most: int) -> str:
+    """Return the first line of a text that is not blank, cut to so many characters."""
+    line = next(iter(text.strip().splitlines()), "").strip()
+    return line if len(line) <= most else line[: most - 1] + "…"
