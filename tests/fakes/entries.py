@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import orjson
-from counterpoint.core.model.actors import Actor, Principal
 from hypothesis import strategies as st
 
 from counterpoint.core.ledger.entry import Entry, RowImage
+from counterpoint.core.model.access import Actor, Principal
 from counterpoint.kernel.clock import Timestamp
 
 KEYS = st.text(st.characters(codec="ascii"), max_size=8)
