@@ -1,4 +1,4 @@
-"""Who calls: actors, who stands behind them, and tokens for access from other machines.
+"""Who calls: actors, who stands behind them, and tokens for other machines.
 
 A token is shown once, when it is made: `cpt_` and 64 hexadecimal digits, 256 random bits. The ledger
 and the tables hold only its SHA-256.

@@ -1,4 +1,4 @@
-"""Tokens: made once, listed without their secret, revoked, met in a call, and counted.
+"""Tokens: made once, listed without their secret, revoked, met and counted.
 
 What is taken of a month's calls is kept beside the ledger. Use is no state of the work: nobody plans by
 it and nothing is proved by it. So it has no entry, is not replayed, and is counted by the handful:

@@ -1,4 +1,4 @@
-"""Following the ledger from a sequence on: in order, each entry once, and what each is about.
+"""Following the ledger from a sequence on: each entry once, and what it is about.
 
 Entries are always read from the store; the feed only says when it is worth while. So whoever follows
 needs to remember one number, can go on after any break, and costs nothing while he is slow.

@@ -1,4 +1,4 @@
-"""Writing down records of every kind, resolving blockers, and taking texts away for good.
+"""Writing records down, resolving blockers, and taking texts away for good.
 
 The ledger names a text by its SHA-256, so where one is taken away the entries stay as they were and every
 proof holds. What stays is the digest, who wrote it and when, and a new entry that says who took it

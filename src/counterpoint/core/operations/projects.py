@@ -1,4 +1,4 @@
-"""A project and its roles: the first entry of its ledger, and what each role is told."""
+"""A project and its roles: its first entry, and what each role is told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Between measured evidence and the rows that keep it, and what it says of an outcome."""
+"""Between measured evidence and the rows that keep it, and remarks on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words for people: names of items as they say them, the first few names, a first line.
+"""Words for people: spoken names of items, the first few names, a first line.
 
 A spoken name, `SYM-001`, is the project's prefix in capitals, a hyphen and the number in at least three
 digits. A kept id is the prefix in small letters, a hyphen and the plain number. Either is read, in any
