@@ -301,9 +301,9 @@ def test_a_rejected_phase_is_mended_by_whoever_takes_the_repair(
         add_empty_checks(lead, root)
         for _ in range(2):
             with connected("ada", desks["ada"].folder) as (connection, bell):
-                Worker(name="ada", connection=connection, tree=desks["ada"], bell=bell).work()
+                Worker(name="ada", connection=connection, tree=desks["ada"], wakes=bell).work()
             with connected("rae", desks["rae"].folder) as (connection, bell):
-                Reviewer(name="rae", connection=connection, tree=desks["rae"], bell=bell).work()
+                Reviewer(name="rae", connection=connection, tree=desks["rae"], wakes=bell).work()
         assert lead.call("show", id=root)["status"] == "done"
     said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     words = [line["doing"] for line in said]
@@ -330,7 +330,7 @@ def test_an_agent_that_stops_halfway_keeps_its_claim_and_lands_nothing(
     context = create_linked_tree(tree, tmp_path / "dee")
     with connected("dee", context.folder) as (connection, bell):
         connection.call("plan", markdown="# P\n## One\n- [ ] Split text into words\n")
-        worker = Worker(name="dee", connection=connection, tree=context, bell=bell, perishes=True)
+        worker = Worker(name="dee", connection=connection, tree=context, wakes=bell, perishes=True)
         worker.work()
         halfway = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     task = next(line["halfway"] for line in halfway if "halfway" in line)

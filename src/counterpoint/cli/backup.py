@@ -164,13 +164,13 @@ def _verified(app: App, copy: Path) -> list[VerifiedProject]:
 
 
 def _opened(there: App) -> Store:
-    """Return the store of a copy; its faults are told as those of the backup."""
+    """Return the store of a copy; its faults are raised as those of the backup."""
     try:
         return there.store
     except (StoreCorrupt, StoreNewer, StoreOlder) as fault:
-        told = fault.message.replace(str(there.database), "the backup")
+        message = fault.message.replace(str(there.database), "the backup")
         hint = _OTHER if isinstance(fault, StoreCorrupt) else fault.hint
-        raise type(fault)(told, hint=hint) from fault
+        raise type(fault)(message, hint=hint) from fault
 
 
 def _verified_project(app: App, copy: Path, project: Project) -> VerifiedProject:
@@ -185,8 +185,8 @@ def _verified_project(app: App, copy: Path, project: Project) -> VerifiedProject
         audit = verbs.verify((note,) if same_key and 0 < known <= size else ())
         wrong = [*audit.faults, *verbs.rebuild().differences]
         if wrong:
-            told = "; ".join(fault.message for fault in wrong[:5])
-            raise LedgerBroken(f"the backup does not verify: {told}", hint=_OTHER)
+            faults = "; ".join(fault.message for fault in wrong[:5])
+            raise LedgerBroken(f"the backup does not verify: {faults}", hint=_OTHER)
     finally:
         there.close()
     return VerifiedProject(project=name, size=size, known=known, same_key=same_key)

@@ -362,9 +362,9 @@ def _ask_tools(server: subprocess.Popen[bytes]) -> dict[str, Any] | None:
             server.stdin.write(json.dumps(request).encode() + b"\n")
         server.stdin.flush()
     for line in server.stdout:
-        heard = json.loads(line)
-        if isinstance(heard, dict) and cast("dict[str, Any]", heard).get("id") == _LAST:
-            return cast("dict[str, Any]", heard).get("result")
+        read = json.loads(line)
+        if isinstance(read, dict) and cast("dict[str, Any]", read).get("id") == _LAST:
+            return cast("dict[str, Any]", read).get("result")
     return None
 
 

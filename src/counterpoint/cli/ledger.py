@@ -75,8 +75,8 @@ def verify(
         raise click.UsageError("--key goes with --bundle.")
     with opened_context(as_json=as_json, db=db, project=project) as context:
         given = tuple(note.read_text(encoding="utf-8", errors="replace") for note in notes)
-        with context.out.counting("Verifying") as told:
-            found = context.core.audit.verify(given, told)
+        with context.out.counting("Verifying") as count:
+            found = context.core.audit.verify(given, count)
         return _print_audit(context, found)
 
 

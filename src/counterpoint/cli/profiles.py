@@ -52,8 +52,8 @@ def _print(context: CommandContext, name: str, profile: Profile | None, *, as_js
     names, warnings = effective_tools(name, allowed, denied)
     for warning in warnings:
         context.out.aside(f"warning: {warning}")
-    told: list[Json] = list(names)
+    listed: list[Json] = list(names)
     if as_json:
-        click.echo(dump_any(told))
+        click.echo(dump_any(listed))
     else:
         context.out.line(", ".join(names) or "no tool")

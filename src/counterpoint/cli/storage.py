@@ -85,8 +85,8 @@ def _move(out: Output, here: App, there: App, project: str) -> MovedProject:
     sat.share(here)
     ports = sat.ports
     _verify(out, ports, here.place)
-    with out.counting(f"Moving {project}") as told:
-        moved = move_project(here.store, there.store, project, told)
+    with out.counting(f"Moving {project}") as count:
+        moved = move_project(here.store, there.store, project, count)
     arrived = replace(ports, store=there.store, anchors=FileAnchors(folder=there.checkpoints))
     root = _verify(out, arrived, there.place)
     if root != moved.root:
@@ -98,8 +98,8 @@ def _move(out: Output, here: App, there: App, project: str) -> MovedProject:
 def _verify(out: Output, ports: Ports, place: str) -> str:
     """Return the root of a ledger that verifies and whose tables are what it says."""
     verbs = Core(ports, Caller(actor=_MOVER, root=Path())).audit
-    with out.counting(f"Verifying {ports.project} in {place}") as told:
-        audit = verbs.verify(told=told)
+    with out.counting(f"Verifying {ports.project} in {place}") as count:
+        audit = verbs.verify(told=count)
         faults = audit.faults or verbs.rebuild().differences
     if faults:
         raise LedgerBroken(

@@ -145,7 +145,7 @@ def _row(token: Token) -> tuple[str, ...]:
 
 
 def _shown(token: Token) -> dict[str, Json]:
-    """Return what may be told of a token; not even the digest of its secret."""
+    """Return what may be shown of a token; not even the digest of its secret."""
     return {
         "id": token.id,
         "name": token.name,

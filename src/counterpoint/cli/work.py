@@ -140,7 +140,7 @@ def list_command(
             raise click.UsageError("--ready goes with --label, --root, --limit and --cursor only.")
         _print_offers(context, ReadyFilter(label=label, root=root), limit, cursor)
         return
-    sought = ItemFilter(
+    chosen = ItemFilter(
         status=status,
         category=category or "",
         kind=kind,
@@ -150,7 +150,7 @@ def list_command(
         assignee=assignee,
     )
     after = context.core.items.get(cursor).number if cursor else 0
-    found = context.core.items.list(sought, after, limit + 1)
+    found = context.core.items.list(chosen, after, limit + 1)
     items, more = found[:limit], len(found) > limit
     context.out.rows(
         {"items": [present_briefly(item) for item in items], "cursor": _cursor(items, more)},

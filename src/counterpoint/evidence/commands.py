@@ -3,7 +3,7 @@
 1. The command is an argument list; no shell reads it. Its folder lies below the root.
 2. It leads a session of its own, gets no input and only the variables that `environment` lets by.
 3. Standard output and error are one pipe, read as they come, until the leader ends.
-4. At the time limit the whole group is told to end (SIGTERM), and two seconds later made to
+4. At the time limit the whole group is asked to end (SIGTERM), and two seconds later made to
    (SIGKILL). It counts as timed out whatever it answers then.
 5. When the leader has ended, what is left of its group is killed. A descendant that moved to a
    session of its own is beyond reach; it cannot hold us up, since nobody waits for its output.
@@ -138,11 +138,11 @@ class _Attendance:
 
     def attend(self, limit_seconds: float) -> bool:
         """Return whether the time limit had to end the process."""
-        ended, told = os.pipe()
+        ended, ending = os.pipe()
         with self._selector, self._output, os.fdopen(ended, "rb") as ended_file:
             self._selector.register(ended_file, selectors.EVENT_READ)
             self._selector.register(self._output, selectors.EVENT_READ)
-            waiter = Thread(target=_tell_end, args=(self._process, told), daemon=True)
+            waiter = Thread(target=_tell_end, args=(self._process, ending), daemon=True)
             waiter.start()
             try:
                 in_time = self._ends_before(self._began + limit_seconds, ended_file.fileno())
@@ -197,6 +197,6 @@ class _Attendance:
                 pass
 
 
-def _tell_end(process: subprocess.Popen[bytes], told: int) -> None:
+def _tell_end(process: subprocess.Popen[bytes], ending: int) -> None:
     process.wait()
-    os.close(told)
+    os.close(ending)

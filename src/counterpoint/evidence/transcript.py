@@ -30,7 +30,7 @@ class Transcript:
 
     @property
     def sha256(self) -> str:
-        """The digest of every byte heard, kept or not."""
+        """The digest of every byte taken, kept or not."""
         return self._state.hexdigest()
 
     def hear(self, chunk: bytes) -> None:

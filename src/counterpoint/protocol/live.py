@@ -5,7 +5,7 @@
     before            `resources/subscribe` and `resources/unsubscribe`: updates come on the
                       connection until it ends, so they need one that lasts
 
-Rules: (1) Only what changed after the acknowledgement is told, in the order of the changes. (2) Only
+Rules: (1) Only what changed after the acknowledgement is sent, in the order of the changes. (2) Only
 addresses that the surface has are honoured, whether there is such a thing or not; lists never change
 while a server runs, so nothing else is. (3) An update says that it is worth while to read again. For
 a client that does not keep up, updates of one address that are still to be sent become one: so a

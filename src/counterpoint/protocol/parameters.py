@@ -68,7 +68,7 @@ class Parameters:
 
     @cached_property
     def progress(self) -> str | None:
-        """The parameter that wants to be told a `Progress`, if there is one."""
+        """The parameter that takes a `Progress`, if there is one."""
         return next((name for name, hint in self._hints.items() if hint is Progress), None)
 
     @cached_property

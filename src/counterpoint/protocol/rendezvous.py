@@ -122,14 +122,14 @@ class Rendezvous:
                 to.connect(known["socket"])
                 to.sendall(line)
                 with to.makefile("rb") as answers:
-                    heard = answers.readline()
+                    answer = answers.readline()
                     if question == "stop":
                         answers.read()
         except (FileNotFoundError, ConnectionError):
             return None
         except OSError as fault:
             raise Unavailable(f"the server {known['pid']} does not answer: {fault}") from fault
-        return cast("dict[str, Json]", orjson.loads(heard)) if heard else None
+        return cast("dict[str, Json]", orjson.loads(answer)) if answer else None
 
     def known(self) -> Mapping[str, Any] | None:
         """Return what a server made known; None if none did, or in a way that nobody can read."""

@@ -232,7 +232,7 @@ class _Answers(Generic[C]):
 
 
 class _Reports:
-    """Progress told from a worker thread, sent by the event loop."""
+    """Progress reported from a worker thread, sent by the event loop."""
 
     def __init__(self, context: Context) -> None:
         self._session = context.session

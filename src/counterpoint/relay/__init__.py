@@ -8,7 +8,7 @@ lists, which never vary, are answered at once from the wheel or the user's cache
 
 What is known of a request under way is its id, and what a client may do if its answer never comes.
 When the server dies, each is answered with an error that says so; the next one starts or finds
-another server, which is told who is there as the first one was. A session's id is made here, so
+another server, which learns who is there as the first one did. A session's id is made here, so
 that it goes on.
 
 A call is the relay's if and only if (1) the system has Unix sockets, (2) its flags are known here

@@ -69,6 +69,7 @@ class Relay:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _hear_signal)
         signal.set_wakeup_fd(self._wake_writer, warn_on_full_buffer=False)
+        # Where there is no ledger yet, no server is started before a call needs one.
         if os.path.exists(self._database):
             self._connect()
         try:
@@ -84,6 +85,7 @@ class Relay:
         with suppress(BrokenPipeError):
             while not self._was_told:
                 now = time.monotonic()
+                # A client that ends its input may still read: what was asked is answered for a moment.
                 if self._is_over and self._server is not None and not leave:
                     leave = now + GRACE
                 if self._is_over and (self._is_done() or (leave and now > leave)):
@@ -141,6 +143,7 @@ class Relay:
         self._was_told = any(byte in signalled for byte in (signal.SIGINT, signal.SIGTERM))
         while self._arrived:
             attempt, found = self._arrived.pop(0)
+            # A search that was given up may still find a server: that connection is nobody's.
             if attempt != self._attempt or not self._deadline:
                 if not isinstance(found, Refused):
                     found.close()
@@ -158,7 +161,7 @@ class Relay:
             chunk = b""
         if not chunk:
             self._is_over = True
-            chunk = b"\n"
+            chunk = b"\n"  # the last line counts without its end too
         for line in self._from_client.take(chunk):
             if line is None:
                 words = f"Parse error: not a line of JSON of at most {LINE_LIMIT} bytes"
@@ -195,6 +198,7 @@ class Relay:
         if method == "initialize":
             return self._known_handshake(params)
         version = envelope_version(params)
+        # Who shook hands and then sends an envelope mixes both eras; the server has words for that.
         if version is None or (version and self._hello is not None):
             return None
         found = self._answers.answer(version or self._version, method)
@@ -203,7 +207,7 @@ class Relay:
         return found
 
     def _known_handshake(self, params: Json) -> Json | None:
-        """Return the result of the first handshake, which the server is told of too."""
+        """Return the result of the first handshake, which the server gets too."""
         result = None if self._version else self._answers.initialized(params)
         if result is not None:
             self._version, self._hello = result["protocolVersion"], params
@@ -220,7 +224,7 @@ class Relay:
                 self._under_way.pop(name, None)
                 self._waiting = [one for one in self._waiting if one[1] != name]
         if method == "notifications/initialized" and self._hello is not None:
-            return  # the greeting has told it
+            return  # the greeting has said it
         if self._server is not None or self._waiting:
             self._pass(line)
 
@@ -232,6 +236,7 @@ class Relay:
                 self._under_way[name] = request
             return
         if server is not None:
+            # What it answered before it went is still there to be read.
             self._read(server)
             self._lose(server)
         self._waiting.append((line, name, request))

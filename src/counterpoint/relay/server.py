@@ -88,6 +88,7 @@ def _greeted(prefix: str, greeting: bytes) -> socket.socket | None:
                 return None
             answer += piece
     except (FileNotFoundError, ConnectionError):
+        # The file outlives a server that was killed: nobody is there, and one may be started.
         to.close()
         return None
     refused = _refusal(answer)
@@ -132,6 +133,7 @@ def _start(database: str, log: str, turn: int) -> None:
             [sys.executable, *words],
             os.environ,
             file_actions=streams,
+            # In a session of its own, or closing the terminal of one agent would end it for all.
             setsid=True,
             setsigdef=(signal.SIGINT, signal.SIGTERM),
         )

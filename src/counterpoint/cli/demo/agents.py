@@ -39,7 +39,7 @@ class Worker:
     name: str
     connection: Connection
     tree: Tree
-    bell: WakeSignal
+    wakes: WakeSignal
     perishes: bool = False
     recipes: Mapping[str, Recipe] = field(default_factory=load_recipes, repr=False)
 
@@ -47,7 +47,7 @@ class Worker:
         """Do what is ready, wait while nothing is, and end the session when told to leave."""
         self.connection.call("brief")
         tell("is here", here=True)
-        while self._takes() or self.bell.wait():
+        while self._takes() or self.wakes.wait():
             continue
         self.connection.call("handoff", action="end", summary=f"{self.name} leaves: all is done.")
 
@@ -96,7 +96,7 @@ class Worker:
         self.tree.write({path: text})
         self._note(task, "comment", f"Half of {path} is written.")
         tell(f"{task.id} is half done", halfway=task.id)
-        self.bell.wait_for_the_end()
+        self.wakes.wait_for_the_end()
 
     def _attempt(self, task: _Task) -> list[str]:
         """Write, commit and verify until the checks pass; answer the commits."""
@@ -155,7 +155,7 @@ class Reviewer:
     name: str
     connection: Connection
     tree: Tree
-    bell: WakeSignal
+    wakes: WakeSignal
 
     def work(self) -> None:
         """Judge what waits for it until it is told to leave."""
@@ -167,7 +167,7 @@ class Reviewer:
                 self._judge(phase["id"])
             if not waiting:
                 tell("waits for what is handed in")
-                if not self.bell.wait():
+                if not self.wakes.wait():
                     break
         words = f"{self.name} leaves: all is judged."
         self.connection.call("handoff", action="end", summary=words)

@@ -1,4 +1,4 @@
-"""The processes of the demonstration: started, heard, woken, killed, cleaned up.
+"""The processes of the demonstration: started, read, woken, killed, cleaned up.
 
 Each agent leads a process group that its relay belongs to as well, so that ending the group ends
 both; the server that all share lives on. What it says comes in through a thread and is kept in one queue, in order of arrival.
@@ -111,11 +111,11 @@ class AgentProcesses:
 
     def close(self) -> None:
         """End what is left of every group that was started here, and wait for it."""
-        for told in (signal.SIGTERM, signal.SIGKILL):
+        for signal_number in (signal.SIGTERM, signal.SIGKILL):
             left = [one for one in self.processes.values() if one.poll() is None]
             for process in left:
                 with suppress(ProcessLookupError):
-                    os.killpg(process.pid, told)
+                    os.killpg(process.pid, signal_number)
             _wait(left)
         for process in self.processes.values():
             # The relay may outlive its agent by a moment.

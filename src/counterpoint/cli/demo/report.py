@@ -47,14 +47,14 @@ def _branch(line: TaskRow) -> str:
 
 
 def _row(line: TaskRow) -> tuple[str, ...]:
-    told = line.shape()
+    cells = line.shape()
     return (
-        told["id"],
-        told["agent"],
-        ", ".join(told["files"]),
-        f"+{told['insertions']}",
-        ", ".join(commit[:_SHORT] for commit in told["commits"]),
-        ", ".join(map(str, told["exit_codes"])),
+        cells["id"],
+        cells["agent"],
+        ", ".join(cells["files"]),
+        f"+{cells['insertions']}",
+        ", ".join(commit[:_SHORT] for commit in cells["commits"]),
+        ", ".join(map(str, cells["exit_codes"])),
     )
 
 

@@ -1,7 +1,7 @@
 """The course of the demonstration: who does what when, and what is watched.
 
 One process, the stage, reads the ledger as it grows and wakes the agents when something may have
-become ready: the ledger has no bell that sounds across processes, so one looks for all. Three
+become ready: the ledger wakes nobody in another process, so one looks for all. Three
 things happen on purpose. The agent `dee` is killed together with its relay in the middle of its
 first task; it was started with a lease of a few seconds (`COUNTERPOINT_LEASE_SECONDS`), so others
 take the task over soon, and then a process with the dead agent's session and token tries to write.
@@ -102,7 +102,7 @@ class Scenario:
         return self.here == CAST.keys()
 
     def _is_over(self) -> bool:
-        """Whether the plan is done, and the killed agent, if there is one, was heard again."""
+        """Whether the plan is done, and the killed agent, if there is one, called again."""
         awaited = bool(self.stage.killed) and not self.refused
         return not awaited and self.core.items.get(self.root).category == "done"
 

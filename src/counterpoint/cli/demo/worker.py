@@ -38,13 +38,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if asked.role == "late":
             write_too_late(connection, asked.item, asked.token)
         elif asked.role == "reviewer":
-            Reviewer(name=asked.agent, connection=connection, tree=tree, bell=WakeSignal()).work()
+            Reviewer(name=asked.agent, connection=connection, tree=tree, wakes=WakeSignal()).work()
         else:
             Worker(
                 name=asked.agent,
                 connection=connection,
                 tree=tree,
-                bell=WakeSignal(),
+                wakes=WakeSignal(),
                 perishes=asked.role == "perishing",
             ).work()
 

@@ -71,12 +71,12 @@ async def serve_sockets(
 ) -> AsyncGenerator[Sockets[Call]]:
     """Be the server of a database during the block; StoreBusy if another one is.
 
-    What is answered has an event `over`, set when it is time to leave: it was told to, its folder
+    What is answered has an event `over`, set when it is time to leave: it was asked to, its folder
     is gone, or nobody was connected for `idle` seconds (None: however long).
     by_starter: whoever started this process keeps others from starting one.
     """
     if app.folder.name == FOLDER:
-        # What cannot be written is told by each call that would.
+        # Each call that would write says what keeps it from that.
         with suppress(OSError):
             open_folder(app.folder)
     rendezvous = find_rendezvous(app.database)

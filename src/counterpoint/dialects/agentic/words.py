@@ -1,4 +1,4 @@
-"""The agentic words: types of arguments, and how the core's nouns are told.
+"""The agentic words: types of arguments, and how the core's nouns are shown.
 
 core                                  here
 backlog, paused, active, done         draft, paused, active, completed (and archived)
@@ -158,7 +158,7 @@ def parse_status(status: Status) -> Standing:
 def parse_phases(phases: Sequence[PhaseObject]) -> tuple[Draft, ...]:
     """Return the drafts of phases; InvalidInput with each phase that is named and not there.
 
-    A phase without a name is called by its order. What comes before it is told by orders (from 1) or names.
+    A phase without a name is called by its order. What comes before it is named by orders (from 1) or names.
     """
     titles = [
         phase.get("name", "").strip() or f"Phase {order}" for order, phase in enumerate(phases, 1)
@@ -324,7 +324,7 @@ def clipped(value: Json, room: int = _WORDS) -> Json:
 
 
 def order_in(titles: Sequence[str], place: int | str) -> int:
-    """Return the order of a phase that is told by order or name; 0 if there is none, or several."""
+    """Return the order of a phase that is given by order or name; 0 if there is none, or several."""
     if isinstance(place, int):
         return place if 0 < place <= len(titles) else 0
     if titles.count(place) == 1:

@@ -1,4 +1,4 @@
-"""The words of strict tasks: arguments, and how the core's nouns are told.
+"""The words of strict tasks: arguments, and how the core's nouns are shown.
 
 core                              here
 init … done, cancelled            INIT … DONE, CANCELLED
@@ -106,7 +106,7 @@ def _shouted(found: re.Match[str]) -> str:
 def present_task(task: ItemView, room: int = 8_000) -> dict[str, Json]:
     """Return a task; a description that takes more than its room, or makes it too long, is cut."""
     item = task.item
-    told: dict[str, Json] = {
+    parts: dict[str, Json] = {
         "id": id_of(task),
         "project_id": task.attributes.get("project_id"),
         "title": item.title,
@@ -121,7 +121,7 @@ def present_task(task: ItemView, room: int = 8_000) -> dict[str, Json]:
         "attempt": task.attempt,
         "version": item.version,
     }
-    return told | {"description": clip(item.body, min(room, WHOLE - size_of(told))) or None}
+    return parts | {"description": clip(item.body, min(room, WHOLE - size_of(parts))) or None}
 
 
 def present_listed(task: ItemView) -> dict[str, Json]:
@@ -159,7 +159,7 @@ def present_thought(found: Thinking, task: str) -> dict[str, Json]:
     """Return a thought; a long text is cut, its digest is of the whole."""
     thought, body = found.thought, found.record.body
     content = clip(body, _CONTENT)
-    told: dict[str, Json] = {
+    parts: dict[str, Json] = {
         "id": thought.record,
         "type": thought.type,
         "task_id": task,
@@ -172,7 +172,7 @@ def present_thought(found: Thinking, task: str) -> dict[str, Json]:
         "sequence": thought.sequence,
         "content_sha256": thought.content,
     }
-    return told if content == body else {**told, "content_cut": True}
+    return parts if content == body else {**parts, "content_cut": True}
 
 
 def present_session(session: Session) -> dict[str, Json]:

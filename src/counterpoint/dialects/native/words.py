@@ -1,4 +1,4 @@
-"""The native words: types of arguments, and how nouns are told to agents.
+"""The native words: types of arguments, and how nouns are shown to agents.
 
 Lengths are checked for every text and list, but only ranges of numbers and closed sets of words are
 shown in a schema: a limit that is rarely met is cheaper in a refusal than in every listing.

@@ -1,4 +1,4 @@
-"""The symphony words: types of arguments, and how the core's nouns are told.
+"""The symphony words: types of arguments, and how the core's nouns are shown.
 
     core                                             here
     backlog                                          backlog
@@ -8,7 +8,7 @@
     failed, cancelled                                cancelled
     priority 0, 1, 2, 3 and 4                        1 (urgent), 2, 3, 4
 
-Ids are told as people say them (`SYM-001`) and heard in any of their forms.
+Ids are shown as people say them (`SYM-001`) and taken in any of their forms.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def tell(call: Call, position: int | None, limit: int, seconds: float) -> tuple[
 def _events(call: Call, entry: list[ItemChange]) -> Iterator[Event]:
     """Return the events of one entry; workflows whose phases changed come last, each once."""
     stirred: dict[str, ItemChange] = {}
-    told: set[str] = set()
+    seen: set[str] = set()
     for touch in entry:
         sort = _sort(touch)
         if touch.record is not None:
@@ -76,9 +76,9 @@ def _events(call: Call, entry: list[ItemChange]) -> Iterator[Event]:
             if sort == "phase":
                 stirred.setdefault(_root(touch).id, touch)
             elif sort == "workflow":
-                told.add(touch.item.id)
+                seen.add(touch.item.id)
     for name, touch in stirred.items():
-        if name not in told:
+        if name not in seen:
             yield _of_workflow(call, touch, "updated")
 
 
@@ -102,14 +102,14 @@ def _of_item(call: Call, touch: ItemChange, sort: str) -> Event:
         attributes=touch.attributes,
         outcome=touch.outcome if item.is_closed else None,
     )
-    told = present_task_line(line, (_phase(touch) or _root(touch)).id)
-    return _event(touch, f"task:{name}", {"task": told})
+    parts = present_task_line(line, (_phase(touch) or _root(touch)).id)
+    return _event(touch, f"task:{name}", {"task": parts})
 
 
 def _of_workflow(call: Call, touch: ItemChange, what: str, **more: Json) -> Event:
     item = _root(touch)
     head, current = call.core.use(WorkflowQueries).head(item.id)
-    told: dict[str, Json] = {
+    parts: dict[str, Json] = {
         "workflow_id": item.id,
         "name": item.title,
         "objective": clip(item.body, _TEXT),
@@ -122,8 +122,8 @@ def _of_workflow(call: Call, touch: ItemChange, what: str, **more: Json) -> Even
     }
     if item.is_closed:
         ended = object_of(head.attributes.get("outcome"))
-        told |= {**object_of(ended.get("words")), "metrics": ended.get("metrics")}
-    return _event(touch, f"workflow:{what}", {"workflow": told, **more})
+        parts |= {**object_of(ended.get("words")), "metrics": ended.get("metrics")}
+    return _event(touch, f"workflow:{what}", {"workflow": parts, **more})
 
 
 def _of_record(call: Call, touch: ItemChange, record: Record) -> Iterator[Event]:
@@ -136,22 +136,22 @@ def _of_record(call: Call, touch: ItemChange, record: Record) -> Iterator[Event]
     if name is None:
         return
     task = _task(call, touch, record)
-    told = present_log_line(record, task)
+    parts = present_log_line(record, task)
     if name == "issue":
-        told |= {
+        parts |= {
             "description": clip(record.body, _TEXT),
             "requires_human_review": record.kind == "blocker",
         }
-    yield _event(touch, f"{name}:created", {name: told}, task)
+    yield _event(touch, f"{name}:created", {name: parts}, task)
 
 
 def _task(call: Call, touch: ItemChange, record: Record) -> Item:
     """Return the task that an entry is about, also where it hangs on what holds the task."""
-    told = load_object(record.details).get("task")
-    if not isinstance(told, str) or told == touch.item.id:
+    about = load_object(record.details).get("task")
+    if not isinstance(about, str) or about == touch.item.id:
         return touch.item
     with suppress(NotFound):
-        return call.core.items.get(told)
+        return call.core.items.get(about)
     return touch.item
 
 

@@ -1,4 +1,4 @@
-"""The workflow words: types of arguments, and how the core's nouns are told.
+"""The workflow words: types of arguments, and how the core's nouns are shown.
 
     core                                 here
     done, partial, failed of a task      SUCCESS, PARTIAL_SUCCESS, FAILED
@@ -97,7 +97,7 @@ _ISSUES: Final[dict[IssueType, str]] = {
 _KEPT: Final = 60_000
 """The most bytes of words that are kept with the end of something."""
 PHASE_COUNTS: Final = ("total", "completed", "failed", "in_progress")
-"""What is told of the tasks of a phase in a list."""
+"""What is shown of the tasks of a phase in a list."""
 _ENTRY: Final = 2_000
 """The most bytes of one text of an entry in a list."""
 _WHOLE: Final = 6_000
@@ -218,7 +218,7 @@ def present_phase_line(line: ItemView) -> dict[str, Json]:
 def present_task_line(line: ItemView, phase: str) -> dict[str, Json]:
     """Return a task of the phase of an id as `tasks` lists it."""
     item, kept = line.item, line.attributes
-    told: dict[str, Json] = {
+    answer: dict[str, Json] = {
         "id": item.id,
         "phase_id": phase,
         "parent_task_id": None if item.parent == phase else item.parent,
@@ -233,16 +233,16 @@ def present_task_line(line: ItemView, phase: str) -> dict[str, Json]:
     }
     words = object_of(kept.get("words"))
     if line.outcome is not None:
-        told["summary"] = clip(line.outcome.summary, _ENTRY)
-        told["manual_review_needed"] = words.get("manual_review_needed", False)
-        told["verification"] = kept.get("verification")
-    return _fitted(told)
+        answer["summary"] = clip(line.outcome.summary, _ENTRY)
+        answer["manual_review_needed"] = words.get("manual_review_needed", False)
+        answer["verification"] = kept.get("verification")
+    return _fitted(answer)
 
 
 def present_log_line(record: Record, task: Item) -> dict[str, Json]:
     """Return a decision, a milestone or a blocker of a task as its list shows it."""
     details = load_object(record.details)
-    told: dict[str, Json] = {
+    answer: dict[str, Json] = {
         "id": record.id,
         "task_id": details.get("task") or record.item,
         "task_name": task.title,
@@ -250,10 +250,10 @@ def present_log_line(record: Record, task: Item) -> dict[str, Json]:
     }
     shown = {name: value for name, value in details.items() if name != "task"}
     if record.kind == "blocker":
-        told |= {"description": clip(record.body, _ENTRY), "created_at": record.created_at}
-        return _fitted({**told, **shown, "status": record.status.upper()})
+        answer |= {"description": clip(record.body, _ENTRY), "created_at": record.created_at}
+        return _fitted({**answer, **shown, "status": record.status.upper()})
     words: dict[str, Json] = {"message": record.body} if record.kind == "milestone" else {}
-    return _fitted({**told, **words, **shown, "created_at": record.created_at})
+    return _fitted({**answer, **words, **shown, "created_at": record.created_at})
 
 
 def _fitted(entry: dict[str, Json]) -> dict[str, Json]:

@@ -103,5 +103,5 @@ def _commit(git: GitCall, name: str) -> str:
 
 
 def _dirty(git: GitCall) -> list[str]:
-    told = git.parts(["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"])
-    return [entry[3:] for entry in told]
+    changed = git.parts(["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"])
+    return [entry[3:] for entry in changed]

@@ -76,6 +76,7 @@ class GitCall:
             try:
                 output, errors = process.communicate(stdin, timeout=self.limit_seconds)
             except BaseException as fault:
+                # The whole group: git starts filters and the like, which would go on without it.
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 if not isinstance(fault, subprocess.TimeoutExpired):
@@ -110,7 +111,7 @@ class GitCall:
 
 
 class _Git(subprocess.Popen[bytes]):
-    """A process whose end is told by the kernel; the standard library would nap and look."""
+    """A process whose end the kernel reports; the standard library would nap and look."""
 
     def wait(self, timeout: float | None = None) -> int:
         """Return the exit code; subprocess.TimeoutExpired."""

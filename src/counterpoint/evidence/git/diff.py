@@ -128,22 +128,26 @@ def _index(
     git: GitCall, commit: str, prefix: str, original: Path, entries: Entries
 ) -> Generator[dict[str, str], None, None]:
     """Lend a copy of the index with the entries as they must be."""
+    # Whoever works in the tree uses the index meanwhile: it is read, and never written.
     with TemporaryDirectory(prefix="counterpoint-index-") as folder:
         copy = Path(folder) / "index"
         if original.exists():
             shutil.copy2(original, copy)
         extra = {"GIT_INDEX_FILE": str(copy)}
         null, blob = "0" * len(commit), _EMPTY_BLOBS[len(commit)]
+        # Mode 0 takes an entry out; one of an empty file makes git compare it with what lies on disk.
         lines = [f"0 {null}\t{prefix}{path}\0" for path in (*entries.looked_at, *entries.no_files)]
         lines += [f"100644 {blob}\t{prefix}{path}\0" for path in entries.looked_at]
         if lines:
-            told = "".join(lines).encode("utf-8", "surrogateescape")
-            git.ask("update-index", "-z", "--index-info", stdin=told, extra=extra)
+            listed = "".join(lines).encode("utf-8", "surrogateescape")
+            git.ask("update-index", "-z", "--index-info", stdin=listed, extra=extra)
         if entries.passed_over:
-            told = "".join(f"{path}\0" for path in entries.passed_over).encode(
+            listed = "".join(f"{path}\0" for path in entries.passed_over).encode(
                 "utf-8", "surrogateescape"
             )
-            git.ask("update-index", "--assume-unchanged", "-z", "--stdin", stdin=told, extra=extra)
+            git.ask(
+                "update-index", "--assume-unchanged", "-z", "--stdin", stdin=listed, extra=extra
+            )
         yield extra
 
 
@@ -162,6 +166,7 @@ def _difference(
     def found(renames: str) -> list[_Entry]:
         return list(_read(git.parts((*how, renames, *commits, "--", *paths), extra=extra)))
 
+    # Git pairs what looks alike. A pair that the rules may not let stand is asked for by halves too.
     paired = found("-M" if is_counted else "--no-renames")
     pairs = [entry for entry in paired if entry[0] == "R"]
     ends = {name.removeprefix(prefix) for entry in pairs for name in entry[1:3]}
@@ -210,6 +215,7 @@ def _read(parts: list[str]) -> Iterator[_Entry]:
         else:
             insertions, deletions, path = part.split("\t", 2)
             if not path:
+                # The count of a rename has no path: both names follow it, the previous one first.
                 next(waiting)
                 path = next(waiting)
             counts[path] = (_count(insertions), _count(deletions))
@@ -218,4 +224,4 @@ def _read(parts: list[str]) -> Iterator[_Entry]:
 
 
 def _count(text: str) -> int:
-    return 0 if text == "-" else int(text)
+    return 0 if text == "-" else int(text)  # a binary file has no lines

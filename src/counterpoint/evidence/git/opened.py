@@ -32,6 +32,7 @@ class OpenTrees:
         found = self._known.get(key)
         if found is not None and now is not None and found[0] == now:
             return found[1]
+        # What was read of the index is handed on: it may still be the same index.
         before = found[1].hidden if found is not None else None
         try:
             tree = open_tree(GitCall(folder=top, environ=environ), before)

@@ -109,8 +109,10 @@ def read_status(git: GitCall, prefix: str, hidden: Callable[[], Iterable[str]]) 
             if path.endswith("/"):
                 nested.add(path.removesuffix("/"))
             else:
+                # Taken out of the index, and there on disk again: git lists the path twice.
                 letters[path] = "D?" if path in letters else "??"
         else:
+            # Of the format's fields the path is the last, so that it may have spaces.
             path = rest.split(" ", 9 if kind == "u" else 7)[-1].removeprefix(prefix)
             if kind == "u":
                 conflicts.add(path)

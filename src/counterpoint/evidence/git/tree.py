@@ -350,7 +350,7 @@ def _kind(line: Line | None, letters: str) -> ChangeKind:
 
 
 def _patiently(measure: Callable[[bool], _Answer]) -> _Answer:
-    """Measure as rule 6 says; the measure is told whether git may read files to count lines."""
+    """Measure as rule 6 says; the measure gets whether git may read files to count lines."""
     for is_counted in (True, True):
         with suppress(GitRefused):
             return measure(is_counted)

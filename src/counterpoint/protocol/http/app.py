@@ -375,7 +375,7 @@ class HttpApp(Generic[C]):
                 404,
                 "unknown_surface",
                 "there is no surface here that tells events",
-                f"There are: {known}." if known else "Every entry is told at /events.",
+                f"There are: {known}." if known else "Every entry is sent at /events.",
             )
         if path.startswith("/mcp"):
             known = ", ".join(f"/mcp/{name}" for name in self.config.surfaces)

@@ -50,7 +50,7 @@ _HINT: Final = 'Send {"subscribe": [ids]}, {"unsubscribe": [ids]} or {"after": "
 
 
 class Conversation(Generic[C]):
-    """One client that follows, and is heard meanwhile."""
+    """One client that follows, and may write meanwhile."""
 
     def __init__(
         self, subscription: Subscription[C], wait: Callable[[], int], receive: Receive, send: Send

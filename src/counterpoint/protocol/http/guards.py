@@ -1,6 +1,6 @@
-"""What a request over HTTP must pass before the protocol hears of it.
+"""What a request over HTTP must pass before the protocol sees it.
 
-A request is heard if and only if (1) its Host is one of this server's names and its Origin, if it
+A request goes on if and only if (1) its Host is one of this server's names and its Origin, if it
 has one, is a page of such a name (403); (2) its path is one there is (404, 405); (3) its
 bearer is known (401); (4) the token is good for the surface (403) and has a call left (429); (5) its
 body is whole, not too large, and one JSON object (400, 408, 413); (6) header and body agree (400);

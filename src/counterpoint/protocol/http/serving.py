@@ -158,7 +158,7 @@ class Listener:
                 ws_max_size=LARGEST_MESSAGE,
                 ws_ping_interval=PING,
                 ws_ping_timeout=PING,
-                # What is told is short, and a compressor for each client is not.
+                # Messages are short, and a compressor for each client is not.
                 ws_per_message_deflate=False,
                 lifespan="off",
                 log_config=None,

@@ -77,7 +77,7 @@ class Subscription(Generic[C]):
     async def move(self, place: Place | None) -> None:
         """Go on from a place, None: the end; InvalidInput if the ledger has not come so far."""
         if place is not None:
-            # The entry itself must be there, also when some of its events are still to be told.
+            # The entry itself must be there, also when some of its events are still to be sent.
             await self._look(place.sequence, 1, 0)
         else:
             position, _ = await self._look(None, 1, 0)

@@ -58,6 +58,7 @@ class _Pattern(Generic[C]):
         """Return the line that the SDK would write."""
         result = dict(self.result)
         result["content"] = [{**result["content"][0], "text": outcome.text}]
+        # The answer was written as text already: it is put in as it is, not read and written again.
         result["structuredContent"] = orjson.Fragment(outcome.text)
         result["isError"] = outcome.is_error
         return orjson.dumps({"jsonrpc": "2.0", "id": number, "result": result}) + b"\n"
@@ -140,8 +141,10 @@ class Direct(Generic[C]):
         envelope = _envelope(params)
         pattern = self._pattern or self._presumed(params, envelope)
         tool = self._surface.find(params["name"])
+        # An unknown tool is an error of the protocol, and progress goes through the SDK's session.
         if pattern is None or tool is None or tool.parameters.progress:
             return False
+        # Another client, version or capability may be answered in another way: only the SDK knows.
         if envelope != pattern.envelope:
             return False
         self._pattern = pattern

@@ -162,7 +162,7 @@ class Inbox(Side):
         """Cut a chunk into lines; a line that grows too long keeps only its length."""
         if not chunk:
             self._is_over = True
-            chunk = b"\n"
+            chunk = b"\n"  # the last line counts without its end too
         first, *others = chunk.split(b"\n")
         self._grow(first)
         for other in others:
@@ -204,6 +204,7 @@ class Inbox(Side):
         if isinstance(value, _Fault):
             await self._refuse(_PARSE_ERROR, value.words, value.name)
             return None
+        # Asked again: while it waited for its turn, the answer before it may have been learned from.
         if self._is_direct(value):
             return None
         try:

@@ -99,6 +99,7 @@ class Outbox(Side):
         """Write one line without waiting; nothing happens if nobody reads any more."""
         if self.is_gone:
             return
+        # Behind what waits already, or two lines would be mixed.
         if self._kept:
             self._kept += line
         else:

@@ -132,12 +132,12 @@ def audit_sessions(
 
     def shown(view: SessionView) -> dict[str, Json]:
         one = view.session
-        told = present_session(one)
-        told |= {"status": one.status, "agent": one.agent, "ended_at": one.ended_at or None}
+        answer = present_session(one)
+        answer |= {"status": one.status, "agent": one.agent, "ended_at": one.ended_at or None}
         try:
-            return {**told, "root": call.core.use(Seals).root(one.id).root}
+            return {**answer, "root": call.core.use(Seals).root(one.id).root}
         except NotSealed:
-            return {**told, "root": None}
+            return {**answer, "root": None}
 
     entries, more = pages.rows(
         found, limit, shown, lambda view: [view.session.started_at, view.session.id]

@@ -85,10 +85,10 @@ def task_get(
     task = call.core.use(StrictTasks).get(id)
     if not history:
         return present_task(task)
-    told = present_task(task, 3_000)
+    answer = present_task(task, 3_000)
     moves = call.core.use(StrictTasks).history(task.item.id, limit=1_000)[-_HISTORY:]
-    room = WHOLE - size_of(told)
-    return {**told, "transitions": _recent([present_transition(move) for move in moves], room)}
+    room = WHOLE - size_of(answer)
+    return {**answer, "transitions": _recent([present_transition(move) for move in moves], room)}
 
 
 def _recent(moves: list[dict[str, Json]], room: int) -> list[Json]:

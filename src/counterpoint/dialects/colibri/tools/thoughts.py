@@ -104,7 +104,7 @@ def audit_verify_chain(
     if task_id and session_id:
         raise InvalidInput("give a task or a session, not both", hint="Leave one of them out.")
     found, checkpoint = _examined(call, task_id, session_id)
-    told: dict[str, Json] = {
+    answer: dict[str, Json] = {
         "valid": found.sound,
         "broken_count": max(len(found.broken), int(not found.sound)),
         "record_count": found.size,
@@ -112,10 +112,10 @@ def audit_verify_chain(
         "checkpoint": checkpoint,
     }
     if found.broken:
-        told["first_broken_at"] = found.broken[0]
+        answer["first_broken_at"] = found.broken[0]
     if found.faults:
-        told["faults"] = [clip(fault.message, 300) for fault in found.faults[:_FAULTS]]
-    return told
+        answer["faults"] = [clip(fault.message, 300) for fault in found.faults[:_FAULTS]]
+    return answer
 
 
 def _examined(call: Call, task: str, session: str) -> tuple[Examined, str]:

@@ -182,7 +182,7 @@ def _of_item(call: Call, facets: Facets | None) -> list[Section]:
 
 
 def _of_profile(call: Call) -> list[Section]:
-    """Return what the caller's role is told, if the project knows the role."""
+    """Return the instructions of the caller's role, if the project knows the role."""
     name = call.core.caller.actor.profile
     found = call.core.projects.profile(name) if name else None
     if found is None or not found.instructions:

@@ -41,11 +41,11 @@ def handoff(
         session=session,
     )
     done = call.core.sessions.hand_over(asked)
-    told = present_handoff(done.handoff, 5_000) if done.handoff else None
+    handed_over = present_handoff(done.handoff, 5_000) if done.handoff else None
     return {
         "session": sparse(
             id=done.session.id, status=done.session.status, continues=done.session.continues
         ),
         "claims": [present_claim(claim) for claim in done.claims[:20]],
-        **sparse(handoff=told, note=DATA if told and action == "continue" else ""),
+        **sparse(handoff=handed_over, note=DATA if handed_over and action == "continue" else ""),
     }

@@ -115,9 +115,9 @@ def show(
         parts = {at["part"]: shown.open(at["part"])(at["at"], limit)}
         header = {"id": id}
     room = PAGE - size_of(header) - RESERVE - 120 * len(parts)
-    told, rest = shared(parts, room)
+    fields, rest = shared(parts, room)
     more = {name: pages.cursor({"part": name, "at": place}) for name, place in sorted(rest.items())}
-    return {**header, **told, **sparse(more=more), "note": DATA}
+    return {**header, **fields, **sparse(more=more), "note": DATA}
 
 
 def _thing(call: Call, name: str) -> View:
@@ -172,10 +172,10 @@ def _further(call: Call, facets: Facets) -> dict[str, Open]:
     }
 
 
-def _rows(call: Call, noun: type[Numbered], item: str, told: Callable[[Numbered], Json]) -> Open:
+def _rows(call: Call, noun: type[Numbered], item: str, fields: Callable[[Numbered], Json]) -> Open:
     def opened(at: Json, limit: int) -> Part:
         rows = call.core.overview.rows(noun, after=at, limit=limit + 1, item=item)
-        return part_of_rows(rows, limit, told, lambda row: row.number, at)
+        return part_of_rows(rows, limit, fields, lambda row: row.number, at)
 
     return opened
 
@@ -266,12 +266,12 @@ def _of_receipt(_call: Call, row: Json) -> View:
 def _of_submission(call: Call, row: Json) -> View:
     submission = cast("Submission", row)
     overview = call.core.overview
-    told, lists = dict[str, Json](), dict[str, Json]()
+    fields, lists = dict[str, Json](), dict[str, Json]()
     for name, value in load_object(submission.details).items():
-        (lists if isinstance(value, list) else told)[name] = value
+        (lists if isinstance(value, list) else fields)[name] = value
     said = overview.rows(Verdict, submission=submission.id, latest=True, limit=1)
     header = {
-        **sparse(**told),
+        **sparse(**fields),
         **_submission(submission),
         **sparse(judge=clip(said[0].agent, TITLE) if said else "", session=submission.session),
     }

@@ -184,6 +184,6 @@ def brief_claim(claim: Submission) -> dict[str, Json]:
 
 def brief_verdict(found: PhaseVerdict) -> dict[str, Json]:
     """Return a verdict in few words, for an issue that has some."""
-    told = _verdict(found.verdict, found.claim.phase, _BRIEF)
-    del told["category"], told["artifact_hash"]
-    return {**told, "processed": bool(found.result)}
+    answer = _verdict(found.verdict, found.claim.phase, _BRIEF)
+    del answer["category"], answer["artifact_hash"]
+    return {**answer, "processed": bool(found.result)}

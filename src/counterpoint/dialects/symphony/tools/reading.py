@@ -159,18 +159,18 @@ def present_line(line: IssueView) -> dict[str, Json]:
 def present_record(record: Record) -> dict[str, Json]:
     """Return a finding, a learning or a comment of an issue."""
     kept = load_object(record.details)
-    told: dict[str, Json] = {"id": record.id, "created_at": record.created_at}
+    entry: dict[str, Json] = {"id": record.id, "created_at": record.created_at}
     if record.kind == "comment":
         author = kept.get("author") or f"agent:{record.agent}"
         return {
-            **told,
+            **entry,
             "author": author,
             "content": clip(record.body, _ENTRY),
             "createdAt": record.created_at,
         }
     if record.kind == "learning":
         return {
-            **told,
+            **entry,
             "pattern": clip(str(kept.get("pattern") or record.body), _ENTRY),
             **sparse(
                 context=clip(str(kept.get("context") or ""), _ENTRY),
@@ -181,7 +181,7 @@ def present_record(record: Record) -> dict[str, Json]:
             "verified": record.status == "verified",
         }
     shown: dict[str, Json] = {
-        **told,
+        **entry,
         "category": record.tags[0] if record.tags else "",
         "summary": clip(record.title, _SUMMARY),
         **sparse(files=list(record.files)),

@@ -111,9 +111,9 @@ def reject_pr(
 ) -> Json:
     """Reject the current PR; the issue goes back to todo with the reason as a comment."""
     fixes = (fix_instructions,) if fix_instructions else ()
-    told = _judge(call, approves=False, reason=reason, fixes=fixes)
+    answer = _judge(call, approves=False, reason=reason, fixes=fixes)
     item = call.core.items.get(bound(call))
-    return {**told, "issue_status": present_status(item, blocked=False)}
+    return {**answer, "issue_status": present_status(item, blocked=False)}
 
 
 def _judge(

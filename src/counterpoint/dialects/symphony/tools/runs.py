@@ -1,4 +1,4 @@
-"""The tool `query_run_events`, and how runs are told."""
+"""The tool `query_run_events`, and how runs are shown."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def query_run_events(
     """Query what agents did in their runs, in order; run_id or issue_id is needed."""
     if not (issue_id or run_id):
         raise InvalidInput("neither run_id nor issue_id is given", hint="Pass one, or both.")
-    sought = EventFilter(
+    chosen = EventFilter(
         run=run_id or "",
         item=parse_issue(call, issue_id).id if issue_id else "",
         type=event_type or "",
         subtype=event_subtype or "",
     )
-    page = call.core.runs.events(sought, limit, offset)
+    page = call.core.runs.events(chosen, limit, offset)
     events = [_present(event, _WHOLE if limit == 1 else _PAYLOAD) for event in page.events]
     shown, _ = part_of_list(events).cut(PAGE - RESERVE)
     after = offset + len(shown)
@@ -71,7 +71,7 @@ def present_run(run: Run) -> dict[str, Json]:
 
 
 def _present(event: StreamEvent, room: int) -> dict[str, Json]:
-    """Return an event; a payload that is too long is told as the beginning of its text."""
+    """Return an event; of a payload that is too long the beginning of its text."""
     payload: Any = event.payload
     if event.payload != REDACTED and len(event.payload.encode()) <= room:
         payload = load(event.payload)

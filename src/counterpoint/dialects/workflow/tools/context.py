@@ -100,8 +100,8 @@ def _parse_time(text: str) -> str:
     if not text:
         return ""
     try:
-        heard = moment(text)
-        return stamp(heard) if heard.tzinfo else stamp(moment(f"{text}+00:00"))
+        when = moment(text)
+        return stamp(when) if when.tzinfo else stamp(moment(f"{text}+00:00"))
     except (ValueError, OverflowError):
         raise InvalidInput(
             f"filter.since is {text!r}, which is no ISO-8601 time",
@@ -134,13 +134,13 @@ def _open(name: str) -> dict[str, str]:
 def _listed(
     lines: Sequence[Any],
     limit: int,
-    told: Callable[[Any], dict[str, Json]],
+    present: Callable[[Any], dict[str, Json]],
     number: Callable[[Any], int],
     place: int,
 ) -> Part:
     chosen = lines[:limit]
     return Part(
-        content=[told(line) for line in chosen],
+        content=[present(line) for line in chosen],
         start=place,
         places=[number(line) for line in chosen],
         more=len(lines) > limit,

@@ -30,7 +30,7 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
 
 _SUMMARY: Final = 2_000
-"""The most bytes of a summary that is told again."""
+"""The most bytes of a summary that is shown again."""
 
 
 @tool(reads=False)
