@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from counterpoint.core.ledger.entry import Entry
+from counterpoint.core.ledger.entry import load_fields
 from counterpoint.core.ledger.merkle import Frontier, leaf_hash
-from counterpoint.core.operations.audit import replay
+from counterpoint.core.operations.audit import Fold
 from counterpoint.core.ports.store import Append, Reading, Store, Writing
 from counterpoint.kernel.errors import Conflict, NotFound, StateDiffers
 
@@ -64,21 +64,21 @@ def move_project(
 
 def _copy(view: Reading, writing: Writing, told: Callable[[int], None] | None) -> Frontier:
     """Append every entry and fold its rows; answer the edge of the tree."""
-    frontier = Frontier()
+    frontier, fold = Frontier(), Fold(writing)
     for place, written in enumerate(view.entries()):
-        entry = Entry.from_bytes(written)
+        fields = load_fields(written)
         leaf = leaf_hash(written)
         frontier, nodes = frontier.append(leaf)
-        replay(iter((written,)), writing)
+        fold.apply(fields)
         writing.append(
             Append(
                 sequence=place,
-                previous=entry.previous,
+                previous=fields["h"],
                 data=written,
                 leaf=leaf,
-                time=entry.time,
-                subject=entry.subject,
-                action=entry.action,
+                time=fields["t"],
+                subject=fields.get("s", ""),
+                action=fields["a"],
                 frontier=frontier.to_bytes(),
                 nodes=tuple(nodes),
             )

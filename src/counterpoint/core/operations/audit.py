@@ -10,16 +10,18 @@ entries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, cast
+from itertools import islice
+from typing import Any, Final
 
 from counterpoint.core.ledger import checkpoint as checkpoints
+from counterpoint.core.ledger.blocks import load_entries
 from counterpoint.core.ledger.bundle import BundleHeader, dump_bundle
 from counterpoint.core.ledger.chain import Verification
 from counterpoint.core.ledger.checkpoint import Checkpoint
 from counterpoint.core.ledger.derived import Origin, expand, expand_change, rules, told
-from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage
+from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage, origin_of_fields
 from counterpoint.core.ledger.merkle import (
     Frontier,
     consistency_proof,
@@ -48,6 +50,9 @@ from counterpoint.kernel.errors import (
 
 _DIFFERENCES_SHOWN = 20
 _TOLD_EVERY = 5000
+_LEAVES = 1024
+MOST_REMEMBERED: Final = 50_000
+"""Rows of which a replay remembers what changes of them leave out."""
 
 
 class Auditing:
@@ -245,32 +250,66 @@ def _counted(entries: Iterator[bytes], told: Callable[[int], None]) -> Iterator[
 
 def replay(entries: Iterator[bytes], writing: Writing) -> int:
     """Fold entries into the tables of an empty store; answer how many there were."""
-    count = 0
-    for data in entries:
-        entry = Entry.from_bytes(data)
-        for image in entry.rows:
-            _apply(image, entry.origin, writing)
-        count += 1
-    return count
+    fold, many = Fold(writing), 0
+    for fields in load_entries(entries):
+        fold.apply(fields)
+        many += 1
+    return many
 
 
-def _apply(image: RowImage, origin: Origin, writing: Writing) -> None:
-    noun = writing.tables.get(image.table)
-    if noun is None:
-        raise ChainBroken(f"an entry writes to a table {image.table!r} that there is not")
-    if image.values is None:
-        writing.drop(noun, image.key)
-        return
-    values = {name: _plain(value) for name, value in image.values.items()}
-    if image.whole:
-        row = expand(noun, image.key, values, origin)
-        writing.put(noun, {"project": writing.project, **row})
-        return
-    before = None
-    if told := rules(noun, whole=False):
-        found = writing.find(noun, *(image.key[name] for name in noun.key[1:]))
-        before = found and {name: getattr(found, name) for name, _ in told}
-    writing.change(noun, image.key, expand_change(noun, before, values, origin))
+class Fold:
+    """Applies the rows of entries, one entry after the other, to tables that begin empty.
+
+    A change leaves out what follows from the row before it: of the rows written last that much is
+    remembered, so that it is not read again for each change.
+    """
+
+    def __init__(self, writing: Writing) -> None:
+        """Write in a transaction."""
+        self._writing = writing
+        self._before: dict[tuple[str, tuple[Any, ...]], dict[str, Json]] = {}
+
+    def apply(self, fields: Mapping[str, Any]) -> None:
+        """Write what the rows of an entry, as its short keys, say; ChainBroken, StateDiffers."""
+        origin = origin_of_fields(fields)
+        for image in fields.get("r", ()):
+            noun = self._writing.tables.get(image["t"])
+            if noun is None:
+                raise ChainBroken(f"an entry writes to a table {image['t']!r} that there is not")
+            if "c" in image:
+                self._change(noun, image, origin)
+            elif image["v"] is None:
+                self._before.pop(_place(noun, image["k"]), None)
+                self._writing.drop(noun, image["k"])
+            else:
+                row = expand(noun, image["k"], _plain(image["v"]), origin)
+                self._remember(noun, image["k"], row)
+                self._writing.put(noun, {"project": self._writing.project, **row})
+
+    def _change(self, noun: type[Noun], image: Mapping[str, Any], origin: Origin) -> None:
+        key: Mapping[str, Any] = image["k"]
+        before = None
+        if ruled := rules(noun, whole=False):
+            before = self._before.get(_place(noun, key))
+            if before is None and (found := self._writing.find(noun, *_place(noun, key)[1])):
+                before = {name: getattr(found, name) for name, _ in ruled}
+        changed = expand_change(noun, before, _plain(image["c"]), origin)
+        if before is not None:
+            self._remember(noun, key, {**before, **changed})
+        self._writing.change(noun, key, changed)
+
+    def _remember(self, noun: type[Noun], key: Mapping[str, Any], row: Mapping[str, Json]) -> None:
+        """Keep what a change may leave out; the row that was written longest ago makes room."""
+        if ruled := rules(noun, whole=False):
+            place = _place(noun, key)
+            self._before.pop(place, None)
+            self._before[place] = {name: row[name] for name, _ in ruled}
+            if len(self._before) > MOST_REMEMBERED:
+                del self._before[next(iter(self._before))]
+
+
+def _place(noun: type[Noun], key: Mapping[str, Any]) -> tuple[str, tuple[Any, ...]]:
+    return noun.table, tuple(key.get(name) for name in noun.key[1:])
 
 
 def _told(image: RowImage, noun: type[Noun] | None, origin: Origin) -> RowImage:
@@ -281,11 +320,11 @@ def _told(image: RowImage, noun: type[Noun] | None, origin: Origin) -> RowImage:
     return replace(image, values=values)
 
 
-def _plain(value: Json) -> Json:
-    """Return the digest of a referred text, or the value as it is."""
-    if isinstance(value, dict):
-        return cast("dict[str, Json]", value)["$text"]
-    return value
+def _plain(columns: Mapping[str, Any]) -> dict[str, Json]:
+    """Return columns with the digest of each text that they refer to in place of the reference."""
+    return {
+        name: value["$text"] if type(value) is dict else value for name, value in columns.items()
+    }
 
 
 def _head_faults(view: Reading, root: bytes, last: str) -> list[LedgerBroken]:
@@ -368,11 +407,11 @@ def _compare_tree(view: Reading) -> list[StateDiffers]:
     """Build the tree anew from the entries and compare every hash that is kept."""
     differences: list[StateDiffers] = []
     wrong: set[tuple[int, int]] = set()
-    frontier = Frontier()
-    for place, data in enumerate(view.entries()):
-        leaf = leaf_hash(data)
-        frontier, nodes = frontier.append(leaf)
-        for level, index, digest in ((0, place, leaf), *nodes):
+    frontier, entries = Frontier(), view.entries()
+    while leaves := list(map(leaf_hash, islice(entries, _LEAVES))):
+        bottom = [(0, place, leaf) for place, leaf in enumerate(leaves, frontier.size)]
+        frontier, nodes = frontier.extend(leaves)
+        for level, index, digest in (*bottom, *nodes):
             if _node(view, level, index) == digest:
                 continue
             below = {(level - 1, 2 * index), (level - 1, 2 * index + 1)}
