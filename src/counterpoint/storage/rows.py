@@ -17,7 +17,7 @@ from counterpoint.core.model.rows import Cell, N, Noun, cell_of, cells_of, noun_
 from counterpoint.core.model.work import Item
 from counterpoint.core.ports.store import Append, Filter, Head, Hit
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import StateDiffers
+from counterpoint.kernel.errors import LedgerBroken, StateDiffers
 from counterpoint.storage import statements
 from counterpoint.storage.search import (
     Document,
@@ -82,8 +82,8 @@ class Link(Protocol):
         """Return the bytes of entries in order."""
         ...
 
-    def node(self, level: int, position: int) -> bytes:
-        """Return one hash of the tree; LedgerBroken if it is not there."""
+    def nodes(self, level: int, start: int, stop: int) -> list[bytes]:
+        """Return hashes of a level of the tree in order, those that are there."""
         ...
 
     def append(self, entry: Append) -> None:
@@ -224,7 +224,13 @@ class StoreReading:
 
     def node(self, level: int, index: int) -> bytes:
         """Return the hash of a complete subtree; LedgerBroken if it is not there."""
-        return self._link.node(level, index)
+        for digest in self._link.nodes(level, index, index + 1):
+            return digest
+        raise LedgerBroken(f"the ledger of {self.project!r} has no hash {index} at level {level}")
+
+    def nodes(self, level: int, start: int, stop: int) -> list[bytes]:
+        """Return the hashes of a level from start and before stop, those that are there."""
+        return self._link.nodes(level, start, stop)
 
     def table(self, noun: type[Noun]) -> Iterator[tuple[Cell, ...]]:
         """Return the raw rows of a table by key, digests in place of prose."""

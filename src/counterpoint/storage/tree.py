@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from counterpoint.core.ledger.merkle import root_of
-from counterpoint.kernel.errors import LedgerBroken
 
 STEP: Final = 4
 """From one stored level to the next."""
@@ -22,14 +21,15 @@ def to_store(nodes: Iterable[tuple[int, int, bytes]]) -> list[tuple[int, int, by
     return [node for node in nodes if node[0] and node[0] % STEP == 0]
 
 
-def sources(level: int, position: int) -> tuple[int, int, int]:
-    """Return the stored level that a hash is made from, the first position there, and the end."""
+def sources(level: int, start: int, stop: int) -> tuple[int, int, int]:
+    """Return the stored level that a range of hashes is made from, and the range there."""
     above = level % STEP
-    return level - above, position << above, (position + 1) << above
+    return level - above, start << above, stop << above
 
 
-def join(hashes: Sequence[bytes], level: int, position: int, project: str) -> bytes:
-    """Return the hash above those that `sources` names; LedgerBroken if they are not all there."""
-    if len(hashes) != 1 << level % STEP:
-        raise LedgerBroken(f"the ledger of {project!r} has no hash {position} at level {level}")
-    return root_of(hashes)
+def join(hashes: Sequence[bytes], level: int) -> list[bytes]:
+    """Return the hashes of a level above those that `sources` names, as many as are complete."""
+    width = 1 << level % STEP
+    if width == 1:
+        return list(hashes)
+    return [root_of(hashes[end - width : end]) for end in range(width, len(hashes) + 1, width)]

@@ -171,6 +171,10 @@ class Reading(Protocol):
         """Return the hash of a complete subtree of the ledger's tree; level 0 are the leaves."""
         ...
 
+    def nodes(self, level: int, start: int, stop: int) -> list[bytes]:
+        """Return the hashes of a level of the tree from start and before stop, those that are there."""
+        ...
+
     def table(self, noun: type[Noun]) -> Iterator[tuple[Cell, ...]]:
         """Return the raw rows of a table by key, digests in place of prose."""
         ...

@@ -106,11 +106,11 @@ def _rows(link: Link, project: str, start: int, end: int) -> Iterator[Row]:
         start = page[-1][0] + 1
 
 
-def node(link: Link, project: str, level: int, position: int) -> bytes:
-    """Return one hash of the tree; LedgerBroken if it is not there."""
-    stored, first, end = tree.sources(level, position)
+def nodes(link: Link, project: str, level: int, start: int, stop: int) -> list[bytes]:
+    """Return hashes of a level of the tree in order, those that are there."""
+    stored, first, end = tree.sources(level, start, stop)
     if stored:
         rows = link.execute(_NODES, (project, stored, first, end)).fetchall()
     else:
         rows = link.execute(_LEAVES, (project, first, end)).fetchall()
-    return tree.join([digest for (digest,) in rows], level, position, project)
+    return tree.join([digest for (digest,) in rows], level)

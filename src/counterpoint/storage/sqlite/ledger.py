@@ -81,11 +81,13 @@ def entries(
     return packing.unpack_rows(connection.execute(_ENTRIES, bound), project, start)
 
 
-def node(connection: apsw.Connection, project: str, level: int, position: int) -> bytes:
-    """Return one hash of the tree; LedgerBroken if it is not there."""
-    stored, first, end = tree.sources(level, position)
+def nodes(
+    connection: apsw.Connection, project: str, level: int, start: int, stop: int
+) -> list[bytes]:
+    """Return hashes of a level of the tree in order, those that are there."""
+    stored, first, end = tree.sources(level, start, stop)
     if stored:
         rows = connection.execute(_NODES, (project, stored, first, end))
     else:
         rows = connection.execute(_LEAVES, (project, first, end))
-    return tree.join([digest for (digest,) in rows], level, position, project)
+    return tree.join([digest for (digest,) in rows], level)
