@@ -72,14 +72,6 @@ def test_a_shorter_renewal_never_cuts_the_lease(ada, task):
     assert ada.claims.start(task, 5).claim.leased_until == until
 
 
-def test_a_held_item_is_refused_to_others(studio, ada, bob, task):
-    """The refusal names the holder and the end of the lease."""
-    until = ada.claims.start(task).claim.leased_until
-    fault = studio.refuses(AlreadyClaimed, lambda: bob.claims.start(task))
-    assert fault.facts == {"holder": "ada", "until": until}
-    assert bob.claims.take_next(ReadyFilter()) is None
-
-
 def test_a_lease_that_ran_out_is_taken_over_once_with_a_higher_token(studio, ada, bob, task):
     """The second of those who come late finds the first."""
     ada.claims.start(task, 30)
@@ -109,13 +101,6 @@ def test_a_late_worker_writes_nothing_with_the_old_token(studio, ada, bob, task)
     assert studio.tree.ran == []
     studio.refuses(AlreadyClaimed, lambda: ada.items.edit(task, Edit(status="done")))
     assert bob.tasks.finish(task, 2, DONE).item.status == "done"
-
-
-def test_a_lease_that_ran_out_stays_good_until_somebody_comes(studio, ada, task):
-    """Nobody took over: the worker finishes late, under the first token."""
-    ada.claims.start(task, 1)
-    studio.clock.pass_by(minutes=500)
-    assert ada.tasks.finish(task, 1, DONE).item.status == "done"
 
 
 def test_ones_own_lease_that_ran_out_is_renewed_by_next_too(studio, ada, task):

@@ -14,7 +14,6 @@ from counterpoint.kernel.errors import (
     IllegalMove,
     InvalidInput,
     NotFound,
-    StaleVersion,
 )
 
 PLAN = """# Plan
@@ -53,14 +52,6 @@ def test_an_edit_that_changes_nothing_writes_nothing(studio, ada, ids):
     before = studio.image()
     ada.items.edit(ids["A"], Edit(title="A", remove_labels=("none",), status="open"))
     assert studio.image() == before
-
-
-def test_a_stale_edit_is_refused(studio, ada, ids):
-    """Somebody was faster; the refusal tells the version there is."""
-    ada.items.edit(ids["A"], Edit(title="First", expected_version=1))
-    stale = Edit(title="Second", expected_version=1)
-    fault = studio.refuses(StaleVersion, lambda: ada.items.edit(ids["A"], stale))
-    assert fault.facts == {"version": 2}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from counterpoint.kernel.errors import (
     CyclicDependency,
     InvalidInput,
     MalformedDocument,
-    NotFound,
 )
 from fakes.studio import Studio
 
@@ -130,11 +129,6 @@ def test_a_preview_refuses_what_making_refuses(studio, ada, text, values, fault)
         fault, lambda: ada.plans.create(ada.plans.from_template("launch", values))
     )
     assert (first.message, first.facts) == (second.message, second.facts)
-
-
-def test_an_unknown_template_is_not_found(studio, ada):
-    """Neither for a preview nor for a plan."""
-    studio.refuses(NotFound, lambda: ada.plans.template_preview("none", {}))
 
 
 values = st.text(alphabet="ab {}$\\@1&'\"#-\n\t\0é\ud800", max_size=8)

@@ -8,8 +8,6 @@ phase to the approved change, with real processes, in `tests/e2e/test_deliveries
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 
 from counterpoint.core.model.filters import Edit, ReadyFilter, Report
@@ -27,15 +25,6 @@ def test_an_intake_makes_issues_that_wait_in_the_first_phase(seat, workshop):
     listed = intake.does("list_issues", status="backlog")["issues"]
     assert [issue["labels"] for issue in listed] == [["phase:research"]] * 3
     assert workshop.agent("dispatcher").core.ready.offers(ISSUES, 5) == []
-
-
-def test_two_who_dispatch_at_once_do_not_start_an_issue_twice(workshop, make):
-    """Of eight that reach for one issue one gets it, and the others nothing."""
-    make()
-    dispatchers = [workshop.agent(f"d{number}") for number in range(8)]
-    with ThreadPoolExecutor(8) as pool:
-        taken = list(pool.map(lambda one: one.core.claims.take_next(ISSUES), dispatchers))
-    assert sum(one is not None for one in taken) == 1
 
 
 def test_the_work_of_an_agent_that_died_goes_to_the_next(workshop, seat, make):
