@@ -8,6 +8,8 @@ from typing import Literal
 import pytest
 
 from counterpoint.core.model.catalogue import NOUNS, noun_of_id
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import Edit
 from counterpoint.core.model.journal import Record, Verdict
 from counterpoint.core.model.rows import (
     REDACTED,
@@ -18,9 +20,10 @@ from counterpoint.core.model.rows import (
     image_of,
     load_object,
     noun_of,
+    shared_fields,
 )
 from counterpoint.core.model.sessions import Session
-from counterpoint.core.model.work import Criterion
+from counterpoint.core.model.work import Criterion, Item
 from counterpoint.dialects import nouns
 from counterpoint.kernel.canonical import text_digest
 
@@ -116,3 +119,12 @@ def test_what_is_asked_for_names_columns_of_the_noun():
         if noun.searched:
             told = (*noun.searched.title, noun.searched.body, noun.searched.about)
             assert {*told, noun.searched.kind or "project"} <= names
+
+
+def test_what_is_asked_for_by_the_name_of_a_field_is_what_the_noun_keeps() -> None:
+    """A field that a draft or an edit has under the noun's own name needs no line in between."""
+    assert shared_fields(Draft, Item) == (
+        *("kind", "title", "body", "priority", "assignee", "profile", "status", "lifecycle"),
+    )
+    plain = {"title", "body", "priority", "assignee", "profile"}
+    assert set(shared_fields(Edit, Item)) == plain | {"status", "parent", "position"}

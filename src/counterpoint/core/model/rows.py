@@ -158,6 +158,13 @@ def _column(noun: type[Noun], name: str, hint: Any) -> Column:
 
 
 @cache
+def shared_fields(asked: type, noun: type[Noun]) -> tuple[str, ...]:
+    """Return the fields that a noun has by the same name as what somebody asks for."""
+    names = {field.name for field in dataclasses.fields(noun)}
+    return tuple(field.name for field in dataclasses.fields(asked) if field.name in names)
+
+
+@cache
 def masked_columns(noun: type[Noun]) -> tuple[Column, ...]:
     """Return the columns of a noun that may hold a secret."""
     return tuple(column for column in columns(noun) if column.masking != "no")

@@ -9,7 +9,7 @@ from typing import Any
 
 from counterpoint.core.model.filters import Edit, ItemFilter, Note
 from counterpoint.core.model.lifecycles import UNCLOSED
-from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.rows import Prose, shared_fields
 from counterpoint.core.model.work import Area, Criterion, Dependency, Gate, Item, Project
 from counterpoint.core.operations.claims import refuse_held, refuse_own
 from counterpoint.core.operations.journal import Journal
@@ -53,6 +53,9 @@ from counterpoint.kernel.errors import (
     InvalidInput,
     StaleVersion,
 )
+
+_MOVES = frozenset({"status", "parent", "position"})
+"""Fields that change with all that follows from it: everything else is put as it is asked for."""
 
 
 class Items:
@@ -129,11 +132,11 @@ class Items:
     def _fields(self, change: Change, item: Item, edit: Edit) -> Item:
         changed: dict[str, Any] = {
             name: value
-            for name in ("title", "priority", "assignee", "profile")
-            if (value := getattr(edit, name)) is not None and value != getattr(item, name)
+            for name in shared_fields(Edit, Item)
+            if name not in _MOVES
+            and (value := getattr(edit, name)) is not None
+            and value != getattr(item, name)
         }
-        if edit.body is not None and edit.body != item.body:
-            changed["body"] = Prose(edit.body)
         if not changed:
             return item
         after = touched(change, replace(item, **changed))

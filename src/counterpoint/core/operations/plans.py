@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from counterpoint.core.model.answers import CreatedPlan
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.lifecycles import PART, TASK, lifecycle
-from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.rows import Prose, shared_fields
 from counterpoint.core.model.templates import Filled, TemplateEntry
 from counterpoint.core.model.work import (
     ROOT_KINDS,
@@ -178,24 +179,23 @@ def _item(
     states = lifecycle(draft.lifecycle) if draft.lifecycle else usual
     status = "done" if draft.done else draft.status or states.first
     name = f"{project.prefix}-{number}"
+    asked = {one: getattr(draft, one) for one in shared_fields(Draft, Item)}
+    settled: dict[str, Any] = {
+        "title": draft.title.strip(),
+        "lifecycle": states.name,
+        "status": status,
+    }
     return Item(
+        **(asked | settled),
         project=project.project,
         id=name,
         number=number,
-        kind=draft.kind,
-        title=draft.title.strip(),
-        lifecycle=states.name,
-        status=status,
         category=states.category(status),
         parent=above.id if above else "",
         root=above.root if above else name,
         position=position,
-        priority=draft.priority,
         blockers=0,
         held=0,
-        assignee=draft.assignee,
-        profile=draft.profile,
-        body=Prose(draft.body),
         version=1,
         created_at=change.now,
         updated_at=change.now,

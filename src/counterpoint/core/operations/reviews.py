@@ -12,13 +12,13 @@ Rule 5: a rejected phase or branch is told in a comment too, for readers that lo
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 from counterpoint.core.model.answers import Reviewed, Submitted
 from counterpoint.core.model.drafts import SubmissionDraft
 from counterpoint.core.model.filters import Judgment, Note
 from counterpoint.core.model.journal import Submission, SubmissionKind, SubmissionStatus, Verdict
-from counterpoint.core.model.rows import Prose, Proses
+from counterpoint.core.model.rows import Prose, Proses, shared_fields
 from counterpoint.core.model.work import Gate, Holds, Item
 from counterpoint.core.operations.claims import held, refuse_own
 from counterpoint.core.operations.journal import Journal
@@ -274,26 +274,18 @@ def hand_in(change: Change, made: SubmissionDraft) -> Submission:
         if before.is_live:
             close(change, before, "superseded")
     number, its_id = change.next_id(Submission)
+    asked = {name: getattr(made, name) for name in shared_fields(SubmissionDraft, Submission)}
+    settled: dict[str, Any] = {
+        "session": made.session or session,
+        "agent": made.agent or change.context.caller.actor.name,
+        "details": Prose(canonical.dump_any(dict(made.details)) if made.details else ""),
+    }
     submission = change.masked(
         Submission(
+            **(asked | settled),
             project=change.context.project,
             id=its_id,
             number=number,
-            item=made.item,
-            of=made.of,
-            phase=made.phase,
-            session=made.session or session,
-            agent=made.agent or change.context.caller.actor.name,
-            run=made.run,
-            path=made.path,
-            sha256=made.sha256,
-            size=made.size,
-            commit=made.commit,
-            tree=made.tree,
-            branch=made.branch,
-            base=made.base,
-            summary=Prose(made.summary),
-            details=Prose(canonical.dump_any(dict(made.details)) if made.details else ""),
             status="open",
             reasons=Proses(()),
             created_at=change.now,
