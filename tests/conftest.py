@@ -13,11 +13,16 @@ from types import ModuleType
 from typing import Any
 from zlib import crc32
 
+import hypothesis
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
 """Tests change where home is; what surfaces list is worked out once for all of them."""
+
+hypothesis.settings.register_profile("tests", deadline=None)
+hypothesis.settings.load_profile("tests")
+"""No property is about time: a busy machine would break it."""
 
 ERAS = ("2026-07-28", "legacy")
 LEDGER = ".counterpoint"

@@ -188,7 +188,6 @@ requests = st.fixed_dictionaries(
 
 @settings(
     max_examples=60,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(era=st.sampled_from(ERAS), messages=st.lists(requests, min_size=1, max_size=12))

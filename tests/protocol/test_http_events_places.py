@@ -88,7 +88,7 @@ def taken(follower, count, place="-1"):
     return asyncio.run(asyncio.wait_for(take(), 20))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=8), st.data())
 def test_whoever_goes_on_hears_the_rest_and_nothing_twice(small, sizes, data):
     """From each place of each story, whatever its entries give."""

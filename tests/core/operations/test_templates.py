@@ -156,9 +156,7 @@ def _text(shape: Any) -> str:
     return "\n".join(lines)
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(shape=phases, x=values, y=values)
 def test_any_template_makes_what_its_preview_shows_or_nothing(studio, ada, shape, x, y):
     """Never half a plan: each item of the preview with its place, or a refusal of both."""

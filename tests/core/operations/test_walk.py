@@ -317,7 +317,6 @@ class Walk(RuleBasedStateMachine):
 Walk.TestCase.settings = settings(
     max_examples=12,
     stateful_step_count=30,
-    deadline=None,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=list(HealthCheck),
 )

@@ -130,7 +130,6 @@ def crowd(
 @pytest.mark.parametrize("tool", NATIVE.tools, ids=lambda tool: tool.name)
 @settings(
     max_examples=40,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(story=st.data())
