@@ -73,6 +73,15 @@ def test_a_block_with_another_spelling_is_not_answered(
     assert load_block([spoil(entry.to_bytes()), entry.to_bytes()]) is None
 
 
+def test_a_block_with_deleted_rows_is_answered(entry: Entry) -> None:
+    """A deleted row tells no columns; those beside it are looked at all the same."""
+    image = {"t": "claims", "k": {"item": "cp-1"}, "v": None}
+    sound = orjson.loads(entry.to_bytes()) | {"r": [image]}
+    wrong = orjson.loads(entry.to_bytes()) | {"r": [image, {**image, "v": {"share": 0.5}}]}
+    assert load_block([dump(sound), entry.to_bytes()]) == [sound, load_fields(entry.to_bytes())]
+    assert load_block([dump(sound), dump(wrong)]) is None
+
+
 def test_entries_that_are_one_only_together_are_not_answered(entry: Entry) -> None:
     """What is cut in another place is not mended by its neighbour."""
     first, second = entry.to_bytes(), entry.to_bytes()
