@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import pytest
@@ -10,11 +10,13 @@ import pytest
 from counterpoint.core.model.catalogue import NOUNS, noun_of_id
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit
-from counterpoint.core.model.journal import Record, Verdict
+from counterpoint.core.model.journal import Receipt, Record, Verdict
 from counterpoint.core.model.rows import (
     REDACTED,
     Noun,
+    Prose,
     cell_of,
+    changes_of,
     columns,
     empty_row,
     image_of,
@@ -28,6 +30,7 @@ from counterpoint.dialects import nouns
 from counterpoint.kernel.canonical import text_digest
 
 ALL = (*NOUNS, *nouns.NOUNS)
+_EMPTY = {"text": "", "int": 0, "list": "[]", "prose": "", "proses": ""}
 
 
 @pytest.mark.parametrize("noun", ALL, ids=lambda noun: noun.table)
@@ -128,3 +131,18 @@ def test_what_is_asked_for_by_the_name_of_a_field_is_what_the_noun_keeps() -> No
     )
     plain = {"title", "body", "priority", "assignee", "profile"}
     assert set(shared_fields(Edit, Item)) == plain | {"status", "parent", "position"}
+
+
+def test_a_change_has_the_form_of_the_image():
+    """Lists, truth values and proses of columns that changed stand as in a whole image."""
+    before = noun_of(Receipt, [_EMPTY[column.sort] for column in columns(Receipt)])
+    after = replace(before, argv=("make", "lint"), timed_out=True, output=Prose("words"))
+    texts: dict[str, str] = {}
+    changed = changes_of(before, after, texts)
+    assert changed == {
+        "argv": ["make", "lint"],
+        "timed_out": 1,
+        "output": text_digest("words"),
+    }
+    assert type(changed["timed_out"]) is int
+    assert changes_of(after, before, texts) == {"argv": [], "timed_out": 0, "output": ""}
