@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Check, Edit, Handover, Judgment, ReadyFilter, Report
+from counterpoint.core.model.lifecycles import LIFECYCLES, PART
 from counterpoint.core.model.work import Gate
 from counterpoint.kernel.errors import AlreadyClaimed, GateClosed, IllegalMove
 
@@ -263,3 +266,25 @@ def test_a_handed_in_task_closes_when_its_last_gate_is_waived(person, ada):
     assert after.status == "done"
     gate = person.overview.find(Gate, ids["A"], "review")
     assert (gate.status, gate.reason) == ("waived", "trivial")
+
+
+def test_finished_means_finished_whatever_a_table_calls_it(monkeypatch, ada):
+    """A state of a dialect that says done is held by gates and open work as `done` is; a skip is not."""
+    ticked = replace(
+        PART,
+        name="list",
+        categories={**PART.categories, "ticked": "done"},
+        moves={**PART.moves, "active": (*PART.moves["active"], "ticked"), "ticked": ("active",)},
+    )
+    monkeypatch.setitem(LIFECYCLES, "list", ticked)
+    below = (Draft(kind="task", title="Below"),)
+    made = ada.plans.create(
+        Draft(kind="plan", title="All", lifecycle="list", review=True, children=below)
+    )
+    ada.items.edit(made.root.id, Edit(status="active"))
+    with pytest.raises(GateClosed, match="below"):
+        ada.items.edit(made.root.id, Edit(status="ticked"))
+    ada.items.edit(made.items[1].id, Edit(status="cancelled"))
+    with pytest.raises(GateClosed, match="review"):
+        ada.items.edit(made.root.id, Edit(status="ticked"))
+    assert ada.items.edit(made.root.id, Edit(status="skipped")).status == "skipped"

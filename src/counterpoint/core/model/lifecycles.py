@@ -34,6 +34,8 @@ class Lifecycle:
     """A named table: for each state its category and the states that may follow it.
 
     parked: states of the category open in which nothing is taken up: the state itself is in the way.
+    skips: states of the category done that leave work out on purpose. Every other one says that all
+        is finished, so that gates and open work below are in the way.
     goals: what a verb's own word for a state means here, where the table has another for it.
     closes_itself: whether what holds other work closes with the last of it, or only by word.
     guards: for a state what a move into it asks when it is made on somebody's word.
@@ -46,6 +48,7 @@ class Lifecycle:
     categories: Mapping[str, Category]
     moves: Mapping[str, tuple[str, ...]]
     parked: frozenset[str] = frozenset()
+    skips: frozenset[str] = frozenset()
     goals: Mapping[str, str] = field(default_factory=dict[str, str])
     closes_itself: bool = True
     guards: Mapping[str, Guard] = field(default_factory=dict[str, Guard])
@@ -141,6 +144,7 @@ TASK = Lifecycle(
         "cancelled": ("open",),
     },
     parked=frozenset({"backlog"}),
+    skips=frozenset({"partial", "skipped"}),
 )
 """A piece of work that one session does at a time."""
 
@@ -188,6 +192,7 @@ PART = Lifecycle(
         "cancelled": ("open",),
     },
     parked=frozenset({"backlog"}),
+    skips=frozenset({"partial", "skipped"}),
 )
 """A phase or a root: it holds other work and closes when that has closed and its gates are met."""
 

@@ -189,17 +189,18 @@ class Items:
 
     def _move(self, change: Change, item: Item, status: str, reason: str) -> Item:
         refuse_held(change, item)
-        if status == "done":
+        category = item.states.category(status)
+        if category == "done" and status not in item.states.skips:
             if has_open_children(change.writing, item):
                 raise GateClosed(
                     f"{item.id} has unfinished work below it",
                     hint=f"Finish or cancel it first; {Act.LIST_BELOW}.",
                 )
             refuse_closed_gates(change, item.id)
-        elif item.states.category(status) == "done" and closed_gates(change, item.id):
+        elif category == "done" and closed_gates(change, item.id):
             refuse_own(change, item.id, "skip past the gates of", Act.WAIVE)
         refuse_unguarded(change, item, status, reason)
-        dropped = open_issues(change, item) if item.states.category(status) == "dropped" else []
+        dropped = open_issues(change, item) if category == "dropped" else []
         move(change, item, status, reason)
         gone = [one for one in dropped if change.get(Item, one).status == "cancelled"]
         if gone:
