@@ -99,7 +99,7 @@ def _verify(out: Output, ports: Ports, place: str) -> str:
     """Return the root of a ledger that verifies and whose tables are what it says."""
     verbs = Core(ports, Caller(actor=_MOVER, root=Path())).audit
     with out.counting(f"Verifying {ports.project} in {place}") as count:
-        audit = verbs.verify(told=count)
+        audit = verbs.verify(progress=count)
         faults = audit.faults or verbs.rebuild().differences
     if faults:
         raise LedgerBroken(

@@ -11,9 +11,10 @@ import pytest
 from counterpoint.core.ledger import checkpoint as checkpoints
 from counterpoint.core.ledger.checkpoint import Checkpoint
 from counterpoint.core.ledger.entry import load_fields
+from counterpoint.core.ledger.faults import MOST_FAULTS
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.thoughts import link_of_row
-from counterpoint.core.ledger.trail import MOST_FAULTS, Trail, check_seal, origin_of
+from counterpoint.core.ledger.trail import Trail, check_seal, origin_of
 from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from counterpoint.kernel.errors import LedgerBroken, ProofMismatch
@@ -56,7 +57,7 @@ def faults(entries: Entries, key: VerifierKey) -> list[LedgerBroken]:
     trail = Trail(key)
     for entry in entries:
         trail.read(entry)
-    assert trail.fault_count == len(trail.faults)
+    assert trail.faults.count == len(trail.faults)
     return list(trail.faults)
 
 
@@ -76,7 +77,7 @@ def test_a_sound_trail_has_no_fault(entries: Entries, key: VerifierKey) -> None:
     trail = Trail(key)
     for entry in entries:
         trail.read(entry)
-    assert (trail.thoughts, trail.seals, trail.faults) == (4, 1, ())
+    assert (trail.thoughts, trail.seals, [*trail.faults]) == (4, 1, [])
 
 
 def other(table: str, place: int, **columns: object) -> Change:
@@ -199,4 +200,4 @@ def test_only_the_first_faults_are_kept_in_words(entries: Entries, key: Verifier
     deleted(entries)
     for _ in range(MOST_FAULTS + 5):
         trail.read(entries[-1])
-    assert len(trail.faults) == MOST_FAULTS < trail.fault_count
+    assert len(trail.faults) == MOST_FAULTS < trail.faults.count

@@ -133,7 +133,7 @@ def test_a_sound_ledger_is_sound_and_is_anchored(studio):
 def test_a_verification_tells_how_far_it_is(studio):
     """From the first entry on, now and then."""
     heard: list[int] = []
-    assert studio.system.audit.verify(told=heard.append).sound
+    assert studio.system.audit.verify(progress=heard.append).sound
     assert heard == [1]
 
 
@@ -380,7 +380,7 @@ def test_an_entry_of_an_unknown_table_breaks_the_rebuild(studio):
         studio.system.audit.rebuild()
 
 
-def test_a_row_of_a_table_that_nobody_knows_is_told_as_it_is() -> None:
+def test_a_row_of_a_table_that_nobody_knows_is_shown_as_it_is() -> None:
     """A ledger may hold rows of a dialect that this program does not have."""
     image = RowImage(table="strangers", key={"id": "a"}, values={"title": "t"})
-    assert audit._told(image, None, Origin("", "ada", "")) is image
+    assert audit._filled(image, None, Origin("", "ada", "")) is image

@@ -145,7 +145,7 @@ def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
         texts=texts.found,
         redacted=texts.redacted,
         faults=(*faults, *verification.faults, *trail.faults, *lost),
-        fault_count=len(faults) + verification.fault_count + trail.fault_count + len(lost),
+        fault_count=len(faults) + verification.faults.count + trail.faults.count + len(lost),
     )
 
 

@@ -12,8 +12,8 @@ checkpoint whose signature was checked with a key from elsewhere makes the whole
 Algorithm. One pass. Each entry is hashed as it is; the hash must be the `h` of the next one. Entries
 are checked block by block (see blocks.py), and where a block is not sound in every way, one by one:
 only then is it said what is wrong. After a fault the check goes on from what was read, so that one
-edit gives one or two faults and not one for each later entry. The first MOST_FAULTS faults are kept
-in words, all are counted.
+edit gives one or two faults and not one for each later entry. The first faults are kept in words,
+all are counted (faults.py).
 """
 
 from __future__ import annotations
@@ -22,22 +22,21 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice
-from typing import Any, Final
+from typing import Any
 
 from counterpoint.core.ledger import blocks
 from counterpoint.core.ledger.blocks import Fields, load_block
 from counterpoint.core.ledger.checkpoint import Checkpoint
 from counterpoint.core.ledger.entry import GENESIS, load_fields
+from counterpoint.core.ledger.faults import Faults
 from counterpoint.core.ledger.merkle import Frontier
 from counterpoint.kernel.errors import (
     ChainBroken,
     InvalidInput,
-    LedgerBroken,
     MalformedDocument,
     ProofMismatch,
 )
 
-MOST_FAULTS: Final = 100
 _EDITED = (
     "Compare this entry and the one before with a backup or an export: one of them was changed, "
     "or entries between them were removed, added or swapped."
@@ -93,8 +92,7 @@ class Verification:
         self._sequence = start.size
         self._watch = watch
         self._ahead = sorted(checkpoints, key=lambda one: one.size, reverse=True)
-        self._faults: list[LedgerBroken] = []
-        self.fault_count = 0
+        self.faults = Faults()
         if self._ahead and self._ahead[-1].size < start.size:
             raise InvalidInput(f"entries before {start.size} are not read again: verify from 0")
         self._compare_roots()
@@ -114,11 +112,6 @@ class Verification:
         """The leaf hash of the last entry up to here, in hex."""
         return self._last
 
-    @property
-    def faults(self) -> tuple[LedgerBroken, ...]:
-        """The faults so far, in the order found, at most MOST_FAULTS."""
-        return tuple(self._faults)
-
     def read(self, entries: Iterable[bytes]) -> None:
         """Check more entries; faults are kept, not raised."""
         stream = iter(entries)
@@ -129,14 +122,14 @@ class Verification:
     def close(self, size: int | None = None) -> None:
         """Check what only the end can tell: checkpoints not reached, and the expected size."""
         for checkpoint in reversed(self._ahead):
-            self._fault(
+            self.faults.add(
                 _cut_off(self.size, checkpoint.size, f"a checkpoint of {checkpoint.origin}")
             )
         self._ahead = []
         if size is not None and size > self.size:
-            self._fault(_cut_off(self.size, size, "the expected size"))
+            self.faults.add(_cut_off(self.size, size, "the expected size"))
         elif size is not None and size < self.size:
-            self._fault(
+            self.faults.add(
                 ChainBroken(
                     f"the ledger has {self.size} entries where {size} are expected",
                     hint="Entries were added at the end behind the back of the program.",
@@ -146,8 +139,8 @@ class Verification:
 
     def verified(self) -> Verified:
         """Return what was found sound; raises the first fault if there was any."""
-        if self._faults:
-            raise self._faults[0]
+        for fault in self.faults:
+            raise fault
         return Verified(
             project=self._project, frontier=self._frontier, last=self._last, time=self._time
         )
@@ -190,10 +183,10 @@ class Verification:
             try:
                 value = load_fields(data)
             except MalformedDocument as fault:
-                self._fault(_unreadable(place, fault))
+                self.faults.add(_unreadable(place, fault))
             else:
                 for broken in _departures(value, place, (project, sequence, last, time)):
-                    self._fault(broken)
+                    self.faults.add(broken)
                 sequence, time = value["n"], value["t"]
                 if self._watch is not None:
                     self._watch(value)
@@ -205,7 +198,7 @@ class Verification:
         while self._ahead and self._ahead[-1].size == self.size:
             checkpoint = self._ahead.pop()
             if checkpoint.root != self._frontier.root():
-                self._fault(
+                self.faults.add(
                     ProofMismatch(
                         f"the root of the first {self.size} entries is not the one that "
                         f"{checkpoint.origin} signed",
@@ -214,25 +207,6 @@ class Verification:
                         origin=checkpoint.origin,
                     )
                 )
-
-    def _fault(self, fault: LedgerBroken) -> None:
-        self.fault_count += 1
-        if len(self._faults) < MOST_FAULTS:
-            self._faults.append(fault)
-
-
-def verify_chain(
-    entries: Iterable[bytes],
-    project: str,
-    *,
-    checkpoints: Iterable[Checkpoint] = (),
-    size: int | None = None,
-) -> Verified:
-    """Return the size, root and last leaf of a sound ledger; ChainBroken or ProofMismatch else."""
-    verification = Verification(project, checkpoints=checkpoints)
-    verification.read(entries)
-    verification.close(size)
-    return verification.verified()
 
 
 def _departures(

@@ -117,7 +117,7 @@ def compact_change(noun: type[Noun], before: Row, changed: Row, origin: Origin) 
 def expand_change(
     noun: type[Noun], before: Row | None, image: Row, origin: Origin
 ) -> dict[str, Json]:
-    """Return what a change changes. before: as for `compact_change`; None: the version is not told."""
+    """Return what a change changes. before: as for `compact_change`; None: the version is left out."""
     changed = dict(image)
     for name, rule in rules(noun, whole=False):
         if before is None:
@@ -133,10 +133,13 @@ def expand_change(
     return changed
 
 
-def told(
+def filled(
     noun: type[Noun], key: Row, image: Row | None, origin: Origin, *, whole: bool
 ) -> dict[str, Json] | None:
-    """Return what an image tells to a reader without the tables: columns that are not empty, or changed."""
+    """Return the columns of an image with those that it leaves out filled in; None for a deleted row.
+
+    For a reader without the tables: of a whole row the columns that are not empty, else the changed ones.
+    """
     if image is None:
         return None
     if not whole:

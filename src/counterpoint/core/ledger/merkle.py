@@ -215,7 +215,8 @@ def verify_consistency(
 ) -> None:
     """Pass if the second tree begins with the first, else raise ProofMismatch.
 
-    RFC 9162, section 2.1.4.2; an empty first tree must have the empty root and an empty path.
+    For whoever keeps checkpoints of their own and asks a server for the proof between two of them; the
+    product makes such proofs and has none to check. RFC 9162, section 2.1.4.2; an empty first tree must have the empty root and an empty path.
     """
     if not 0 <= first <= second or not _all_hashes(path):
         raise ProofMismatch(f"this cannot prove that size {second} begins with size {first}")

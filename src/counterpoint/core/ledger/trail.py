@@ -21,6 +21,7 @@ from typing import Any, Final
 from counterpoint.core.ledger import checkpoint as checkpoints
 from counterpoint.core.ledger.derived import expand
 from counterpoint.core.ledger.entry import origin_of_fields, refer
+from counterpoint.core.ledger.faults import Faults
 from counterpoint.core.ledger.merkle import root_of
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.thoughts import Chains, Link, link_of_row
@@ -35,7 +36,6 @@ from counterpoint.kernel.errors import (
     ProofMismatch,
 )
 
-MOST_FAULTS: Final = 100
 _WATCHED: Final[Mapping[str, type[Noun]]] = {
     noun.table: noun for noun in (Thought, Seal, Record, Session)
 }
@@ -56,8 +56,7 @@ class Trail:
         self._thoughts: set[str] = set()
         self._leaves: dict[str, list[bytes]] = {}
         self._sealed: set[str] = set()
-        self._faults: list[LedgerBroken] = []
-        self.fault_count = 0
+        self.faults = Faults()
 
     @property
     def thoughts(self) -> int:
@@ -69,11 +68,6 @@ class Trail:
         """How many sessions are sealed up to here."""
         return len(self._sealed)
 
-    @property
-    def faults(self) -> tuple[LedgerBroken, ...]:
-        """The faults so far, in the order found, at most MOST_FAULTS."""
-        return tuple(self._faults)
-
     def read(self, entry: Mapping[str, Any]) -> None:
         """Check one more entry, as its short keys; faults are kept, not raised."""
         written: list[Row] = entry.get("r", [])
@@ -83,9 +77,7 @@ class Trail:
             return
         rows = [_whole(row, entry) for row in written if row["t"] in _WATCHED]
         for fault in self._entry_faults(entry["n"], rows):
-            self.fault_count += 1
-            if len(self._faults) < MOST_FAULTS:
-                self._faults.append(fault)
+            self.faults.add(fault)
 
     def _entry_faults(self, place: int, rows: list[Row]) -> Iterator[LedgerBroken]:
         seals: list[Row] = []
@@ -171,7 +163,7 @@ def _is_record_of(link: Link, row: Row) -> bool:
     values = row.get("v")
     if row["t"] != "records" or values is None or row["k"].get("id") != link.id:
         return False
-    told = (
+    shown = (
         values.get("kind"),
         values.get("item"),
         values.get("session", ""),
@@ -179,7 +171,7 @@ def _is_record_of(link: Link, row: Row) -> bool:
         values.get("body"),
     )
     text = refer(link.content)
-    return told == ("thought", link.task, link.session, link.timestamp, text)
+    return shown == ("thought", link.task, link.session, link.timestamp, text)
 
 
 def _session_of(row: Row) -> str:

@@ -21,7 +21,7 @@ from counterpoint.core.ledger.blocks import load_entries
 from counterpoint.core.ledger.bundle import BundleHeader, dump_bundle
 from counterpoint.core.ledger.chain import Verification
 from counterpoint.core.ledger.checkpoint import Checkpoint
-from counterpoint.core.ledger.derived import Origin, expand, expand_change, rules, told
+from counterpoint.core.ledger.derived import Origin, expand, expand_change, filled, rules
 from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage, origin_of_fields
 from counterpoint.core.ledger.merkle import (
     Frontier,
@@ -51,7 +51,7 @@ from counterpoint.kernel.errors import (
 )
 
 _DIFFERENCES_SHOWN = 20
-_TOLD_EVERY = 5000
+_COUNTED_EVERY = 5000
 _LEAVES = 1024
 MOST_REMEMBERED: Final = 50_000
 """Rows of which a replay remembers what changes of them leave out."""
@@ -72,11 +72,12 @@ class Auditing:
         )
 
     def verify(
-        self, notes: tuple[str, ...] = (), told: Callable[[int], None] | None = None
+        self, notes: tuple[str, ...] = (), progress: Callable[[int], None] | None = None
     ) -> Audit:
         """Check the whole ledger against itself, the anchor, and given checkpoints.
 
-        A sound ledger is anchored anew at its present size. told: hears how many entries are read.
+        A sound ledger is anchored anew at its present size. progress: called with how many entries
+        are read.
         """
         anchors = self._context.ports.anchors
         faults: list[CounterpointError] = []
@@ -84,7 +85,7 @@ class Auditing:
         sealed = list(filter(None, (self._open(note, faults) for note in known)))
         with self._context.reading() as view:
             entries = view.entries()
-            read = _counted(entries, told) if told else entries
+            read = _counted(entries, progress) if progress else entries
             audit = self._verify(view, read, sealed, faults)
         if audit.sound and audit.size:
             anchors.keep(self._context.project, self._seal(audit.size, bytes.fromhex(audit.root)))
@@ -221,7 +222,7 @@ class Auditing:
                 raise InvalidInput(f"the ledger of {head} entries has no entry {sequence}")
             entry = Entry.from_bytes(next(view.entries(sequence, sequence + 1)))
             rows = tuple(
-                _told(image, view.tables.get(image.table), entry.origin) for image in entry.rows
+                _filled(image, view.tables.get(image.table), entry.origin) for image in entry.rows
             )
             return replace(entry, rows=rows)
 
@@ -242,11 +243,11 @@ class Auditing:
             return [Entry.from_bytes(next(view.entries(place, place + 1))) for place in found]
 
 
-def _counted(entries: Iterator[bytes], told: Callable[[int], None]) -> Iterator[bytes]:
+def _counted(entries: Iterator[bytes], progress: Callable[[int], None]) -> Iterator[bytes]:
     """Return entries as they come; say now and then how many there were."""
     for count, entry in enumerate(entries, 1):
-        if count % _TOLD_EVERY == 1:
-            told(count)
+        if count % _COUNTED_EVERY == 1:
+            progress(count)
         yield entry
 
 
@@ -314,12 +315,11 @@ def _place(noun: type[Noun], key: Mapping[str, Any]) -> tuple[str, tuple[Any, ..
     return noun.table, tuple(key.get(name) for name in noun.key[1:])
 
 
-def _told(image: RowImage, noun: type[Noun] | None, origin: Origin) -> RowImage:
-    """Return a row image with what its entry tells elsewhere; as it is if the table is unknown."""
+def _filled(image: RowImage, noun: type[Noun] | None, origin: Origin) -> RowImage:
+    """Return a row image with the columns that it leaves out; as it is if the table is unknown."""
     if noun is None:
         return image
-    values = told(noun, image.key, image.values, origin, whole=image.whole)
-    return replace(image, values=values)
+    return replace(image, values=filled(noun, image.key, image.values, origin, whole=image.whole))
 
 
 def _plain(columns: Mapping[str, Any]) -> dict[str, Json]:
@@ -363,15 +363,15 @@ def _texts(view: Reading) -> tuple[int, list[CounterpointError]]:
     for noun in view.tables.values():
         wanted |= _digests(noun, view)
     gone = wanted - kept
-    told = {digest for _, digests in redactions(view) for digest in digests}
+    removed = {digest for _, digests in redactions(view) for digest in digests}
     faults += [
         ProofMismatch(
             f"the text {digest[:12]}… is missing, and no entry tells that it was taken away",
             hint="Restore a backup.",
         )
-        for digest in sorted(gone - told)[:_DIFFERENCES_SHOWN]
+        for digest in sorted(gone - removed)[:_DIFFERENCES_SHOWN]
     ]
-    return len(gone & told), faults
+    return len(gone & removed), faults
 
 
 def _digests(noun: type[Noun], view: Reading) -> set[str]:

@@ -231,7 +231,10 @@ def held(view: Reading, session: str, item: str, token: int | None) -> Claim:
 
 
 def refuse_strangers(change: Change, item: str, token: int | None) -> None:
-    """Raise ClaimLost if a token is given that no longer holds the item."""
+    """Pass without a token, and with one that proves the caller's claim of the item.
+
+    Raises what `held` raises: ClaimLost, NotClaimHolder, and InvalidInput for no token of the item.
+    """
     if token is not None:
         held(change.writing, change.context.caller.actor.session, item, token)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from counterpoint.core.ledger.derived import rules, told
+from counterpoint.core.ledger.derived import filled, rules
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.model.answers import ItemChange
 from counterpoint.core.model.journal import Outcome, Record
@@ -102,7 +102,7 @@ def _written(entry: Entry) -> dict[tuple[str, str], Written]:
     found: dict[tuple[str, str], Written] = {}
     for row in entry.rows:
         noun = _TOLD.get(row.table)
-        values = told(noun, row.key, row.values, entry.origin, whole=row.whole) if noun else None
+        values = filled(noun, row.key, row.values, entry.origin, whole=row.whole) if noun else None
         if values is not None:
             written = found.setdefault((row.table, str(row.key["id"])), Written(entry.time))
             written.add(values, whole=row.whole)

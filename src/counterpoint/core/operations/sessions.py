@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, Final, Literal, cast
 
-from counterpoint.core.ledger.derived import told
+from counterpoint.core.ledger.derived import filled
 from counterpoint.core.ledger.entry import load_fields, origin_of_fields
 from counterpoint.core.model.answers import HandedOver
 from counterpoint.core.model.filters import Handover, Note
@@ -175,7 +175,10 @@ class Sessions:
             )
 
     def end(self, session: str, status: Ended, summary: str = "") -> SessionView:
-        """End a session and give back what it holds; a paused one too. The refusals of `log`."""
+        """End a session, running or paused, and give back what it holds.
+
+        Raises NotFound, SessionEnded, Forbidden for another agent's.
+        """
         with recording(self._context.in_session(session), "session.ended") as change:
             found = _found(change.writing, session)
             if found.has_ended:
@@ -419,6 +422,7 @@ def _entries(view: Reading, session: str, first: int, last: int) -> Iterator[His
 
 
 def _entry(view: Reading, entry: dict[str, Any]) -> HistoryEntry:
+    origin = origin_of_fields(entry)
     return HistoryEntry(
         sequence=entry["n"],
         time=entry["t"],
@@ -426,12 +430,18 @@ def _entry(view: Reading, entry: dict[str, Any]) -> HistoryEntry:
         agent=entry["w"]["n"],
         action=entry["a"],
         subject=entry.get("s", ""),
-        rows=tuple((row["t"], row["k"], _told_of(view, row, entry)) for row in entry.get("r", ())),
+        rows=tuple(
+            (
+                row["t"],
+                row["k"],
+                filled(
+                    view.tables[row["t"]],
+                    row["k"],
+                    row.get("v", row.get("c")),
+                    origin,
+                    whole="v" in row,
+                ),
+            )
+            for row in entry.get("r", ())
+        ),
     )
-
-
-def _told_of(view: Reading, row: dict[str, Any], entry: dict[str, Any]) -> dict[str, Json] | None:
-    """Return what a row image tells of a row, with what its entry tells elsewhere."""
-    image = row.get("v", row.get("c"))
-    noun, origin = view.tables[row["t"]], origin_of_fields(entry)
-    return told(noun, row["k"], image, origin, whole="v" in row)

@@ -17,6 +17,7 @@ import apsw
 from counterpoint.kernel.errors import StoreCorrupt
 from counterpoint.storage import schema
 from counterpoint.storage.schema import Migration, Noted
+from counterpoint.storage.sqlite.durable import sync
 from counterpoint.storage.sqlite.faults import translate_errors
 
 APPLICATION = 0x436E7470
@@ -83,9 +84,9 @@ def copy(connection: apsw.Connection, target: Path) -> None:
     os.close(os.open(passing, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     try:
         _copy_pages(connection, passing, str(target))
-        _sync(passing)
+        sync(passing)
         passing.replace(target)
-        _sync(target.parent)
+        sync(target.parent)
     finally:
         passing.unlink(missing_ok=True)
 
@@ -100,11 +101,3 @@ def _copy_pages(connection: apsw.Connection, target: Path, where: str) -> None:
             copied.pragma("journal_mode", "delete")
     finally:
         copied.close()
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

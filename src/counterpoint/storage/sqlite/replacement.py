@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from counterpoint.kernel.errors import StoreBusy
+from counterpoint.storage.sqlite.durable import sync
 from counterpoint.storage.sqlite.faults import translate_file_errors
 from counterpoint.storage.sqlite.queue import WriterQueue
 
@@ -33,7 +34,7 @@ def replace_database(path: Path, prepared: Path, suffix: str) -> Path | None:
     Raises StoreBusy while another process has the database open.
     """
     aside = path.with_name(f"{path.name}.{suffix}")
-    _sync(prepared)
+    sync(prepared)
     with translate_file_errors(str(path)), _alone(path), _in_turn(path):
         had = path.exists()
         if had:
@@ -43,7 +44,7 @@ def replace_database(path: Path, prepared: Path, suffix: str) -> Path | None:
             if log.exists():
                 log.rename(aside.with_name(aside.name + part))
         prepared.rename(path)
-        _sync(path.parent)
+        sync(path.parent)
     return aside if had else None
 
 
@@ -76,11 +77,3 @@ def _take(descriptor: int, path: Path) -> None:
             f"another process has {path} open",
             hint="Run `counterpoint down`, close what else uses it, and repeat the call.",
         ) from None
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

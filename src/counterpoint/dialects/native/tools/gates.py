@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
 from typing import Annotated
 
 from pydantic import Field, WithJsonSchema
@@ -11,7 +10,8 @@ from counterpoint.core.model.evidence import Command
 from counterpoint.core.model.filters import Check
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.native.words import AnyToken, Argv, Id, Line, Words, present_receipt
-from counterpoint.dialects.paging import PAGE, RESERVE, clip
+from counterpoint.dialects.paging import PAGE, RESERVE
+from counterpoint.dialects.progress import watching
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.protocol.parameters import Progress
@@ -43,12 +43,7 @@ def verify(
 ) -> Json:
     """Run an item's checks or a command here; keeps signed receipts."""
     check = _check(id, gates, command, folder, timeout_seconds)
-    steps = count(1)
-
-    def watch(words: str) -> None:
-        progress(next(steps), None, clip(words, 400))
-
-    done = call.core.gates.verify(check, token, watch)
+    done = call.core.gates.verify(check, token, watching(progress))
     shown = done.receipts[:10]
     room = (PAGE - RESERVE) // max(1, len(shown)) - _A_RECEIPT
     return {

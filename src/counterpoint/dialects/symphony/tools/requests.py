@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
 from typing import Annotated, Any, Final, NotRequired, cast
 
 from pydantic import Field
@@ -12,6 +11,7 @@ from counterpoint.core.model.filters import Judgment
 from counterpoint.core.model.rows import REDACTED
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import clip, sparse
+from counterpoint.dialects.progress import watching
 from counterpoint.dialects.symphony.nouns.requests import (
     DIFF_LIMIT,
     ChangeRequest,
@@ -85,14 +85,9 @@ def create_pr(
         ],
         run=call.settings.run,
     )
-    steps = count(1)
-
-    def watch(words: str) -> None:
-        progress(next(steps), None, clip(words, 400))
-
     # Taken up after everything was run, so that nobody waits to write while a gate runs.
     request = call.core.use(Requests).propose(
-        proposal, watch, lambda: call.core.use(Issues).attended(item, lambda: None)
+        proposal, watching(progress), lambda: call.core.use(Issues).attended(item, lambda: None)
     )
     return {**present_request(request), "issue_status": "review", "notice": _DEPRECATED}
 
