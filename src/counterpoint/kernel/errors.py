@@ -192,7 +192,7 @@ class NotClaimHolder(Forbidden):
 class SessionEnded(Forbidden):
     """The session has ended and accepts no more writes."""
 
-    default_hint = f"{Act.CONTINUE}."
+    default_hint = f"What has ended stays as it is; {Act.CONTINUE}."
 
 
 class RateLimited(Forbidden):

@@ -197,9 +197,13 @@ def test_nothing_is_finished_over_unfinished_sub_tasks(studio, ada, outcome):
     ada.plans.create(Draft(kind="task", title="Sub"), parent=ids["A"])
     report = Report(outcome=outcome, summary="so")
     if outcome == "done":
-        studio.refuses(GateClosed, lambda: ada.tasks.finish(ids["A"], 1, report))
-        studio.refuses(GateClosed, lambda: ada.items.edit(ids["A"], Edit(status="done")))
-        studio.refuses(GateClosed, lambda: ada.reviews.submit(ids["A"], "", "so", 1))
+        calls = (
+            lambda: ada.tasks.finish(ids["A"], 1, report),
+            lambda: ada.items.edit(ids["A"], Edit(status="done")),
+            lambda: ada.reviews.submit(ids["A"], "", "so", 1),
+        )
+        faults = [studio.refuses(GateClosed, call) for call in calls]
+        assert len({(fault.message, fault.steps) for fault in faults}) == 1
     else:
         ada.tasks.finish(ids["A"], 1, report)
         assert status(ada, "demo-3") == ["skipped"]

@@ -135,8 +135,12 @@ def test_an_ended_session_stays_as_it_is(studio, ada, bob, work, status):
         lambda: ada.sessions.pause(work, PAUSE),
         lambda: ada.sessions.resume(work),
         lambda: ada.sessions.end(work, "failed"),
+        lambda: ada.claims.start("demo-2"),
+        lambda: ada.sessions.abandon(work, "again"),
     ):
-        studio.refuses(SessionEnded, call)
+        fault = studio.refuses(SessionEnded, call)
+        assert {"session": work, "state": status}.items() <= fault.facts.items()
+        assert fault.hint.startswith("What has ended stays as it is")
 
 
 def test_ending_gives_back_what_it_holds(ada, work):

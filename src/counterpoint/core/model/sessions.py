@@ -70,9 +70,11 @@ class Session(Noun):
         ended = at if SESSION.category(status) in CLOSED else ""
         return replace(self, status=status, ended_at=ended)
 
-    def refusal(self, hint: str = "", **facts: Json) -> SessionEnded:
-        """Return the error for a write in it after it has ended."""
-        return SessionEnded(f"session {self.id} is {self.status}", hint=hint, **facts)
+    def refuse_ended(self, hint: str = "", **facts: Json) -> None:
+        """Raise SessionEnded if it accepts no more writes."""
+        if self.has_ended:
+            known: dict[str, Json] = {"session": self.id, "state": self.status}
+            raise SessionEnded(f"session {self.id} is {self.status}", hint=hint, **known, **facts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from counterpoint.core.model.access import (
     SECRET_PREFIX,
+    Actor,
     CallIdentity,
     Issued,
     Token,
@@ -26,6 +27,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules import access
+from counterpoint.core.rules.sessions import may_write
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.clock import Timestamp, elapsed_ms, later
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput
@@ -186,7 +188,8 @@ class Tokens:
 
 def _own(view: Reading, wanted: str, agent: str) -> str:
     found = view.find(Session, wanted)
-    if found is not None and found.agent != agent:
+    caller = Actor(kind="agent", name=agent, session=wanted)
+    if found is not None and not may_write(found, caller):
         raise Forbidden(
             f"{wanted} is the session of another agent",
             hint=f"{Act.TAKE_OVER}.",

@@ -29,7 +29,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.moves import give_back, move, touched
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.claims import held_until, holder_of, other_claim, prove
+from counterpoint.core.rules.claims import held_until, holder_of, other_claim, own_by, prove
 from counterpoint.core.rules.evidence import files_text
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.clock import Timestamp, later
@@ -260,14 +260,12 @@ def refuse_taken(claim: Claim, hint: str = "") -> NoReturn:
 def refuse_own(change: Change, item: str, act: str, instead: Act = Act.REVIEW) -> None:
     """Raise Forbidden if the caller worked on an item, by session or by name, and would `act` on it."""
     actor = change.context.caller.actor
-    rows = [
+    marks = [
         *change.select(Outcome, item=item),
         *change.select(Submission, item=item),
         *change.select(Claim, item=item),
     ]
-    own = [row for row in rows if actor.session and row.session == actor.session]
-    own += [row for row in rows if row.agent == actor.name and actor.kind == "agent"]
-    if own:
+    if own_by(actor, marks):
         raise Forbidden(
             f"{actor.name} worked on {item} and cannot {act} it",
             hint=f"{instead}.",

@@ -14,7 +14,7 @@ from counterpoint.core.model.work import Area, Criterion, Dependency, Gate, Item
 from counterpoint.core.operations.claims import refuse_held, refuse_own
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.overview import ItemReader
-from counterpoint.core.operations.readiness import has_open_children
+from counterpoint.core.operations.readiness import refuse_open_children
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import (
@@ -49,7 +49,6 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
     Conflict,
     CyclicDependency,
-    GateClosed,
     InvalidInput,
     StaleVersion,
 )
@@ -191,11 +190,7 @@ class Items:
         refuse_held(change, item)
         category = item.states.category(status)
         if category == "done" and status not in item.states.skips:
-            if has_open_children(change.writing, item):
-                raise GateClosed(
-                    f"{item.id} has unfinished work below it",
-                    hint=f"Finish or cancel it first; {Act.LIST_BELOW}.",
-                )
+            refuse_open_children(change.writing, item)
             refuse_closed_gates(change, item.id)
         elif category == "done" and closed_gates(change, item.id):
             refuse_own(change, item.id, "skip past the gates of", Act.WAIVE)

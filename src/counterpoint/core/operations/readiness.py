@@ -16,7 +16,9 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules.claims import other_claim
 from counterpoint.core.rules.readiness import Surroundings, judge, obstacle_text
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.errors import GateClosed
 
 _PAGE = 50
 _FIRST_PAGE = 8
@@ -115,6 +117,15 @@ def _around(view: Reading, item: Item, busy: dict[str, tuple[str, ...]]) -> Surr
 def has_open_children(view: Reading, item: Item) -> bool:
     """Return whether work below an item is not closed yet."""
     return view.exists(Item, parent=item.id, category=UNCLOSED)
+
+
+def refuse_open_children(view: Reading, item: Item) -> None:
+    """Raise GateClosed if work below an item is not closed yet, so that it cannot be finished."""
+    if has_open_children(view, item):
+        raise GateClosed(
+            f"{item.id} still has unfinished work below it",
+            hint=f"Finish or cancel it first; {Act.LIST_BELOW}.",
+        )
 
 
 def obstacles(view: Reading, item: Item) -> Iterator[Obstacle]:

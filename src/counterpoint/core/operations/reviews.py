@@ -22,7 +22,7 @@ from counterpoint.core.model.rows import Prose, Proses, shared_fields
 from counterpoint.core.model.work import Gate, Holds, Item
 from counterpoint.core.operations.claims import held, refuse_own
 from counterpoint.core.operations.journal import Journal
-from counterpoint.core.operations.readiness import has_open_children
+from counterpoint.core.operations.readiness import has_open_children, refuse_open_children
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.links import shift
@@ -39,7 +39,6 @@ from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
     Conflict,
-    GateClosed,
     InvalidInput,
     NotFound,
     NotReady,
@@ -114,11 +113,7 @@ class Reviews:
             raise Conflict(f"{item.id} is {item.status}", hint=f"{Act.REOPEN} first.")
         if item.is_workable:
             held(change.writing, self._context.caller.actor.session, item.id, token)
-        if has_open_children(change.writing, item):
-            raise GateClosed(
-                f"{item.id} still has unfinished work below it",
-                hint=f"Finish or cancel it first; {Act.LIST_BELOW}.",
-            )
+        refuse_open_children(change.writing, item)
 
     def _advance(self, change: Change, item: Item) -> Item:
         """Move a submitted item on: to review, or to done if nothing holds it back."""

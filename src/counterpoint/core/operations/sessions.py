@@ -52,7 +52,6 @@ from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput
 Ended = Literal["completed", "failed", "handed_off"]
 
 _CHUNK: Final = 100
-_STAYS: Final = f"What has ended stays as it is; {Act.CONTINUE}."
 
 
 class Sessions:
@@ -153,8 +152,7 @@ class Sessions:
         actor = self._context.caller.actor
         with recording(self._context.in_session(session), "session.resumed") as change:
             found = _found(change.writing, session)
-            if found.has_ended:
-                raise found.refusal(_STAYS, state=found.status)
+            found.refuse_ended()
             if found.status != "paused":
                 raise Conflict(
                     f"the session {session} is {found.status}, not paused",
@@ -181,8 +179,7 @@ class Sessions:
         """
         with recording(self._context.in_session(session), "session.ended") as change:
             found = _found(change.writing, session)
-            if found.has_ended:
-                raise found.refusal(_STAYS, state=found.status)
+            found.refuse_ended()
             self._refuse_strange(found)
             after = end_with(change, found, status, summary)
             return view_of(change.writing, after, change.now)
@@ -196,8 +193,7 @@ class Sessions:
             raise InvalidInput("to abandon a session needs a reason", hint="Say why.")
         with recording(self._context, "session.abandoned", session) as change:
             found = change.get(Session, session)
-            if found.has_ended:
-                raise found.refusal(session_id=session)
+            found.refuse_ended(session_id=session)
             after, _ = close(change, found, "failed")
             change.add_facts(reason=reason)
             return after
@@ -312,8 +308,7 @@ class Sessions:
         """Return a session that the caller may write in now, as the open transaction sees it."""
         with recording(self._context, "session.entered") as change:
             found = _found(change.writing, session)
-        if found.has_ended:
-            raise found.refusal(_STAYS, state=found.status)
+        found.refuse_ended()
         if found.status == "paused":
             raise Conflict(
                 f"the session {session} is paused", hint=f"{Act.RESUME}.", state="paused"

@@ -13,7 +13,7 @@ from counterpoint.core.model.rows import Prose, Proses
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Area, Criterion, Gate, Item
 from counterpoint.core.operations.claims import held
-from counterpoint.core.operations.readiness import has_open_children
+from counterpoint.core.operations.readiness import refuse_open_children
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.guards import refuse_unguarded
@@ -75,7 +75,8 @@ class Tasks:
             found = change.get(Item, item)
             self._mark(change, item, report.met)
             if report.outcome == "done":
-                self._refuse_unfinished(change, found)
+                refuse_open_children(change.writing, found)
+                refuse_closed_gates(change, item, but="review")
             elif report.outcome == "skipped":
                 refuse_closed_gates(change, item)
             return self._end(change, found, claim, report, comparison)
@@ -122,14 +123,6 @@ class Tasks:
                     hint="Number them from 0, in the order in which the item shows them.",
                 )
             change.put(replace(criterion, met=True))
-
-    def _refuse_unfinished(self, change: Change, item: Item) -> None:
-        if has_open_children(change.writing, item):
-            raise GateClosed(
-                f"{item.id} has sub-tasks that are not finished",
-                hint=f"Finish or cancel them first; {Act.LIST_BELOW}.",
-            )
-        refuse_closed_gates(change, item.id, but="review")
 
     def _refuse_stale_checks(self, item: str, before: _Before) -> None:
         """Refuse a check that passed before the last edit inside the item's areas.

@@ -122,7 +122,7 @@ def test_what_cannot_be_sealed_is_refused_with_its_reason(studio, ada, bob, task
     think(bob, tasks)
     bob.sessions.hand_over(Handover(action="end", summary="bye"))
     fault = studio.refuses(SessionEnded, lambda: ada.use(Seals).seal(mine(bob)))
-    assert fault.facts == {"session": mine(bob)}
+    assert fault.facts == {"session": mine(bob), "state": "completed"}
     studio.refuses(SessionEnded, lambda: bob.use(Seals).seal(mine(ada)))
 
 

@@ -160,8 +160,7 @@ class Change:
             )
             self.put(session)
         if session.status != "active":
-            if session.has_ended:
-                raise session.refusal()
+            session.refuse_ended()
             self.put(session.moved("active", self.now))  # it was paused
         return session.id
 

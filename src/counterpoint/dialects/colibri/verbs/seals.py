@@ -68,10 +68,7 @@ class Seals:
                 raise AlreadySealed(f"session {session} is sealed already", session=session)
             change.open_session()
             found = change.get(Session, session)
-            if found.has_ended:
-                raise found.refusal(
-                    "A session is sealed before it ends; begin another one.", session=session
-                )
+            found.refuse_ended("A session is sealed before it ends; begin another one.")
             made = self._make(change, session)
             close(change, found, "completed")
             change.put(made)
