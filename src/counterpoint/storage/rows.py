@@ -13,12 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol, cast
 
-from counterpoint.core.model.rows import Cell, N, Noun, cell_of, cells_of, noun_of
+from counterpoint.core.ledger.entry import is_digest
+from counterpoint.core.model.rows import Cell, N, Noun, cell_of, cells_of, noun_of, prose_columns
 from counterpoint.core.model.work import Item
 from counterpoint.core.ports.store import Append, Filter, Head, Hit
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import LedgerBroken, StateDiffers
 from counterpoint.storage import statements
+from counterpoint.storage.digests import from_blob, from_kept, no_digest, to_blob
 from counterpoint.storage.search import (
     Document,
     Narrowed,
@@ -189,15 +191,17 @@ class StoreReading:
 
     def text(self, digest: str) -> str | None:
         """Return the text of a digest; None if it was redacted."""
-        row = self._link.execute(statements.TEXT, (self.project, digest)).fetchone()
+        if not is_digest(digest):  # a cell that somebody changed may say anything
+            return None
+        row = self._link.execute(statements.TEXT, (self.project, to_blob(digest))).fetchone()
         return None if row is None else row[0]
 
     def texts(self) -> Iterator[tuple[str, str]]:
         """Return every text that is kept, with its digest, by digest."""
-        last = ""
+        last = b""
         while page := self._link.execute(statements.TEXTS, (self.project, last, PAGE)).fetchall():
-            yield from cast("list[tuple[str, str]]", page)
-            last = page[-1][0]
+            for last, body in page:
+                yield from_blob(last), body
 
     def head(self) -> Head:
         """Return the end of the ledger."""
@@ -237,7 +241,7 @@ class StoreReading:
         places = [statements.names(noun).index(name) for name in statements.row_key(noun)]
         text, beyond = statements.table(noun, after=False), ()
         while page := self._link.execute(text, (self.project, *beyond, PAGE)).fetchall():
-            yield from page
+            yield from from_kept(noun, page)
             if len(page) < PAGE or not places:
                 return
             text = statements.table(noun, after=True)
@@ -305,20 +309,28 @@ class StoreWriting(StoreReading):
             statements.check(noun, row)
         if cells["project"] != self.project:
             raise self._stranger(cells["project"])
+        try:
+            digests = {name: to_blob(cells[name]) for name in prose_columns(noun)}
+        except (TypeError, ValueError):
+            raise no_digest(noun) from None
         place = noun, tuple(cells[name] for name in statements.row_key(noun))
         self._rows.pop(place, None)
         if noun in self._numbers:
             self._numbers[noun] = max(self._numbers[noun], row["number"])
         if noun.searched:
             self._stale[place] = cells
-        self._link.execute(statements.put(noun), tuple(cells.values()))
+        self._link.execute(statements.put(noun), tuple({**cells, **digests}.values()))
 
     def change(self, noun: type[Noun], key: Mapping[str, Json], row: Mapping[str, Json]) -> None:
         """Set some columns of the row with this key; StateDiffers if there is none."""
         place = self._place(noun, key)
-        cells = {name: cell_of(value) for name, value in row.items()}
+        cells: dict[str, Any] = {name: cell_of(value) for name, value in row.items()}
         if not cells:
             return
+        try:
+            cells |= {name: to_blob(cells[name]) for name in prose_columns(noun) if name in cells}
+        except (TypeError, ValueError):
+            raise no_digest(noun) from None
         if not cells.keys().isdisjoint(noun.key):
             raise AssertionError(f"the key of a row of {noun.table} is never changed")
         text = statements.change(noun, tuple(cells))
@@ -339,19 +351,22 @@ class StoreWriting(StoreReading):
         if texts:
             self._texts.update(texts)
             values = [
-                part for digest, body in texts.items() for part in (self.project, digest, body)
+                part
+                for digest, body in texts.items()
+                for part in (self.project, to_blob(digest), body)
             ]
             self._link.execute(statements.keep(len(texts)), values)
 
     def forget(self, digest: str) -> None:
         """Redact a text: its row goes, and the search no longer finds what it said."""
+        held = self.project, to_blob(digest)
         for noun in self.tables.values():
             if noun.searched:
-                for key in self._link.execute(holders(noun), (self.project, digest)).fetchall():
+                for key in self._link.execute(holders(noun), held).fetchall():
                     self._stale[noun, key] = None
         self._texts.pop(digest, None)
         self._rows.clear()
-        self._link.execute(statements.FORGET, (self.project, digest))
+        self._link.execute(statements.FORGET, held)
 
     def use(self, subject: str, measure: str, used: int) -> None:
         """Set how much of a measure a subject has used."""
@@ -396,7 +411,9 @@ class StoreWriting(StoreReading):
         row = self._link.execute(document(noun), (self.project, *key)).fetchone()
         return None if row is None else Document(*row)
 
-    def _watch(self, noun: type[Noun], key: tuple[Cell, ...], cells: Mapping[str, Cell]) -> None:
+    def _watch(
+        self, noun: type[Noun], key: tuple[Cell, ...], cells: Mapping[str, Cell | bytes]
+    ) -> None:
         """Note a row to be indexed again if a searched column is about to change."""
         names = watched(noun)
         if cells.keys().isdisjoint(names):
@@ -423,7 +440,7 @@ class StoreWriting(StoreReading):
         return AssertionError(f"a row of {named!r} in a transaction of {self.project!r}")
 
     def _meet(
-        self, noun: type[Noun], place: tuple[Cell, ...], text: str, values: Sequence[Cell]
+        self, noun: type[Noun], place: tuple[Cell, ...], text: str, values: Sequence[Cell | bytes]
     ) -> None:
         """Run a statement that must meet a row."""
         self._link.execute(text, values)

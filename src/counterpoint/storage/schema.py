@@ -1,6 +1,6 @@
 """The tables of a database, drawn from the nouns that it is opened with.
 
-A database is made by migrations, each noted with the SHA-256 of its text. The first is number 10 and
+A database is made by migrations, each noted with the SHA-256 of its text. The first is number 11 and
 makes what every ledger has: texts, entries, tree, search, meters, and a table for each noun of the
 core. A noun of a dialect is a migration of its own under the same number, made when it is first asked
 for; a database that has more of these than this program knows is sound, and they are left alone.
@@ -10,8 +10,8 @@ is neither above the last of this program nor below the first, which nobody can 
 migration that both know has the digest noted.
 
 Rules of the tables: (1) each begins with the project; nothing is found without it. (2) The columns are
-the noun's fields in their order, nothing is NULL. (3) A prose column holds the SHA-256 of its text, or
-nothing; the text stands in `texts` and may be taken away from there (a redaction). (4) `entries` only
+the noun's fields in their order, nothing is NULL. (3) A prose column holds the SHA-256 of its text as bytes, or
+none; the text stands in `texts` and may be taken away from there (a redaction). (4) `entries` only
 grows, and only by the next sequence. (5) A migration that was released is never edited.
 """
 
@@ -26,7 +26,7 @@ from counterpoint.core.model.rows import columns as columns_of
 from counterpoint.kernel.canonical import sha256
 from counterpoint.kernel.errors import StoreCorrupt, StoreNewer, StoreOlder
 
-FIRST: Final = 10
+FIRST: Final = 11
 """Those below it made the databases of the time before there was a release."""
 
 Noted = tuple[int, str, str]
@@ -59,7 +59,7 @@ class Migration(NamedTuple):
 _LEDGER: Final = """
 CREATE TABLE texts (
   project {text} NOT NULL,
-  sha256 {text} NOT NULL,
+  sha256 {bytes} NOT NULL,
   body {text} NOT NULL,
   PRIMARY KEY (project, sha256)
 ){small};
@@ -149,6 +149,8 @@ def _partial(noun: type[Noun]) -> tuple[tuple[str, ...], str]:
 
 
 def _type(column: Column, types: Types) -> str:
+    if column.is_prose:
+        return types.bytes
     return types.number if column.sort == "int" else types.text
 
 

@@ -254,7 +254,7 @@ def _answered(noun: type[Noun]) -> str:
 def prose(name: str) -> str:
     """Return the expression for the text of a prose column."""
     return (
-        f"""CASE t."{name}" WHEN '' THEN '' ELSE (SELECT x.body FROM texts AS x"""
+        f"""CASE length(t."{name}") WHEN 0 THEN '' ELSE (SELECT x.body FROM texts AS x"""
         f""" WHERE x.project = t.project AND x.sha256 = t."{name}") END"""
     )
 

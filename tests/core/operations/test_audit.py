@@ -292,7 +292,8 @@ def test_a_changed_text_is_found_and_a_redacted_one_is_counted(studio):
     audit = studio.system.audit.verify()
     assert (audit.sound, audit.redacted) == (True, 1)
     assert studio.system.audit.rebuild().differences == ()
-    tamper(studio, ("INSERT INTO texts (project, sha256, body) VALUES ('demo', ?, 'x')", (digest,)))
+    row = bytes.fromhex(digest), "x"
+    tamper(studio, ("INSERT INTO texts (project, sha256, body) VALUES ('demo', ?, ?)", row))
     assert [fault.message for fault in verify(studio)] == [f"the text {digest[:12]}… was changed"]
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from counterpoint.core.model.journal import Outcome, Record
-from counterpoint.core.model.rows import REDACTED
+from counterpoint.core.model.rows import REDACTED, image_of
+from counterpoint.core.model.work import Item
 from counterpoint.kernel.canonical import text_digest
+from counterpoint.kernel.errors import StateDiffers
 
 
 def test_texts_are_kept_once_by_digest(store):
@@ -17,6 +21,21 @@ def test_texts_are_kept_once_by_digest(store):
         assert list(reading.texts()) == sorted(texts.items())
         assert reading.text(text_digest("two")) == "two"
         assert reading.text(text_digest("four")) is None
+
+
+def test_what_is_no_digest_has_no_text_and_is_not_written(store, task, save):
+    """Whoever changed a table may ask for anything; an entry that names it is not followed."""
+    with store.writing("p") as writing:
+        save(writing, task(1, body="stays"))
+        image = image_of(task(1), {})
+        for wrong in ("else", 7, ["a", "b"]):
+            with pytest.raises(StateDiffers, match="items has no digest where"):
+                writing.change(Item, {"id": "T-1"}, {"body": wrong})
+            with pytest.raises(StateDiffers, match="items has no digest where"):
+                writing.put(Item, image | {"body": wrong})
+    with store.reading("p") as reading:
+        assert [reading.text(wrong) for wrong in ("", "else", "AB" * 32)] == [None] * 3
+        assert reading.find(Item, "T-1").body == "stays"
 
 
 def test_a_redacted_text_reads_as_redacted_everywhere(store, example, save):

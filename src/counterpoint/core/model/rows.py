@@ -11,12 +11,12 @@ whether secrets in it are masked before it is written; a field of any other type
     Name                  TEXT     text        as it is             yes               a short text that anybody may have written
     Names                 TEXT     text        array of text        yes, each         several of them, kept as a JSON array
     int, bool             INTEGER  bigint      as it is             no                |n| < 2^53; booleans are 0 and 1
-    Prose                 TEXT     text        SHA-256 of the text  yes               what people and agents wrote; redactable
-    JsonText              TEXT     text        SHA-256 of the text  value by value    such a text that is JSON, and stays JSON
-    Proses                TEXT     text        SHA-256 of the JSON  yes, each         several texts, kept as one JSON array
+    Prose                 BLOB     bytea       SHA-256 of the text  yes               what people and agents wrote; redactable
+    JsonText              BLOB     bytea       SHA-256 of the text  value by value    such a text that is JSON, and stays JSON
+    Proses                BLOB     bytea       SHA-256 of the JSON  yes, each         several texts, kept as one JSON array
 
-The last three are kept once in `texts`; their columns hold the SHA-256. Texts compare byte by byte in
-both databases. Which columns full-text search reads is said by the noun (`Searched`).
+The last three are kept once in `texts`; their columns hold the 32 bytes of the SHA-256, or none. Texts
+compare byte by byte in both databases. Which columns full-text search reads is said by the noun (`Searched`).
 
 Agent is a Name, InSession and Root are Ids, Touched is a Timestamp, Number and Version are ints, of which
 an entry of the ledger need not tell what it tells elsewhere (see core.ledger.derived).

@@ -1,0 +1,37 @@
+"""How the digest of a text lies in a table: as bytes, half of what its hex takes.
+
+Everywhere else a digest is 64 hex digits, and that of no text is ''. Rule: what goes into a table or comes
+out of it is turned by `to_blob` and `from_blob`, which are C code: every write of the product calls them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from counterpoint.core.model.rows import Cell, Noun, columns
+from counterpoint.kernel.errors import StateDiffers
+
+to_blob: Final[Callable[[Any], bytes]] = bytes.fromhex
+"""Returns what a table holds for a digest; ValueError, TypeError for what is no hex."""
+from_blob: Final = bytes.hex
+"""Returns the digest that a table holds."""
+
+
+def from_kept(noun: type[Noun], rows: Iterable[tuple[Any, ...]]) -> Iterable[tuple[Cell, ...]]:
+    """Return the cells of whole rows that a table holds."""
+    held = [column.is_prose for column in columns(noun)]
+    if not any(held):
+        return rows
+    return (
+        tuple(
+            from_blob(cell) if is_digest else cell
+            for cell, is_digest in zip(row, held, strict=True)
+        )
+        for row in rows
+    )
+
+
+def no_digest(noun: type[Noun]) -> StateDiffers:
+    """Return the refusal of a row that has something else where the digest of a text belongs."""
+    return StateDiffers(f"a row of {noun.table} has no digest where one of a text belongs")
