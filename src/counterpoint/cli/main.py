@@ -97,6 +97,7 @@ PHRASES: Final[Phrases] = {
     Act.REOPEN: "reopen it with `counterpoint reopen ID`",
     Act.RELEASE: "free it with `counterpoint release ID`",
     Act.UNBLOCK: "resolve its blockers with `counterpoint unblock ID`",
+    Act.KEEP_DOCUMENTS: "turn it on with `counterpoint vault on`",
     Act.REDACT: "use `counterpoint audit redact`",
 }
 """What a person runs for each act that a hint names."""

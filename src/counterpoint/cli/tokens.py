@@ -73,7 +73,7 @@ def create(
     From the first token on, nobody calls `counterpoint up` without one.
     """
     _check_names(surfaces, (*tools, *tool_limits_of(tool_limits)))
-    wish = TokenRequest(
+    request = TokenRequest(
         name=name,
         surfaces=surfaces,
         scopes=(scope,),
@@ -84,7 +84,7 @@ def create(
         calls_a_month=calls_a_month or 0,
         tool_limits=tool_limits,
     )
-    made = context.core.tokens.create(wish)
+    made = context.core.tokens.create(request)
     context.out.result({**_shown(made.token), "token": made.secret}, made.secret)
     if not context.out.json:
         context.out.aside(

@@ -36,6 +36,7 @@ PEOPLE: Final[Phrases] = {
     Act.REOPEN: "ask a person to reopen it: `counterpoint reopen ID`",
     Act.RELEASE: "a person can free it with `counterpoint release ID`",
     Act.UNBLOCK: "ask a person to resolve its blockers: `counterpoint unblock ID`",
+    Act.KEEP_DOCUMENTS: "ask a person to turn it on: `counterpoint vault on`",
     Act.REDACT: "ask a person: `counterpoint audit redact`",
 }
 """What people do at the command line for agents whose dialect has no tool for it."""

@@ -1,7 +1,8 @@
 """What our own dialects bring to every ledger: nouns, and tables of states.
 
 An item or a brief can be met by every dialect and command, whichever made it: so these are known as
-soon as a store can be opened, and not only when a connection speaks the dialect.
+soon as a store can be opened, and not only when a connection speaks the dialect. That is why the tables
+of ours stand here and not in `Dialect.lifecycles`, which is read when a dialect is first asked for.
 """
 
 from __future__ import annotations

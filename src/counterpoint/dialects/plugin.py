@@ -9,6 +9,9 @@ A package adds a dialect by an entry point of the group `counterpoint.dialects` 
 and no tables to the database: what it keeps, it keeps through the verbs of `call.core`. So a ledger
 whose dialect is not installed can still be verified, rebuilt and shown; only moves of items on a table
 of states that is missing are refused. `examples/dialect` has one to begin from.
+
+Public are this module, the groups of verbs that `call.core` has by name, and what those take and answer:
+the modules of `counterpoint.core.model`. All else may change without notice.
 """
 
 from __future__ import annotations
@@ -54,7 +57,9 @@ class Dialect:
     """A dialect by its name: how its surface is built, and the tables of states that it brings.
 
     build: makes the surface for the settings that it varies by. types: the tools of each role by
-    name, all of them under an empty one; empty if all roles have the same.
+    name, all of them under an empty one; empty if all roles have the same. lifecycles: made known when
+    the dialect is first asked for; our own dialects use `dialects/nouns.py` instead, since every command
+    must know their states without having asked for any dialect.
     """
 
     name: str

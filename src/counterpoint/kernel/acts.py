@@ -35,6 +35,7 @@ class Act(Enum):
     REOPEN = "reopen it"
     RELEASE = "a person can free it"
     UNBLOCK = "resolve its blockers"
+    KEEP_DOCUMENTS = "ask a person to let this project keep documents of its own"
     REDACT = "leave it to a person to take texts away"
 
     def __str__(self) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
 
 import pytest
 from cryptography.exceptions import InvalidSignature
@@ -15,7 +18,10 @@ from counterpoint.core.model.work import Gate, Item
 from counterpoint.core.operations.gates import signed_bytes
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import InvalidInput, NotFound, ProgramMissing
+
+PAGE = (Path(__file__).parents[3] / "docs" / "proofs.md").read_text("utf-8")
 
 
 @pytest.fixture
@@ -28,6 +34,18 @@ def task(ada):
 def gates(core, item):
     """Answer the state of each gate."""
     return {gate.name: gate.status for gate in core.overview.facets(item).gates}
+
+
+def test_the_columns_that_a_receipt_is_signed_over_are_those_of_the_page(studio, ada, task):
+    """A new column is signed too, so whoever verifies has to know of it: docs/proofs.md lists them."""
+    check = Check(item=task, gates=("check-1",))
+    studio.tree.outputs["make"] = "1 passed"
+    (receipt,) = ada.gates.verify(check).receipts
+    first, image = signed_bytes(receipt).split(b"\n", 1)
+    assert first == b"counterpoint receipt v1"
+    listed = PAGE.split("but `signature`:\n\n")[1].split("\n\n")[0]
+    assert sorted(re.findall(r"`(\w+)`", listed)) == sorted(canonical.load(image))
+    assert canonical.load(image)["output"] == sha256(b"1 passed").hexdigest()
 
 
 def test_a_run_leaves_a_signed_receipt_and_moves_its_gate(studio, ada, task):

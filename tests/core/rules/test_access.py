@@ -78,19 +78,19 @@ def test_every_fault_of_a_wish_is_told_at_once():
         lasts_seconds=-1,
     )  # fmt: skip
     with pytest.raises(InvalidInput) as caught:
-        access.check_wish(wish)
+        access.normalized(wish)
     assert len(caught.value.facts["faults"]) == 6
 
 
 def test_a_wish_is_brought_into_its_plain_form():
     """Sorted, each once, networks without host bits; writing includes reading."""
-    wish = access.check_wish(
+    wish = access.normalized(
         TokenRequest(name="ci", scopes=("write",), tools=("b", "a", "b"), addresses=("10.1.2.3/8",))
     )
     assert (wish.scopes, wish.tools, wish.addresses) == (
         ("read", "write"), ("a", "b"), ("10.0.0.0/8",),
     )  # fmt: skip
-    assert access.check_wish(TokenRequest(name="ci", scopes=("read",))).scopes == ("read",)
+    assert access.normalized(TokenRequest(name="ci", scopes=("read",))).scopes == ("read",)
 
 
 @given(st.lists(st.text(), min_size=1), st.lists(st.text(), min_size=1))
@@ -114,7 +114,7 @@ def test_minted_sessions_have_the_shape_that_is_asked_for():
 def test_the_limits_of_tools_are_read_from_their_texts():
     """A tool and a number; the same one twice is one."""
     assert access.tool_limits_of(["find=30", "plan-1=1", "find=30"]) == {"find": 30, "plan-1": 1}
-    wish = access.check_wish(TokenRequest(name="ci", tool_limits=("note=5", "find=30", "note=5")))
+    wish = access.normalized(TokenRequest(name="ci", tool_limits=("note=5", "find=30", "note=5")))
     assert wish.tool_limits == ("find=30", "note=5")
 
 
@@ -135,4 +135,4 @@ def test_a_limit_of_a_tool_that_is_none_is_refused(texts):
 def test_a_month_has_no_fewer_calls_than_none_and_not_endlessly_many(calls):
     """Both ends are told."""
     with pytest.raises(InvalidInput, match="calls a month"):
-        access.check_wish(TokenRequest(name="ci", calls_a_month=calls))
+        access.normalized(TokenRequest(name="ci", calls_a_month=calls))

@@ -20,11 +20,11 @@ def test_no_month_has_more_calls_than_it_may(used, wanted, most):
 
 
 @given(st.integers(1, 10**9))
-def test_a_handful_is_at_most_a_hundredth(most):
+def test_what_is_taken_ahead_is_at_most_a_hundredth(most):
     """One at a time of a small month, never more than 64 of a large one."""
-    handful = access.handful(most)
-    assert handful == 1 or handful * 100 <= most
-    assert 1 <= handful <= access.MOST_AT_ONCE
+    ahead = access.calls_ahead(most)
+    assert ahead == 1 or ahead * 100 <= most
+    assert 1 <= ahead <= access.MOST_AT_ONCE
 
 
 @pytest.mark.parametrize(

@@ -355,7 +355,7 @@ def test_who_has_waited_too_long_leaves_the_line_whole(shared, crowd, monkeypatc
         crowd.join(2, lambda w: save(w, task(2)))
         monkeypatch.setattr(shared._batches, "_patience", 0.05)
         with pytest.raises(StoreBusy, match="turn"):
-            shared._batches._called()
+            shared._batches._take_turn()
         crowd.join(3, lambda w: save(w, task(3)))
         monkeypatch.setattr(shared._batches, "_patience", PATIENCE)
     crowd.wait()
@@ -366,17 +366,17 @@ def test_who_has_waited_too_long_leaves_the_line_whole(shared, crowd, monkeypatc
 @pytest.mark.parametrize("late", [True, False])
 def test_an_interrupted_writer_passes_the_turn_on(shared, crowd, monkeypatch, task, save, late):
     """In line it is skipped; called at that very moment, it calls the next one."""
-    sleep = batch._Seat.sleep
+    sleep = batch._Waiter.sleep
     me = threading.get_ident()
 
-    def interrupted(seat, patience: float) -> bool:
+    def interrupted(waiter, patience: float) -> bool:
         if threading.get_ident() == me and patience > 0:
-            monkeypatch.setattr(batch._Seat, "sleep", sleep)
+            monkeypatch.setattr(batch._Waiter, "sleep", sleep)
             if late:
                 go_on.set()
-                until(lambda: not seat.bell.locked())
+                until(lambda: not waiter.wakeup.locked())
             raise KeyboardInterrupt
-        return sleep(seat, patience)
+        return sleep(waiter, patience)
 
     go_on = threading.Event()
     begun = threading.Event()
@@ -390,7 +390,7 @@ def test_an_interrupted_writer_passes_the_turn_on(shared, crowd, monkeypatch, ta
     crowd.threads.append(first)
     first.start()
     assert begun.wait(PATIENCE)
-    monkeypatch.setattr(batch._Seat, "sleep", interrupted)
+    monkeypatch.setattr(batch._Waiter, "sleep", interrupted)
     refused(KeyboardInterrupt, shared, fail)
     go_on.set()
     crowd.wait()

@@ -26,7 +26,10 @@ UNCLOSED: tuple[Category, ...] = ("open", "active", "review")
 CLOSED: tuple[Category, ...] = ("done", "dropped")
 
 Guard = Literal["reflection", "reason"]
-"""What a move asks beside its edge: a thought that looks back or decides; words that say why."""
+"""What a move asks beside its edge: a thought that looks back or decides; words that say why.
+
+Thoughts are the core's, because every audit checks them (decision 0026), so any table may ask for one.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Tokens: made once, listed without their secret, revoked, met and counted.
 
 What is taken of a month's calls is kept beside the ledger. Use is no state of the work: nobody plans by
-it and nothing is proved by it. So it has no entry, is not replayed, and is counted by the handful:
+it and nothing is proved by it. So it has no entry, is not replayed, and is counted some calls at a time:
 whoever serves takes some calls ahead and spends them in memory. No month ever has more calls than it
 may; a process that dies loses those it had taken.
 """
@@ -41,36 +41,36 @@ class Tokens:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def create(self, wish: TokenRequest) -> Issued:
+    def create(self, request: TokenRequest) -> Issued:
         """Make a token; its secret is answered here and nowhere else. InvalidInput, Conflict."""
-        wish = access.check_wish(wish)
+        request = access.normalized(request)
         secret = SECRET_PREFIX + secrets.token_hex(_BYTES)
         mint = self._context.ports.mint
         with recording(self._context, "token.created") as change:
             change.open_session()
-            for known in change.select(Token, name=wish.name):
+            for known in change.select(Token, name=request.name):
                 if access.is_in_force(known, change.now):
                     raise Conflict(
-                        f"the token {known.id} is named {wish.name!r} already",
+                        f"the token {known.id} is named {request.name!r} already",
                         hint="Choose another name, or revoke that one first.",
                     )
-            ends = later(change.now, wish.lasts_seconds) if wish.lasts_seconds else ""
+            ends = later(change.now, request.lasts_seconds) if request.lasts_seconds else ""
             token = Token(
                 project=self._context.project,
                 id=mint.mint("tok"),
-                name=wish.name,
+                name=request.name,
                 sha256=access.digest_of(secret),
-                surfaces=wish.surfaces,
-                scopes=wish.scopes,
-                tools=wish.tools,
-                addresses=wish.addresses,
-                calls_a_minute=wish.calls_a_minute,
+                surfaces=request.surfaces,
+                scopes=request.scopes,
+                tools=request.tools,
+                addresses=request.addresses,
+                calls_a_minute=request.calls_a_minute,
                 session=mint.mint("ses"),
                 created_at=change.now,
                 expires_at=ends,
                 revoked_at="",
-                calls_a_month=wish.calls_a_month,
-                tool_limits=wish.tool_limits,
+                calls_a_month=request.calls_a_month,
+                tool_limits=request.tool_limits,
             )
             change.subject = token.id
             change.put(token)
@@ -164,7 +164,7 @@ class Tokens:
             return _usage(view, subject, now)
 
     def take(self, subject: str, most: int) -> Usage:
-        """Take a handful of a month's calls, or as many as are left of them.
+        """Take some of a month's calls, or as many as are left of them.
 
         most: how many the month has. What is not used can be given back.
         """
@@ -175,7 +175,7 @@ class Tokens:
         with ports.store.writing(self._context.project) as writing:
             now = ports.clock.now()
             used = _usage(writing, subject, now).used
-            granted = access.granted(used, access.handful(most), most)
+            granted = access.granted(used, access.calls_ahead(most), most)
             writing.use(subject, _measure(access.month_of(now)), used + granted)
             return _usage(writing, subject, now, granted=granted)
 

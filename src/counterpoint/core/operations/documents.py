@@ -28,7 +28,7 @@ from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.documents import cut, extract
+from counterpoint.core.rules.documents import Chunk, cut, extract
 from counterpoint.core.rules.fitting import (
     CANDIDATES,
     Excerpt,
@@ -36,6 +36,7 @@ from counterpoint.core.rules.fitting import (
     scores,
     telling,
 )
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json, sha256
 from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound, PathOutside
 
@@ -68,6 +69,29 @@ def by_words(view: Reading, shelf: Shelf, asked: Sequence[str]) -> list[tuple[Pa
     ]
     fits = scores(asked, excerpts, view.stems)
     return [(found, fit) for (found, _), fit in zip(rows, fits, strict=True)]
+
+
+def _put_passages(change: Change, document: Document, chunks: Sequence[Chunk]) -> None:
+    """Let a document have these passages and no others."""
+    gone = {one.id: one for one in change.select(Passage, shelf=document.shelf, path=document.path)}
+    for position, chunk in enumerate(chunks):
+        # An id follows from path and text: a passage that only moved is written over, not dropped.
+        gone.pop(chunk.id, None)
+        change.put(
+            Passage(
+                project=document.project,
+                shelf=document.shelf,
+                id=chunk.id,
+                path=document.path,
+                position=position,
+                headings=chunk.headings,
+                text=Prose(chunk.text),
+                first_line=chunk.first_line,
+                last_line=chunk.last_line,
+            )
+        )
+    for passage in gone.values():
+        change.drop(passage)
 
 
 class Documents:
@@ -132,24 +156,7 @@ class Documents:
                 updated_at=change.now,
             )
             change.put(document)
-            gone = {one.id: one for one in change.select(Passage, shelf=shelf, path=name)}
-            for position, chunk in enumerate(chunks):
-                gone.pop(chunk.id, None)
-                change.put(
-                    Passage(
-                        project=self._context.project,
-                        shelf=shelf,
-                        id=chunk.id,
-                        path=name,
-                        position=position,
-                        headings=chunk.headings,
-                        text=Prose(chunk.text),
-                        first_line=chunk.first_line,
-                        last_line=chunk.last_line,
-                    )
-                )
-            for passage in gone.values():
-                change.drop(passage)
+            _put_passages(change, document, chunks)
             change.add_facts(shelf=shelf, path=name, sha256=digest, passages=len(chunks))
             return Taken(document=document, is_same=False)
 
@@ -217,5 +224,5 @@ class Documents:
         if shelf == "project" and not self.is_configured():
             raise Conflict(
                 "this project keeps no documents of its own: it has no vault configuration",
-                hint="A person turns it on with `counterpoint vault on`.",
+                hint=f"{Act.KEEP_DOCUMENTS}.",
             )

@@ -158,7 +158,7 @@ class Gates:
 
 
 def signed_bytes(receipt: Receipt) -> bytes:
-    """Return what a receipt's signature is over: its row image without the signature."""
+    """Return what a receipt's signature is over: its row image without the signature (docs/proofs.md)."""
     image = image_of(receipt, {})
     del image["signature"]
     return b"counterpoint receipt v1\n" + canonical.dump(image)

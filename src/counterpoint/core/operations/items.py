@@ -86,10 +86,10 @@ class Items:
         with self._context.reading() as view:
             return attributes_of(view, item)
 
-    def list(self, sought: ItemFilter, after: int, limit: int) -> list[Item]:
+    def list(self, wanted: ItemFilter, after: int, limit: int) -> list[Item]:
         """Return items by number, beyond a number."""
         with self._context.reading() as view:
-            found = ItemReader(view).find(sought, after=(after,), size=limit)
+            found = ItemReader(view).find(wanted, after=(after,), size=limit)
             return [one.item for one in islice(found, limit)]
 
     def edit(self, item: str, edit: Edit) -> Item:

@@ -129,19 +129,19 @@ class Runs:
         with self._context.reading() as view:
             return view.select(Run, item=item, order="number desc", limit=limit)
 
-    def events(self, sought: EventFilter, limit: int, offset: int = 0) -> EventPage:
+    def events(self, wanted: EventFilter, limit: int, offset: int = 0) -> EventPage:
         """Return events in their order, runs in theirs; InvalidInput unless a run or an item is named."""
-        if not (sought.run or sought.item):
+        if not (wanted.run or wanted.item):
             raise InvalidInput(
                 "neither a run nor an issue is named", hint="Pass run_id or issue_id (or both)."
             )
         only: dict[str, Filter] = {
-            name: value for name in ("type", "subtype") if (value := getattr(sought, name))
+            name: value for name in ("type", "subtype") if (value := getattr(wanted, name))
         }
         found: list[StreamEvent] = []
         total = 0
         with self._context.reading() as view:
-            for run in self._runs(view, sought):
+            for run in self._runs(view, wanted):
                 count = _count(view, run, only)
                 start = max(0, offset - total)
                 total += count
@@ -149,15 +149,15 @@ class Runs:
                     found += _some(view, run, only, start, limit - len(found))
         return EventPage(events=tuple(found), total=total)
 
-    def _runs(self, view: Reading, sought: EventFilter) -> list[Run]:
+    def _runs(self, view: Reading, wanted: EventFilter) -> list[Run]:
         """Return the runs that are meant; NotFound."""
-        if not sought.run:
-            if view.find(Item, sought.item) is None:
-                raise missing(Item, sought.item)
-            return view.select(Run, item=sought.item, order="number")
-        run = view.find(Run, sought.run)
-        if run is None or (sought.item and run.item != sought.item):
-            raise missing(Run, sought.run)
+        if not wanted.run:
+            if view.find(Item, wanted.item) is None:
+                raise missing(Item, wanted.item)
+            return view.select(Run, item=wanted.item, order="number")
+        run = view.find(Run, wanted.run)
+        if run is None or (wanted.item and run.item != wanted.item):
+            raise missing(Run, wanted.run)
         return [run]
 
 

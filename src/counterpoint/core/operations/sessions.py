@@ -80,6 +80,7 @@ class Sessions:
         name = mine
         with self._context.reading() as view:
             while name and (found := view.find(Session, name)) is not None:
+                # No writer is named until a session was taken up again: until then it writes itself.
                 if found.status == "active" and found.writer in {"", mine}:
                     break
                 name = session_from(name)

@@ -148,6 +148,8 @@ class Tasks:
     def _end(
         self, change: Change, item: Item, claim: Claim, report: Report, comparison: Comparison
     ) -> Finished:
+        # What is done in part goes back for others to take up, unless the report says that this is all
+        # there will be: only then does the item close as partial.
         status = "partial" if report.ends else _STATUS[report.outcome]
         if report.outcome == "done" and (report.hands_in or closed_gates(change, item.id)):
             status = "review"

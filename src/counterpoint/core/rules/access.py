@@ -19,6 +19,8 @@ from counterpoint.kernel.errors import InvalidInput
 MOST_CALLS = 1_000_000
 MOST_CALLS_A_MONTH = 1_000_000_000
 LONGEST_SECONDS = 10 * 366 * 86_400
+MOST_AT_ONCE = 64
+"""How many calls a process takes ahead at most."""
 
 _SECRET = re.compile(rf"{SECRET_PREFIX}[0-9a-f]{{64}}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
@@ -26,6 +28,7 @@ _SESSION = re.compile(r"ses_[0-9a-hjkmnp-tv-z]{26}")
 _LASTING = re.compile(r"([1-9][0-9]{0,8})([smhdwy])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 366 * 86_400}
 _TOOL_LIMIT = re.compile(r"([A-Za-z0-9_.-]{1,64})=([1-9][0-9]{0,6})")
+_DECEMBER = 12
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
@@ -103,38 +106,38 @@ def seconds_of(text: str) -> int:
     return seconds
 
 
-def check_wish(wish: TokenRequest) -> TokenRequest:
-    """Return the wish in its plain form; InvalidInput with every fault at once."""
+def normalized(request: TokenRequest) -> TokenRequest:
+    """Return what is asked for in its plain form; InvalidInput with every fault at once."""
     faults: list[str] = []
-    if not is_agent(wish.name):
+    if not is_agent(request.name):
         faults.append("a name has up to 64 letters, digits, dots, hyphens, underscores and @")
-    strange = sorted(set(wish.scopes) - set(SCOPES))
-    if strange or not wish.scopes:
+    strange = sorted(set(request.scopes) - set(SCOPES))
+    if strange or not request.scopes:
         faults.append(f"scopes are {' and '.join(SCOPES)}, at least one")
-    if not 0 <= wish.calls_a_minute <= MOST_CALLS:
+    if not 0 <= request.calls_a_minute <= MOST_CALLS:
         faults.append(f"calls a minute are 1 to {MOST_CALLS}, or 0 for no limit")
-    if not 0 <= wish.calls_a_month <= MOST_CALLS_A_MONTH:
+    if not 0 <= request.calls_a_month <= MOST_CALLS_A_MONTH:
         faults.append(f"calls a month are 1 to {MOST_CALLS_A_MONTH}, or 0 for no limit")
-    if not 0 <= wish.lasts_seconds <= LONGEST_SECONDS:
+    if not 0 <= request.lasts_seconds <= LONGEST_SECONDS:
         faults.append("a token lasts ten years at most, or 0 for no end")
-    faults += [f"{one[:50]!r} is not a network" for one in wish.addresses if not _network(one)]
+    faults += [f"{one[:50]!r} is not a network" for one in request.addresses if not _network(one)]
     if faults:
         raise InvalidInput(
             f"no token can be made: {'; '.join(faults)}",
             hint="A network is written as 10.0.0.0/8, 192.0.2.7 or 2001:db8::/32.",
             faults=faults,
         )
-    limits = tool_limits_of(wish.tool_limits)
-    scopes = SCOPES if "write" in wish.scopes else ("read",)
+    limits = tool_limits_of(request.tool_limits)
+    scopes = SCOPES if "write" in request.scopes else ("read",)
     return TokenRequest(
-        name=wish.name,
-        surfaces=_once(wish.surfaces),
+        name=request.name,
+        surfaces=_once(request.surfaces),
         scopes=scopes,
-        tools=_once(wish.tools),
-        addresses=_once(_network(one) for one in wish.addresses),
-        calls_a_minute=wish.calls_a_minute,
-        lasts_seconds=wish.lasts_seconds,
-        calls_a_month=wish.calls_a_month,
+        tools=_once(request.tools),
+        addresses=_once(_network(one) for one in request.addresses),
+        calls_a_minute=request.calls_a_minute,
+        lasts_seconds=request.lasts_seconds,
+        calls_a_month=request.calls_a_month,
         tool_limits=tuple(f"{name}={most}" for name, most in sorted(limits.items())),
     )
 
@@ -151,18 +154,12 @@ def _network(text: str) -> str:
         return ""
 
 
-MOST_AT_ONCE = 64
-"""How many calls a process takes ahead at most."""
-
-_DECEMBER = 12
-
-
 def granted(used: int, wanted: int, most: int) -> int:
     """Return how many of the wanted calls there are."""
     return max(0, min(wanted, most - used))
 
 
-def handful(most: int) -> int:
+def calls_ahead(most: int) -> int:
     """Return how many calls of a month to take at once: at most a hundredth of it may be lost."""
     return max(1, min(MOST_AT_ONCE, most // 100))
 

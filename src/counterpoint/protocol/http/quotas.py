@@ -3,7 +3,7 @@
 A call is let through if and only if (1) its tool has a call left for this token in this minute, and
 there is one left this month (2) for the token, (3) for the project. One that is refused costs nothing.
 
-Minutes are counted in memory. Months are counted in the store: a handful of calls is drawn from it at
+Minutes are counted in memory. Months are counted in the store: some calls are drawn from it at
 a time and spent here, one by one; what is left at the end is given back.
 """
 

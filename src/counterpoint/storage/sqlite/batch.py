@@ -5,7 +5,7 @@
               if the block raised
 
 Rules: (1) Members go one at a time, in the order in which they came. (2) The member whose block
-ends calls the next in line into its batch; it commits instead if nobody waits, if the batch has 64
+ends calls the next one that waits into its batch; it commits instead if nobody waits, if the batch has 64
 members, or if the first of them has waited long enough. (3) No member leaves before the COMMIT
 is on the disk, not even one that raised: what it raised may tell what a neighbour wrote. (4) A block
 that raises undoes itself only; with the first, which has nobody before it, the batch ends, so that no
@@ -59,18 +59,18 @@ class _Batch:
 
 
 @dataclass(slots=True)
-class _Seat:
-    """One writer in line: asleep until it is called, and again until its batch has ended."""
+class _Waiter:
+    """One writer: asleep until it is its turn, and again until its batch has ended."""
 
     batch: _Batch = field(default_factory=_Batch)
-    bell: threading.Lock = field(default_factory=threading.Lock)
+    wakeup: threading.Lock = field(default_factory=threading.Lock)
 
     def sleep(self, patience: float) -> bool:
-        """Sleep until somebody rings; answer False if nobody did in time."""
-        return self.bell.acquire(timeout=patience)
+        """Sleep until woken; answer False if that was not in time."""
+        return self.wakeup.acquire(timeout=patience)
 
-    def ring(self) -> None:
-        self.bell.release()
+    def wake(self) -> None:
+        self.wakeup.release()
 
 
 class Batches:
@@ -79,7 +79,7 @@ class Batches:
     def __init__(
         self,
         connection: apsw.Connection,
-        line: WriterQueue,
+        queue: WriterQueue,
         memory: Memory,
         where: str,
         *,
@@ -89,21 +89,21 @@ class Batches:
     ) -> None:
         """Share a connection.
 
-        line: where the processes queue; one turn a batch.
+        queue: where the processes queue; one turn a batch.
         memory: what one transaction tells the next.
         patience: how many seconds a writer waits for its turn, and then for its neighbours.
         most: how many members a batch has at most.
         landed: called after each COMMIT, before the members go.
         """
         self._connection = connection
-        self._line = line
+        self._queue = queue
         self._memory = memory
         self._where = where
         self._patience = patience
         self._most = most
         self._landed = landed
         self._lock = threading.Lock()
-        self._waiting: deque[_Seat] = deque()
+        self._waiting: deque[_Waiter] = deque()
         self._is_busy = False
 
     @contextmanager
@@ -112,8 +112,8 @@ class Batches:
 
         Raises StoreBusy when no turn came in time, and what made the batch fail.
         """
-        seat = self._called()
-        batch = seat.batch
+        waiter = self._take_turn()
+        batch = waiter.batch
         try:
             self._open(batch)
             yield
@@ -122,36 +122,36 @@ class Batches:
             batch.has_landed = True
         except BaseException as fault:
             self._withdraw(batch, fault)
-            self._leave(seat, own=fault)
+            self._leave(waiter, own=fault)
             raise
-        self._leave(seat)
+        self._leave(waiter)
 
-    def _called(self) -> _Seat:
-        """Stand in line; answer the seat when it is its turn."""
-        seat = _Seat()
-        seat.bell.acquire()  # until somebody rings
+    def _take_turn(self) -> _Waiter:
+        """Wait for the turn of a new waiter; answer it then."""
+        waiter = _Waiter()
+        waiter.wakeup.acquire()  # released by whoever wakes it
         with self._lock:
             if not self._is_busy:
                 self._is_busy = True
-                return seat
-            self._waiting.append(seat)
+                return waiter
+            self._waiting.append(waiter)
         try:
-            is_called = seat.sleep(self._patience)
+            is_called = waiter.sleep(self._patience)
         except BaseException:
-            if not self._stands_up(seat):
-                self._leave(seat)
+            if not self._stop_waiting(waiter):
+                self._leave(waiter)
             raise
-        if not is_called and self._stands_up(seat):
+        if not is_called and self._stop_waiting(waiter):
             raise self._too_long("no turn to write came")
-        return seat
+        return waiter
 
-    def _stands_up(self, seat: _Seat) -> bool:
-        """Leave the line; answer whether that was possible, False if called at this moment."""
+    def _stop_waiting(self, waiter: _Waiter) -> bool:
+        """Wait no longer; answer whether that was possible, False if woken at this moment."""
         with self._lock:
-            if seat in self._waiting:
-                self._waiting.remove(seat)
+            if waiter in self._waiting:
+                self._waiting.remove(waiter)
                 return True
-        seat.sleep(-1)
+        waiter.sleep(-1)
         return False
 
     def _open(self, batch: _Batch) -> None:
@@ -160,7 +160,7 @@ class Batches:
         if batch.count > 1:
             self._connection.execute("SAVEPOINT member")
             return
-        batch.turn = self._line.enter()
+        batch.turn = self._queue.enter()
         self._connection.execute("BEGIN IMMEDIATE")
         self._memory.begin(self._connection.data_version())
 
@@ -177,34 +177,34 @@ class Batches:
         if not self._connection.in_transaction:
             self._spoil(batch, fault)
 
-    def _leave(self, seat: _Seat, own: BaseException | None = None) -> None:
+    def _leave(self, waiter: _Waiter, own: BaseException | None = None) -> None:
         """Call the next one and wait for the COMMIT, or commit; raise what made the batch fail."""
-        batch = seat.batch
+        batch = waiter.batch
         with self._lock:
             follower = None
             if self._waiting and batch.takes_more(self._most):
                 follower = self._waiting.popleft()
                 follower.batch = batch
-                batch.asleep.append(seat.bell)
+                batch.asleep.append(waiter.wakeup)
             else:
                 batch.is_ending = True
         if follower is None:
             self._end(batch)
         else:
-            follower.ring()
-            if not seat.sleep(self._patience):
-                self._give_up(seat)
+            follower.wake()
+            if not waiter.sleep(self._patience):
+                self._give_up(waiter)
         if batch.fault is not None and batch.fault is not own:
             raise self._shared_fault(batch) from batch.fault
 
-    def _give_up(self, seat: _Seat) -> None:
+    def _give_up(self, waiter: _Waiter) -> None:
         """Spoil the batch of a neighbour that does not end; wait on if it is ending now."""
-        batch = seat.batch
+        batch = waiter.batch
         with self._lock:
             if not batch.is_ending:
                 batch.fault = batch.fault or self._too_long("a writer of the same process")
                 return
-        seat.sleep(-1)
+        waiter.sleep(-1)
 
     def _end(self, batch: _Batch) -> None:
         """Commit, or roll back; give up the turn; wake the next batch and then the members."""
@@ -220,23 +220,23 @@ class Batches:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
             finally:
-                self._hand_on(batch)
+                self._wake_others(batch)
 
-    def _hand_on(self, batch: _Batch) -> None:
+    def _wake_others(self, batch: _Batch) -> None:
         """Let the next batch begin and everybody in this one go."""
         try:
             if batch.turn is not None:
-                self._line.leave(batch.turn)
+                self._queue.leave(batch.turn)
         finally:
             with self._lock:
                 follower = self._waiting.popleft() if self._waiting else None
                 self._is_busy = follower is not None
             if follower is not None:
-                follower.ring()
+                follower.wake()
             if batch.has_landed and batch.fault is None:
                 self._landed()
-            for bell in batch.asleep:
-                bell.release()
+            for wakeup in batch.asleep:
+                wakeup.release()
 
     def _spoil(self, batch: _Batch, fault: BaseException) -> None:
         if batch.fault is None:

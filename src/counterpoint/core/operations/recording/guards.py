@@ -15,6 +15,8 @@ from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.errors import GateClosed
 
+# In the core, though one dialect asks for it: whichever dialect moves an item of such a table is held to
+# what the table asks, also where that dialect is not installed (decision 0026).
 _REFLECTIONS = ("decision", "reflection")
 
 

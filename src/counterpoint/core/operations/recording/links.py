@@ -34,6 +34,7 @@ def shift(change: Change, item: Item, by: int) -> Item:
 
 def _hold_children(change: Change, parent: Item, held: int) -> None:
     for child in change.select(Item, parent=parent.id, order="position"):
+        # An item is ready when its one counter is 0, so a parent that is not counts as one blocker more.
         shift(change, replace(child, held=held), held - child.held)
 
 

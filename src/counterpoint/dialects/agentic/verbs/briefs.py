@@ -84,18 +84,18 @@ class Briefs:
             raise missing(Brief, name)
         return found
 
-    def list(self, sought: BriefFilter, after: int, limit: int) -> list[Brief]:
+    def list(self, wanted: BriefFilter, after: int, limit: int) -> list[Brief]:
         """Return briefs, the latest first; with `after` those made before that number."""
         beyond = (after,) if after else ()
         with self._context.reading() as view:
             return view.select(
-                Brief, order="number desc", after=beyond, limit=limit, **_filters(sought)
+                Brief, order="number desc", after=beyond, limit=limit, **_filters(wanted)
             )
 
-    def counts(self, sought: BriefFilter) -> dict[str, int]:
+    def counts(self, wanted: BriefFilter) -> dict[str, int]:
         """Return how many briefs there are in each state, those without any among them."""
         with self._context.reading() as view:
-            found = view.counts(Brief, "status", **_filters(sought))
+            found = view.counts(Brief, "status", **_filters(wanted))
         return {status: found.get(status, 0) for status in BRIEF.categories}
 
     def move(
@@ -121,11 +121,11 @@ class Briefs:
             return after
 
 
-def _filters(sought: BriefFilter) -> dict[str, Filter]:
+def _filters(wanted: BriefFilter) -> dict[str, Filter]:
     return {
         name: value
         for name in ("status", "content_type", "service", "category", "item")
-        if (value := getattr(sought, name))
+        if (value := getattr(wanted, name))
     }
 
 

@@ -37,7 +37,7 @@ from counterpoint.dialects.symphony.nouns.issues import (
     Reported,
 )
 from counterpoint.dialects.symphony.rules.labels import phase_of, with_phase
-from counterpoint.dialects.symphony.verbs import queries as looking
+from counterpoint.dialects.symphony.verbs import queries
 from counterpoint.dialects.symphony.verbs.policies import policy_of
 from counterpoint.kernel.errors import IllegalMove, InvalidInput, QuotaExceeded
 
@@ -61,26 +61,26 @@ class Issues:
     def named(self, name: str) -> Item:
         """Return the issue of an id, of the form people say (`SYM-001`), or of a former name; NotFound."""
         with self._context.reading() as view:
-            return looking.find_issue(view, name)
+            return queries.find_issue(view, name)
 
     def list(
         self, wanted: ItemFilter, after: int, limit: int, *, blocked: bool | None = None
     ) -> list[IssueView]:
         """Return issues by number, beyond a number; `blocked`: only those that are, or are not."""
         with self._context.reading() as view:
-            return looking.views(view, wanted, after, limit, blocked=blocked)
+            return queries.views(view, wanted, after, limit, blocked=blocked)
 
     def details(self, name: str) -> IssueDetails:
         """Return an issue, by any of its names, with everything small about it; NotFound."""
         with self._context.reading() as view:
-            return looking.details_of(view, looking.find_issue(view, name))
+            return queries.details_of(view, queries.find_issue(view, name))
 
     def records(
         self, item: str, kind: RecordKind, after: int, limit: int, *, last: bool = False
     ) -> list[Record]:
         """Return records about an issue by number, beyond a number; `last`: the latest ones first."""
         with self._context.reading() as view:
-            return looking.records(view, item, kind, after, limit, last=last)
+            return queries.records(view, item, kind, after, limit, last=last)
 
     def open(self, asked: IssueDraft, most: int = 0) -> Item:
         """Make an issue in the backlog.
@@ -93,7 +93,7 @@ class Issues:
                 self._count(most)
             with self._context.reading() as view:
                 phases = policy_of(view).phases
-                needs = tuple(looking.find_issue(view, name).id for name in asked.needs)
+                needs = tuple(queries.find_issue(view, name).id for name in asked.needs)
             labels = with_phase(asked.labels, phases[0], phases)
             return Plans(self._context).create(_draft(asked, labels, "backlog", needs)).root
 
@@ -105,10 +105,10 @@ class Issues:
         """
         with joined(self._context):
             with self._context.reading() as view:
-                parent = looking.find_issue(view, name)
+                parent = queries.find_issue(view, name)
                 above = phase_of(labels_of(view, parent.id))
                 phases = policy_of(view).phases
-                depth = looking.depth_of(view, parent)
+                depth = queries.depth_of(view, parent)
                 claim = view.find(Claim, parent.id)
             if depth >= DEPTH:
                 raise InvalidInput(
@@ -154,7 +154,7 @@ class Issues:
     def _free(self, view: Reading, name: str) -> str:
         """Return the id of an issue that the caller can take up now; empty if that cannot be."""
         session, now = self._context.caller.actor.session, self._context.ports.clock.now()
-        found = looking.find_issue(view, name)
+        found = queries.find_issue(view, name)
         claim = view.find(Claim, found.id)
         if not session or (claim is not None and claim.is_live(now)):
             return ""
@@ -170,7 +170,7 @@ class Issues:
         """
         with joined(self._context):
             with self._context.reading() as view:
-                found = looking.find_issue(view, name)
+                found = queries.find_issue(view, name)
                 claim = view.find(Claim, found.id)
             if judges and found.category == "review" and status != "review":
                 self._send_back(found)

@@ -43,7 +43,7 @@ from counterpoint.dialects.symphony.contract_files import ContractDirectory
 from counterpoint.dialects.symphony.nouns.issues import TransferredIssue
 from counterpoint.dialects.symphony.rules import labels as meaning
 from counterpoint.dialects.symphony.rules.contracts import artifact_place
-from counterpoint.dialects.symphony.verbs import queries as looking
+from counterpoint.dialects.symphony.verbs import queries
 from counterpoint.dialects.symphony.verbs.policies import policy_of
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -61,7 +61,7 @@ _KINDS: Final[tuple[RecordKind, ...]] = ("finding", "learning", "comment", "deci
 _RECORDS: Final = 500
 _FILES: Final = 500
 _FILE_LIMIT: Final = 5_000_000
-_STAY: Final = frozenset({looking.MOVED_TO, "revision"})
+_STAY: Final = frozenset({queries.MOVED_TO, "revision"})
 """Values of an issue that say something of its place here."""
 
 
@@ -79,7 +79,7 @@ class Transfer:
         """
         there = self._there(target)
         with self._context.reading() as view:
-            found = looking.find_issue(view, name)
+            found = queries.find_issue(view, name)
             labels = labels_of(view, found.id)
             self._refuse(view, found, labels, target)
         moved = self._make(there, found, labels, reason)
@@ -107,7 +107,7 @@ class Transfer:
         )
 
     def _refuse(self, view: Reading, item: Item, labels: tuple[str, ...], target: str) -> None:
-        goes = kept_object(view, item.id, looking.MOVED_TO)
+        goes = kept_object(view, item.id, queries.MOVED_TO)
         if goes.get("project") == target:
             return
         if item.is_closed:
@@ -138,11 +138,11 @@ class Transfer:
             said = [
                 record
                 for kind in _KINDS
-                for record in looking.records(view, item.id, kind, 0, _RECORDS)
+                for record in queries.records(view, item.id, kind, 0, _RECORDS)
             ]
         with joined(there):
             with recording(there, "issue.sought") as change:
-                known = change.find(Alias, looking.IDENTIFIER, item.id)
+                known = change.find(Alias, queries.IDENTIFIER, item.id)
                 if known is not None:
                     return change.get(Item, known.item)
                 phases = policy_of(change.writing).phases
@@ -155,7 +155,7 @@ class Transfer:
                     f"{FOLDER}/{spoken_of(moved.id)}/",
                 )
                 set_attributes(change, moved, _renamed(kept, before, after))
-                former = names.get(looking.IDENTIFIER)
+                former = names.get(queries.IDENTIFIER)
                 change.add_facts(origin=item.id, project=item.project, before=former or "")
             self._retell(there, moved, said)
             origin = f"{spoken_of(item.id)} of {item.project}"
@@ -172,7 +172,7 @@ class Transfer:
             labels=meaning.after_move(labels, origin, phases, self._written(origin, phases)),
             priority=item.priority,
             status="open",
-            aliases=((looking.IDENTIFIER, item.id),),
+            aliases=((queries.IDENTIFIER, item.id),),
         )
 
     def _written(self, identifier: str, phases: tuple[str, ...]) -> list[str]:
@@ -230,7 +230,7 @@ class Transfer:
                 if found.is_closed:
                     return []
                 place: dict[str, Json] = {"project": moved.project, "item": moved.id}
-                set_attributes(change, found, {looking.MOVED_TO: place})
+                set_attributes(change, found, {queries.MOVED_TO: place})
                 move(change, found, "cancelled")
                 where = f"it goes on as {spoken_of(moved.id)} of {moved.project}"
                 waited = let_go(change, found, where)

@@ -62,6 +62,7 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, GateClosed, NotClaimHolder
 
 _FIRST_TOKEN: Final = 1
+"""The token of a claim that nobody has taken over since."""
 _NAMED: Final = 5
 _LINES_KEPT: Final = 100
 _BYTES_KEPT: Final = 20_000
@@ -190,6 +191,8 @@ class Workflows:
                     items=[child.id for child in children[:_NAMED]],
                 )
             session = self._context.caller.actor.session
+            # A task's id ends it for the session that began it, over whichever connection (decision 0020):
+            # tools of this dialect carry no token. Once somebody took it over, only that session ends it.
             if claim.token == _FIRST_TOKEN:
                 session = claim.session
             elif claim.session != session:
