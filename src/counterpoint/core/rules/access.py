@@ -161,6 +161,7 @@ def granted(used: int, wanted: int, most: int) -> int:
 
 def calls_ahead(most: int) -> int:
     """Return how many calls of a month to take at once: at most a hundredth of it may be lost."""
+    # A process that dies loses what it took ahead, so that must not be much of the month.
     return max(1, min(MOST_AT_ONCE, most // 100))
 
 

@@ -156,6 +156,7 @@ class Issues:
         session, now = self._context.caller.actor.session, self._context.ports.clock.now()
         found = queries.find_issue(view, name)
         claim = view.find(Claim, found.id)
+        # What is held needs no taking up, whoever holds it: the write itself then judges the claim.
         if not session or (claim is not None and claim.is_live(now)):
             return ""
         return found.id if judged(view, found, session, now).is_ready else ""
