@@ -10,6 +10,7 @@ import pytest
 
 from builders import git, open_repository
 from counterpoint.app import App, Identity, open_app
+from counterpoint.core.model.lifecycles import LIFECYCLES, lifecycle
 from counterpoint.dialects.agentic.verbs.precedence import Precedence
 from counterpoint.dialects.colibri.verbs.skills import Skills
 from counterpoint.dialects.symphony.contract_files import ContractDirectory
@@ -257,3 +258,30 @@ def test_an_order_of_tools_that_cannot_be_read_is_told(
     with pytest.raises(fault):
         app.core(app.agent())
     app.close()
+
+
+def test_the_states_of_an_installed_dialect_are_known_before_it_is_spoken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command moves its items; a package that cannot be loaded is no hindrance."""
+    ferries = (
+        "from counterpoint.dialects.plugin import Dialect, Lifecycle\n"
+        "FERRY = Lifecycle(name='ferry', first='moored', moves={'moored': ()},\n"
+        "    categories={'moored': 'open'})\n"
+        "DIALECT = Dialect(name='ferries', build=lambda _: None, lifecycles=(FERRY,))\n"
+    )
+    packages = {"aground": "import nothing_of_this_name\n", "ferries": ferries}
+    for name, text in packages.items():
+        made = tmp_path / f"{name}-1.dist-info"
+        made.mkdir()
+        (made / "METADATA").write_text(f"Name: {name}\nVersion: 1\n")
+        (made / "entry_points.txt").write_text(
+            f"[counterpoint.dialects]\n{name} = {name}:DIALECT\n"
+        )
+        (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    open_app(tmp_path, {}).close()
+    assert lifecycle("ferry").first == "moored"
+    monkeypatch.delitem(LIFECYCLES, "ferry")
+    with pytest.raises(InvalidInput, match="no lifecycle 'raft'"):
+        lifecycle("raft")

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Final
 
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model import catalogue
+from counterpoint.core.model import catalogue, lifecycles
 from counterpoint.core.model.access import Actor, ActorKind
 from counterpoint.core.operations.recording.context import Caller, Ports
 from counterpoint.core.ports.store import Store
@@ -333,11 +333,19 @@ def open_app(start: Path, environ: Mapping[str, str], **flags: str | None) -> Ap
 
     Paths that are set and do not begin at the root begin at the folder.
     """
+    lifecycles.add_source(_bring_table)
     settings = load_settings(environ, **flags)
     for name in ("tool_scope", "worktree"):
         if value := getattr(settings, name):
             settings = replace(settings, **{name: str(start / Path(value).expanduser())})
     return App(settings=settings, places=find_places(start), environ=environ)
+
+
+def _bring_table(name: str) -> None:
+    # Only a table that nobody knows is worth the look at what is installed, and the import.
+    from counterpoint.dialects import registry
+
+    registry.bring_table(name)
 
 
 def _slug(name: str) -> str:

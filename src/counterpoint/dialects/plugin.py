@@ -8,7 +8,8 @@ A package adds a dialect by an entry point of the group `counterpoint.dialects` 
 `counterpoint mcp --surface checklist` then speaks it. A dialect adds tools, words and tables of states,
 and no tables to the database: what it keeps, it keeps through the verbs of `call.core`. So a ledger
 whose dialect is not installed can still be verified, rebuilt and shown; only moves of items on a table
-of states that is missing are refused. `examples/dialect` has one to begin from.
+of states that is missing are refused. A state that another table of work has too must be of the same
+category there, or the table is refused. `examples/dialect` has one to begin from.
 
 Public are this module, the groups of verbs that `call.core` has by name, and what those take and answer:
 the modules of `counterpoint.core.model`. All else may change without notice.

@@ -6,6 +6,7 @@ names the settings that its list depends on, and is built once for each combinat
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 from importlib import metadata
 from typing import Final
@@ -102,6 +103,18 @@ def surface(name: str, settings: Settings | None = None) -> Surface[Call]:
 def types(name: str) -> dict[str, list[str]]:
     """Return the tools of each role by name, all of them under an empty one; empty without roles."""
     return _dialect(name).types()
+
+
+def bring_table(name: str) -> None:
+    """Make the table of states of this name known, if an installed dialect brings it.
+
+    A package that cannot be loaded is passed over: it is told to whoever asks for its surface.
+    """
+    for installed in sorted(metadata.entry_points(group=GROUP).names - _BUILT_IN.keys()):
+        with suppress(ImportError, AttributeError, ValueError, Unavailable):
+            _installed(installed)
+        if name in lifecycles.LIFECYCLES:
+            return
 
 
 @lru_cache(maxsize=_KEPT)

@@ -8,9 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from counterpoint.core.model import lifecycles
 from counterpoint.core.model.answers import Progress
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.lifecycles import LIFECYCLES, PART, TASK, UNCLOSED, lifecycle, register
+from counterpoint.core.model.lifecycles import (
+    LIFECYCLES,
+    PART,
+    TASK,
+    UNCLOSED,
+    add_source,
+    category_of,
+    lifecycle,
+    register,
+)
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.model.work import Gate, Item
@@ -148,6 +158,34 @@ def test_a_table_that_a_dialect_brings_is_known_by_its_name(monkeypatch):
     assert lifecycle("brought") is brought
     with pytest.raises(ValueError, match="already"):
         register(replace(PART, name="brought"))
+
+
+def test_a_state_is_of_one_category_in_every_table_of_work(monkeypatch):
+    """Progress counts states of several tables; those of sessions and gates are none of work."""
+    table = replace(TASK, name="odd", categories={"open": "active"}, moves={"open": ()})
+    with pytest.raises(ValueError, match="the state 'open' is open in 'task'"):
+        register(table)
+    assert "odd" not in LIFECYCLES
+    monkeypatch.setitem(LIFECYCLES, "shop", TASK)
+    monkeypatch.delitem(LIFECYCLES, "shop")
+    register(replace(table, name="shop", categories={"closed": "done"}, moves={"closed": ()}))
+    assert category_of("closed") == "done"
+    del LIFECYCLES["shop"]
+
+
+def test_a_table_that_is_not_known_is_looked_for(monkeypatch):
+    """By whoever offered to, and only then; once for each that asks."""
+    asked = []
+
+    def bring(name):
+        asked.append(name)
+        monkeypatch.setitem(LIFECYCLES, name, TASK)
+
+    monkeypatch.setattr(lifecycles, "_SOURCES", [])
+    add_source(bring)
+    add_source(bring)
+    assert (lifecycle("task"), lifecycle("far")) == (TASK, TASK)
+    assert asked == ["far"]
 
 
 def test_a_state_of_a_table_that_is_not_installed_is_neither_waiting_nor_over() -> None:

@@ -7,7 +7,7 @@ from typing import get_args
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, Note, ReadyFilter
 from counterpoint.core.model.journal import Record, RecordKind
-from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound, PathOutside
+from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound, NotReady, PathOutside
 
 
 def task(core, title="A"):
@@ -53,6 +53,8 @@ def test_a_blocker_stands_in_the_way_until_it_is_resolved(studio, ada, bob):
     assert ada.ready.judge(ada.items.get(item)).reasons == (
         f"{root.root.id} blocker {first.id}: no key",
     )
+    fault = studio.refuses(NotReady, lambda: bob.claims.start(item))
+    assert "blocker" in fault.hint
     studio.clock.pass_by(minutes=1)
     after = bob.journal.resolve(first.id, "here it is")
     assert (after.status, after.resolution, after.resolved_by) == ("resolved", "here it is", "bob")

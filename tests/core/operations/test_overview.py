@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Command
 from counterpoint.core.model.filters import Check, Edit, ItemFilter, Note, Report
 from counterpoint.core.model.journal import Outcome, Receipt, Record
+from counterpoint.core.model.lifecycles import LIFECYCLES, TASK
 from counterpoint.core.model.sessions import Handoff
 from counterpoint.core.operations.overview import ItemReader
 from counterpoint.kernel.errors import InvalidInput
@@ -60,6 +63,20 @@ def test_every_thing_in_the_way_is_named(ada, ids):
         f"waits for {ids['Anvil']} (open): Anvil", f"waits for {y} (open): Y",
         f"{ids['One']} blocker demo-r1: no coal",
     )  # fmt: skip
+
+
+def test_what_is_parked_by_a_table_that_is_not_installed_can_be_shown(monkeypatch, ada, ids):
+    """Its counter says that something is in the way; the table would say what."""
+    dock = replace(TASK, name="dock")
+    monkeypatch.setitem(LIFECYCLES, "dock", dock)
+    made = ada.plans.create(Draft(kind="task", title="Boat", lifecycle="dock")).root.id
+    ada.journal.append(Note(kind="blocker", body="no tide", item=made))
+    ada.items.edit(made, Edit(status="backlog"))
+    monkeypatch.delitem(LIFECYCLES, "dock")
+    readiness = ada.overview.facets(made).readiness
+    assert readiness.reasons == ("it is in the backlog", "blocker demo-r1: no tide")
+    assert (readiness.is_ready, readiness.is_blocked) == (False, True)
+    LIFECYCLES["dock"] = dock  # for the check of the counters at the end
 
 
 def test_words_are_found_where_they_stand(ada, ids):

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from counterpoint.core.model.access import Actor
-from counterpoint.core.model.rows import Prose
-from counterpoint.core.model.sessions import HistoryEntry, Session
+from counterpoint.core.model.rows import REDACTED, Prose, columns
+from counterpoint.core.model.sessions import Handoff, HistoryEntry, Session
 from counterpoint.core.rules.sessions import history, may_write
 from counterpoint.kernel.clock import Timestamp
 
@@ -52,3 +52,16 @@ def test_a_history_is_folded_from_entries_alone() -> None:
     assert told == [(3, "action", "note.taken"), (4, "log", "did"), (6, "action", "session.paused")]
     assert [one.sequence for one in found.log] == [4]
     assert (found.session, found.details, found.sequence) == ({"status": "paused"}, {"n": 1}, 6)
+
+
+def test_every_text_of_a_handoff_is_read_and_every_list_of_texts_is_a_list() -> None:
+    """Whatever the noun says is kept as text; what was redacted stays its mark."""
+    texts = {column.name: column.sort for column in columns(Handoff) if column.is_prose}
+    row = {**dict.fromkeys(texts, "kept"), "session": "ses_a", "action": "pause", "id": "demo-h1"}
+    image = ("handoffs", {"id": "demo-h1"}, row)
+    found = history("ses_a", [entry(3, image)], lambda _: '["a"]').handoff
+    assert {name: found[name] for name in texts} == {
+        name: ["a"] if sort == "proses" else '["a"]' for name, sort in texts.items()
+    }
+    gone = history("ses_a", [entry(3, image)], lambda _: REDACTED).handoff
+    assert {gone[name] for name in texts} == {REDACTED}

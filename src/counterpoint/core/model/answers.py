@@ -58,11 +58,12 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readiness:
-    """The judgment and its reasons, in words."""
+    """The judgment and its reasons, in words; is_blocked: an open blocker is among them."""
 
     is_ready: bool
     reasons: tuple[str, ...]
     held_by: str = ""
+    is_blocked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

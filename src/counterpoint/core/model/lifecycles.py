@@ -14,7 +14,7 @@ that a dialect can bring more states by bringing a table. (3) Diagrams are drawn
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -232,30 +232,53 @@ GATE = Lifecycle(
 
 _TABLES = (TASK, PART, DECLARED, SESSION, GATE)
 LIFECYCLES: dict[str, Lifecycle] = {table.name: table for table in _TABLES}
+_NO_WORK = frozenset({SESSION.name, GATE.name})
+_SOURCES: list[Callable[[str], None]] = []
 
 
 def lifecycle(name: str) -> Lifecycle:
     """Return the table of a name; InvalidInput if there is none."""
-    try:
-        return LIFECYCLES[name]
-    except KeyError:
+    for bring in () if name in LIFECYCLES else tuple(_SOURCES):
+        bring(name)
+    found = LIFECYCLES.get(name)
+    if found is None:
         raise InvalidInput(
             f"there is no lifecycle {name!r}", hint="Install the dialect that brings it."
-        ) from None
+        )
+    return found
+
+
+def add_source(bring: Callable[[str], None]) -> None:
+    """Have a table that is not known looked for: `bring` registers the one of a name if it can."""
+    if bring not in _SOURCES:
+        _SOURCES.append(bring)
 
 
 def register(table: Lifecycle) -> None:
-    """Make a table that a dialect brings known; ValueError if its name means another already."""
+    """Make a table of work that a dialect brings known.
+
+    Raises ValueError if its name means another already, or one of its states is of another category elsewhere.
+    """
+    for state, category in table.categories.items():
+        for other in _of_work():
+            if other.categories.get(state, category) != category:
+                raise ValueError(
+                    f"the state {state!r} is {other.categories[state]} in {other.name!r}"
+                )
     if LIFECYCLES.setdefault(table.name, table) != table:
         raise ValueError(f"there is a lifecycle {table.name!r} already")
 
 
 def category_of(status: str) -> Category:
-    """Return the category of a state, which means the same in every table that has it.
+    """Return the category of a state of work, which means the same in every table that has it.
 
     A state of a table whose dialect is not installed is neither waiting nor over, so it is active.
     """
-    for table in LIFECYCLES.values():
+    for table in _of_work():
         if status in table.categories:
             return table.categories[status]
     return "active"
+
+
+def _of_work() -> Iterator[Lifecycle]:
+    return (table for table in LIFECYCLES.values() if table.name not in _NO_WORK)

@@ -10,11 +10,10 @@ no skipping past them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import NoReturn
 
-from counterpoint.core.model.answers import Offer, Started
+from counterpoint.core.model.answers import Offer, Readiness, Started
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Snapshot
 from counterpoint.core.model.filters import ReadyFilter
@@ -67,7 +66,7 @@ class Claims:
                 if not judgment.is_ready:
                     if judgment.held_by and before is not None:
                         refuse_taken(before)
-                    _refuse_unready(item, judgment.reasons)
+                    _refuse_unready(item, judgment)
             return self._take(change, found, before, minutes, snapshot)
 
     def begin(self, draft: Draft, parent: str, minutes: int | None = None) -> Started:
@@ -194,12 +193,11 @@ def _point(change: Change, claim: Claim, snapshot: Snapshot) -> StartPoint:
     )
 
 
-def _refuse_unready(item: str, reasons: Sequence[str]) -> NoReturn:
-    is_blocked = any(reason.startswith("blocker ") for reason in reasons)
+def _refuse_unready(item: str, judgment: Readiness) -> NoReturn:
     raise NotReady(
-        f"{item} is not ready: {'; '.join(reasons)}",
-        hint=f"{Act.UNBLOCK}, or {Act.TAKE_OTHER_WORK}." if is_blocked else "",
-        reasons=list(reasons),
+        f"{item} is not ready: {'; '.join(judgment.reasons)}",
+        hint=f"{Act.UNBLOCK}, or {Act.TAKE_OTHER_WORK}." if judgment.is_blocked else "",
+        reasons=list(judgment.reasons),
     )
 
 

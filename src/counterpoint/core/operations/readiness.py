@@ -15,7 +15,7 @@ from counterpoint.core.model.work import Area, Dependency, Gate, Item, Label
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules.claims import other_claim
-from counterpoint.core.rules.readiness import Surroundings, judge, obstacle_text
+from counterpoint.core.rules.readiness import Surroundings, judge
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import GateClosed
@@ -103,11 +103,9 @@ def _areas(view: Reading, item: str) -> tuple[str, ...]:
 
 
 def _around(view: Reading, item: Item, busy: dict[str, tuple[str, ...]]) -> Surroundings:
-    reasons = tuple(obstacle_text(one, item) for one in obstacles(view, item))
-    if has_open_children(view, item):
-        reasons = (*reasons, "its sub-tasks are not finished")
     return Surroundings(
-        in_the_way=reasons,
+        obstacles=tuple(obstacles(view, item)),
+        is_above_open=has_open_children(view, item),
         claim=view.find(Claim, item.id) if item.category == "active" else None,
         areas=_areas(view, item.id) if busy else (),
         busy=busy,
@@ -135,8 +133,16 @@ def obstacles(view: Reading, item: Item) -> Iterator[Obstacle]:
     """
     if not item.blockers:
         return
-    if item.status in item.states.parked:
+    own = list(_own_obstacles(view, item))
+    # What the counter has beyond these is the state itself: the table that parks it may not be installed.
+    if item.blockers - item.held > len(own):
         yield Obstacle(kind="parked", item=item, thing=item)
+    yield from own
+    if item.held and (above := view.find(Item, item.parent)) is not None:
+        yield from obstacles(view, above)
+
+
+def _own_obstacles(view: Reading, item: Item) -> Iterator[Obstacle]:
     for edge in view.select(Dependency, item=item.id):
         needed = view.find(Item, edge.needs)
         if needed is not None and needed.category != "done":
@@ -145,8 +151,6 @@ def obstacles(view: Reading, item: Item) -> Iterator[Obstacle]:
         yield Obstacle(kind="gate", item=item, thing=gate)
     for record in view.select(Record, item=item.id, kind="blocker", status="open", order="number"):
         yield Obstacle(kind="blocker", item=item, thing=record)
-    if item.held and (above := view.find(Item, item.parent)) is not None:
-        yield from obstacles(view, above)
 
 
 def _is_wanted(view: Reading, item: Item, wanted: ReadyFilter) -> bool:

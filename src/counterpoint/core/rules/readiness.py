@@ -24,11 +24,13 @@ from counterpoint.kernel.clock import Timestamp
 class Surroundings:
     """What readiness looks at beside the item itself.
 
-    in_the_way: each open thing in words. claim: the item's last claim.
+    obstacles: each open thing in the way. is_above_open: whether work below it is not closed.
+    claim: the item's last claim.
     busy: areas of every item that is held now, by item.
     """
 
-    in_the_way: tuple[str, ...] = ()
+    obstacles: tuple[Obstacle, ...] = ()
+    is_above_open: bool = False
     claim: Claim | None = None
     areas: tuple[str, ...] = ()
     busy: Mapping[str, tuple[str, ...]]
@@ -36,12 +38,18 @@ class Surroundings:
 
 def judge(item: Item, around: Surroundings, session: str, now: Timestamp) -> Readiness:
     """Return whether a session may take up an item, and why or why not."""
-    reasons = [*_state_reasons(item, around, session, now), *around.in_the_way]
+    reasons = list(_state_reasons(item, around, session, now))
+    reasons += [obstacle_text(one, item) for one in around.obstacles]
+    if around.is_above_open:
+        reasons.append("its sub-tasks are not finished")
     reasons += overlap_reasons(around.areas, around.busy, but=item.id)
     if reasons:
         held = around.claim is not None and around.claim.is_live(now)
         holder = around.claim.session if held and around.claim is not None else ""
-        return Readiness(is_ready=False, reasons=tuple(reasons), held_by=holder)
+        is_blocked = any(one.kind == "blocker" for one in around.obstacles)
+        return Readiness(
+            is_ready=False, reasons=tuple(reasons), held_by=holder, is_blocked=is_blocked
+        )
     why = [f"priority {item.priority}", "nothing in the way"]
     claim = around.claim
     if item.category == "active" and claim is not None and claim.is_held:

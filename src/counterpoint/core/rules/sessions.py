@@ -12,15 +12,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from counterpoint.core.model.access import Actor
-from counterpoint.core.model.rows import REDACTED, load_object
-from counterpoint.core.model.sessions import Activity, HistoryEntry, Session, SessionHistory
+from counterpoint.core.model.rows import REDACTED, columns, load_object
+from counterpoint.core.model.sessions import (
+    Activity,
+    Handoff,
+    HistoryEntry,
+    Session,
+    SessionHistory,
+)
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 
 Texts = Callable[[Json], str]
 """(cell of a row image) → its text."""
 
-_PROSE = frozenset({"summary", "next_steps", "blockers", "context", "details"})
+_PROSE = {column.name: column for column in columns(Handoff) if column.is_prose}
 
 
 def may_write(session: Session, actor: Actor) -> bool:
@@ -61,7 +67,7 @@ def _plain(name: str, value: Json, text: Texts) -> Json:
     if name not in _PROSE:
         return value
     plain = text(value)
-    is_list = name in {"next_steps", "blockers"} and plain not in {"", REDACTED}
+    is_list = _PROSE[name].sort == "proses" and plain not in {"", REDACTED}
     return canonical.load(plain) if is_list else plain
 
 
