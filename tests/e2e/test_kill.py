@@ -147,7 +147,7 @@ def test_nothing_answered_is_lost_by_200_kills_under_load(
     assert_answered_once(siege, nursery)
     assert_whole(siege)
     assert nursery.repeated > 20
-    assert len(nursery.answered) > 1000
+    assert len(nursery.answered) > 200, "too little was asked for this to show anything"
 
 
 def test_a_kill_while_a_database_is_made_leaves_one_that_opens(

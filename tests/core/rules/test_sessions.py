@@ -30,7 +30,7 @@ def test_agents_write_under_the_name_that_the_session_has() -> None:
     assert may_write(SESSION, ada)
     assert not may_write(SESSION, bob)
     assert may_write(replace(SESSION, agent="bob"), bob)
-    assert may_write(SESSION, Actor(kind="person", name="eve", session=""))
+    assert may_write(SESSION, Actor(kind="human", name="eve", session=""))
 
 
 def test_a_history_is_folded_from_entries_alone() -> None:
