@@ -146,9 +146,22 @@ class StoreReading:
 
     def counts(self, noun: type[Noun], column: str, **equal: Filter) -> dict[str, int]:
         """Return how many rows there are for each value of a column."""
-        shape, values = statements.shaped(noun, equal)
-        rows = self._link.execute(statements.counts(noun, column, shape), (self.project, *values))
+        rows = self._counts(noun, (column,), equal)
         return {str(value): many for value, many in rows}
+
+    def counts_by(
+        self, noun: type[Noun], columns: tuple[str, str], **equal: Filter
+    ) -> dict[tuple[str, str], int]:
+        """Return how many rows there are for each pair of values of two columns."""
+        rows = self._counts(noun, columns, equal)
+        return {(str(one), str(other)): many for one, other, many in rows}
+
+    def _counts(
+        self, noun: type[Noun], columns: Sequence[str], equal: Mapping[str, Filter]
+    ) -> Answer:
+        shape, values = statements.shaped(noun, equal)
+        text = statements.counts(noun, columns, shape)
+        return self._link.execute(text, (self.project, *values))
 
     def last_number(self, noun: type[Noun]) -> int:
         """Return the highest `number` of a noun's rows; 0 if there is none."""
@@ -289,6 +302,13 @@ class StoreWriting(StoreReading):
                 self._rows.clear()
             self._rows[noun, key] = made
         return made
+
+    def _counts(
+        self, noun: type[Noun], columns: Sequence[str], equal: Mapping[str, Filter]
+    ) -> Answer:
+        shape, values = statements.shaped(noun, equal)
+        text = statements.counts(noun, columns, shape)
+        return self._link.execute(text, (self.project, *values))
 
     def last_number(self, noun: type[Noun]) -> int:
         """Return the highest `number` of a noun's rows; 0 if there is none."""

@@ -143,12 +143,13 @@ def exists(noun: type[Noun], shape: Shape) -> str:
 
 
 @cache
-def counts(noun: type[Noun], column: str, shape: Shape) -> str:
-    """Return the statement that counts matching rows for each value of a column."""
-    check(noun, [column])
+def counts(noun: type[Noun], columns: Sequence[str], shape: Shape) -> str:
+    """Return the statement that counts matching rows for each value of some columns."""
+    check(noun, columns)
+    named = ", ".join(f't."{column}"' for column in columns)
     return (
-        f'SELECT t."{column}", count(*) FROM {noun.table} AS t WHERE t.project = ?'
-        f'{_filtered(noun, shape)} GROUP BY t."{column}" ORDER BY t."{column}"'
+        f"SELECT {named}, count(*) FROM {noun.table} AS t WHERE t.project = ?"
+        f"{_filtered(noun, shape)} GROUP BY {named} ORDER BY {named}"
     )
 
 

@@ -79,6 +79,27 @@ def test_what_is_parked_by_a_table_that_is_not_installed_can_be_shown(monkeypatc
     LIFECYCLES["dock"] = dock  # for the check of the counters at the end
 
 
+def test_progress_counts_what_is_over_by_a_table_that_is_not_installed(monkeypatch, ada):
+    """By the category that is kept with each item, though nobody here knows its state."""
+    baking = replace(
+        TASK,
+        name="baking",
+        categories={**TASK.categories, "baked": "done", "burnt": "dropped"},
+        moves={**TASK.moves, "open": ("baked", "burnt"), "baked": (), "burnt": ()},
+    )
+    monkeypatch.setitem(LIFECYCLES, "baking", baking)
+    cakes = [Draft(kind="task", title=name, lifecycle="baking") for name in "abcd"]
+    root, *made = ada.plans.create(
+        Draft(kind="plan", title="Fair", children=(*cakes, Draft(kind="task", title="e")))
+    ).items
+    for item, state in zip(made, ("baked", "baked", "burnt"), strict=False):
+        ada.items.edit(item.id, Edit(status=state))
+    monkeypatch.delitem(LIFECYCLES, "baking")
+    progress = ada.overview.facets(root.id).progress
+    assert progress.by_category() == {"done": 2, "dropped": 1, "open": 2}
+    LIFECYCLES["baking"] = baking  # for the check of the counters at the end
+
+
 def test_words_are_found_where_they_stand(ada, ids):
     """In items, records and outcomes; narrowed by kind and item, page by page."""
     finding = ada.journal.append(Note(kind="finding", body="rivets break", item=ids["Anvil"]))
@@ -161,7 +182,10 @@ def test_progress_counts_what_is_directly_below(studio, ada, tree):
     with studio.store.reading("demo") as view:
         reader = ItemReader(view)
         one = reader.one(ada.items.get(tree["One"].id), "blockers", "progress", below="task")
-        assert (one.progress.states, one.progress.blocked) == ({"done": 1, "open": 2}, {"open": 1})
+        assert (one.progress.by_category(), one.progress.blocked) == (
+            {"done": 1, "open": 2},
+            {("open", "open"): 1},
+        )
         plan = reader.one(ada.items.get(tree["P"].id), "progress", below="task")
         assert (plan.progress.total, one.progress.by_category()) == (0, {"done": 1, "open": 2})
         whole = reader.one(ada.items.get(tree["P"].id), "blockers", "progress")

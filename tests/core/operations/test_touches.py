@@ -8,6 +8,7 @@ import pytest
 
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, Note, Report
+from counterpoint.core.model.lifecycles import LIFECYCLES, TASK
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.kernel.errors import InvalidInput
 
@@ -103,6 +104,41 @@ def test_a_row_that_is_written_whole_is_not_always_a_made_one(studio, ada, tree)
         change.put(replace(item, title="tt"))
     _, (touch,) = ada.feed.item_changes("workflow", last)
     assert (touch.item.title, touch.made, touch.item.closed_at) == ("tt", False, "")
+
+
+def test_a_move_by_a_table_that_is_not_installed_is_told(monkeypatch, ada, tree):
+    """By the categories that the entries and the item have; nobody else knows its states."""
+    dough = replace(
+        TASK,
+        name="dough",
+        categories={"open": "open", "mixed": "active", "baking": "active", "baked": "done"},
+        moves={"open": ("mixed",), "mixed": ("baking",), "baking": ("baked",), "baked": ()},
+        parked=frozenset(),
+        skips=frozenset(),
+    )
+    monkeypatch.setitem(LIFECYCLES, "dough", dough)
+    cake = Draft(kind="task", title="cake", lifecycle="dough")
+    made = ada.plans.create(cake, tree[1]).root.id
+    last = ada.feed.last()
+    for state in ("mixed", "baking"):
+        ada.items.edit(made, Edit(status=state))
+    monkeypatch.delitem(LIFECYCLES, "dough")
+    assert moves_of(ada, made, last) == [("mixed", "active"), ("baking", "active")]
+    monkeypatch.setitem(LIFECYCLES, "dough", dough)
+    ada.items.edit(made, Edit(status="baked"))
+    monkeypatch.delitem(LIFECYCLES, "dough")
+    assert moves_of(ada, made, last) == [
+        ("mixed", "active"),
+        ("baking", "active"),
+        ("baked", "done"),
+    ]
+    monkeypatch.setitem(LIFECYCLES, "dough", dough)  # for the check of the counters at the end
+
+
+def moves_of(core, item, after):
+    """Answer the states, with their categories, that an item was led to."""
+    _, found = core.feed.item_changes("workflow", after)
+    return [touch.item.state_key for touch in found if touch.item.id == item]
 
 
 def test_a_page_ends_where_the_next_begins(ada, tree):

@@ -9,7 +9,7 @@ import pytest
 
 from builders import Workshop
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.filters import Edit
+from counterpoint.core.model.filters import Edit, Note
 from counterpoint.dialects.colibri.nouns import STAGED
 from counterpoint.dialects.colibri.verbs.actions import Actions
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
@@ -245,6 +245,16 @@ def test_next_actions_name_the_moves_and_what_is_in_the_way(
     rest = ada.does("task_next_actions", limit=1, cursor=page["next_cursor"])
     assert [one["title"] for one in rest["tasks"]] == ["b"]
     assert ada.does("task_next_actions", project_id="none")["tasks"] == []
+
+
+def test_what_was_begun_goes_on_though_it_could_not_be_taken_up(ada: Speaker) -> None:
+    """A blocker keeps nobody from the next state, and is told."""
+    task = ada.task()
+    ada.walk(task, "GATHER")
+    ada.core.journal.append(Note(kind="blocker", body="no key", item="demo-1"))
+    (found,) = ada.does("task_next_actions")["tasks"]
+    assert (found["ready"], found["held_by"]) == (True, None)
+    assert found["reasons"] == ["blocker demo-r1: no key"]
 
 
 def test_a_key_makes_a_repeat_harmless(ada: Speaker) -> None:

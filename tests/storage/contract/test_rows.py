@@ -149,6 +149,8 @@ def test_counts_are_by_value(store, task, save):
         save(writing, task(1), task(2), task(3, category="done", parent="T-1"))
         assert writing.counts(Item, "category") == {"done": 1, "open": 2}
         assert writing.counts(Item, "category", parent="T-1") == {"done": 1}
+        both = writing.counts_by(Item, ("status", "category"))
+        assert both == {("open", "done"): 1, ("open", "open"): 2}
         assert writing.counts(Label, "name") == {}
 
 

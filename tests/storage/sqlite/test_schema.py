@@ -126,7 +126,7 @@ def test_listing_reads_an_index_in_order(connection, noun, equal, order, after):
         statements.exists(Claim, (("session", -1), ("state", "live"))),
         statements.exists(Session, (("agent", -1),)),
         statements.exists(Item, (("category", 3), ("parent", -1))),
-        statements.counts(Item, "category", (("parent", -1),)),
+        statements.counts(Item, ("category",), (("parent", -1),)),
     ],
 )
 def test_looking_up_reads_no_whole_table(connection, text):

@@ -16,7 +16,6 @@ from counterpoint.core.model.journal import (
     Submission,
     Verdict,
 )
-from counterpoint.core.model.lifecycles import category_of
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import Claim, Handoff, Session
 from counterpoint.core.model.work import Criterion, Gate, Item, Project
@@ -25,6 +24,9 @@ from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import CounterpointError, StateDiffers
 
 Word = TypeVar("Word", bound=str)
+ObstacleKind = Literal["parked", "need", "gate", "blocker"]
+StateKey = tuple[str, str]
+"""A state and its category, both as they are kept with an item: its table need not be installed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,16 +53,21 @@ class Obstacle:
     item: what it is in the way of: the item that was asked for, or one above it.
     """
 
-    kind: Literal["parked", "need", "gate", "blocker"]
+    kind: ObstacleKind
     item: Item
     thing: Item | Gate | Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readiness:
-    """The judgment and its reasons, in words; is_blocked: an open blocker is among them."""
+    """The judgment and its reasons, in words.
+
+    may_go_on: whether a word may move the item on: it is ready, or was begun and nobody holds it.
+    is_blocked: an open blocker is among the reasons.
+    """
 
     is_ready: bool
+    may_go_on: bool
     reasons: tuple[str, ...]
     held_by: str = ""
     is_blocked: bool = False
@@ -197,34 +204,35 @@ class Rebuilt:
 class Progress:
     """How the parts of a whole stand.
 
-    states: how many parts are in each state. blocked: how many of these have an open blocker.
+    states: how many parts are in each state, with the category that is kept beside it.
+    blocked: how many of these have an open blocker.
     """
 
-    states: Mapping[str, int] = field(default_factory=dict[str, int])
-    blocked: Mapping[str, int] = field(default_factory=dict[str, int])
+    states: Mapping[StateKey, int] = field(default_factory=dict[StateKey, int])
+    blocked: Mapping[StateKey, int] = field(default_factory=dict[StateKey, int])
 
     @property
     def total(self) -> int:
         """How many parts there are."""
         return sum(self.states.values())
 
-    def counted(self, word: Callable[[str, bool], Word]) -> Counter[Word]:
+    def counted(self, word: Callable[[str, str, bool], Word]) -> Counter[Word]:
         """Return how many parts there are for each word.
 
-        word: answers what a state is called, and what it is called with an open blocker.
+        word: answers what a state of a category is called, and what it is called with an open blocker.
         """
         found: Counter[Word] = Counter()
-        for status, count in self.states.items():
-            blocked = self.blocked.get(status, 0)
+        for (status, category), count in self.states.items():
+            blocked = self.blocked.get((status, category), 0)
             if count > blocked:
-                found[word(status, False)] += count - blocked
+                found[word(status, category, False)] += count - blocked
             if blocked:
-                found[word(status, True)] += blocked
+                found[word(status, category, True)] += blocked
         return found
 
     def by_category(self) -> dict[str, int]:
         """Return how many parts there are of each category."""
-        return dict(self.counted(lambda status, _blocked: category_of(status)))
+        return dict(self.counted(lambda _status, category, _blocked: category))
 
 
 _NO_PARTS = Progress()

@@ -272,7 +272,8 @@ def register(table: Lifecycle) -> None:
 def category_of(status: str) -> Category:
     """Return the category of a state of work, which means the same in every table that has it.
 
-    A state of a table whose dialect is not installed is neither waiting nor over, so it is active.
+    To be asked only where no category is kept beside the state: an item has its own. A state of a
+    table whose dialect is not installed is neither waiting nor over, so it is active.
     """
     for table in _of_work():
         if status in table.categories:

@@ -118,6 +118,11 @@ class Item(Noun):
         return lifecycle(self.lifecycle)
 
     @property
+    def state_key(self) -> tuple[str, str]:
+        """The state and its category, by which progress is counted."""
+        return self.status, self.category
+
+    @property
     def is_closed(self) -> bool:
         """Whether nothing more is to be done."""
         return self.category in CLOSED

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import cast
 
 from counterpoint.core.ledger.derived import filled, rules
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.model.answers import ItemChange
 from counterpoint.core.model.journal import Outcome, Record
+from counterpoint.core.model.lifecycles import Category, category_of
 from counterpoint.core.model.work import Item, Kind
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import attributes_of
@@ -125,8 +127,13 @@ def _as_left(item: Item, written: Written) -> Item:
         return left
     # What is closed was given its time by the same entry; what is open has none.
     closed_at = str(written.values.get("closed_at", ""))
-    category = item.states.category(status)
+    category = cast("Category", written.values.get("category")) or _category_then(item, status)
     return replace(left, status=status, category=category, closed_at=closed_at)
+
+
+def _category_then(item: Item, status: str) -> Category:
+    """Return the category of a state that an entry led to without another category."""
+    return item.category if item.status == status else category_of(status)
 
 
 def _outcome(view: Reading, item: Item, entry: Entry) -> Outcome | None:

@@ -176,10 +176,10 @@ class ItemReader:
     ) -> Progress:
         """Return how the items directly below some stand; `blocked`: also which have open blockers."""
         only: dict[str, Filter] = {"kind": kind} if kind else {}
-        states = self._view.counts(Item, "status", parent=parents, **only)
+        states = self._view.counts_by(Item, ("status", "category"), parent=parents, **only)
         held = (parents,) if isinstance(parents, str) else parents
         stuck = Counter(
-            one.status
+            one.state_key
             for one in (self._blocked if blocked and states else ())
             if one.parent in held and kind in {"", one.kind}
         )

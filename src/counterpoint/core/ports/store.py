@@ -106,6 +106,12 @@ class Reading(Protocol):
         """Return how many rows there are for each value of a column."""
         ...
 
+    def counts_by(
+        self, noun: type[Noun], columns: tuple[str, str], **equal: Filter
+    ) -> dict[tuple[str, str], int]:
+        """Return how many rows there are for each pair of values of two columns."""
+        ...
+
     def last_number(self, noun: type[Noun]) -> int:
         """Return the highest `number` of a noun's rows; 0 if there is none."""
         ...

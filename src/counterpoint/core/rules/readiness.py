@@ -4,11 +4,14 @@ Ready if and only if (1) a session can work on its kind, (2) its state is of the
 `active` without a lease that still runs, (3) nothing is in the way: no unfinished dependency, no closed
 gate that holds the start, no open blocker, no parked state, no blocked parent, and (4) its areas do not overlap with
 the areas of an item that another session holds at this moment.
+
+The one exception is work that is begun by word, where nobody claims: `holds_against_word` says what of
+(3) refuses that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from counterpoint.core.model.answers import Obstacle, Readiness
@@ -48,14 +51,29 @@ def judge(item: Item, around: Surroundings, session: str, now: Timestamp) -> Rea
         holder = around.claim.session if held and around.claim is not None else ""
         is_blocked = any(one.kind == "blocker" for one in around.obstacles)
         return Readiness(
-            is_ready=False, reasons=tuple(reasons), held_by=holder, is_blocked=is_blocked
+            is_ready=False,
+            may_go_on=item.category != "open" and not holder,
+            reasons=tuple(reasons),
+            held_by=holder,
+            is_blocked=is_blocked,
         )
     why = [f"priority {item.priority}", "nothing in the way"]
     claim = around.claim
     if item.category == "active" and claim is not None and claim.is_held:
         mine = f"you hold it until {claim.leased_until}"
         why.append(mine if claim.is_live(now) else f"the lease of {holder_of(claim)} has run out")
-    return Readiness(is_ready=True, reasons=tuple(why))
+    return Readiness(is_ready=True, may_go_on=True, reasons=tuple(why))
+
+
+def holds_against_word(item: Item, obstacles: Iterable[Obstacle]) -> list[Obstacle]:
+    """Return those obstacles that refuse a word by which an item would be begun, without a claim.
+
+    Unfinished dependencies and closed gates. The word itself takes an item out of a parked state and
+    resolves what blocks it, and it is no news for an item that was begun already.
+    """
+    if item.category != "open":
+        return []
+    return [one for one in obstacles if one.kind in {"need", "gate"}]
 
 
 def obstacle_text(obstacle: Obstacle, item: Item) -> str:

@@ -145,11 +145,10 @@ def present_transition(move: Transition) -> dict[str, Json]:
 def present_next(found: NextMove) -> dict[str, Json]:
     """Return what can be done about a task."""
     readiness = found.readiness
-    is_open = found.task.item.category == "open"
     return {
         **present_listed(found.task),
         "next_statuses": [present_status(state) for state in found.moves],
-        "ready": readiness.is_ready if is_open else not readiness.held_by,
+        "ready": readiness.may_go_on,
         "reasons": list(readiness.reasons),
         "held_by": readiness.held_by or None,
     }

@@ -65,23 +65,16 @@ PHASES: Final[dict[Profile, int]] = {"simple": 2, "standard": 3, "complex": 4}
 STATUS: Final[dict[str, str]] = {"completed": "done", "failed": "failed", "partial": "partial"}
 """The core's word for each end of a workflow or a phase."""
 
+_PARTIAL: Final = "partial"
+"""The one state that is called by more than its category."""
 _PARTS: Final[dict[str, str]] = {
     "open": "PENDING",
     "active": "IN_PROGRESS",
     "review": "IN_PROGRESS",
     "done": "COMPLETED",
-    "skipped": "COMPLETED",
-    "partial": "PARTIAL",
-    "failed": "FAILED",
-    "cancelled": "FAILED",
+    "dropped": "FAILED",
 }
-_TASKS: Final[dict[str, str]] = {
-    "done": "SUCCESS",
-    "skipped": "SUCCESS",
-    "partial": "PARTIAL_SUCCESS",
-    "failed": "FAILED",
-    "cancelled": "FAILED",
-}
+_TASKS: Final[dict[str, str]] = {"done": "SUCCESS", "dropped": "FAILED"}
 _OUTCOMES: Final[dict[TaskEnded, Outcomes]] = {
     "success": "done",
     "partial_success": "partial",
@@ -168,12 +161,18 @@ def parse_issue(kind: IssueType) -> str:
 
 def present_part(item: Item) -> str:
     """Return the status of a workflow or a phase."""
-    return _PARTS[item.status]
+    return "PARTIAL" if item.status == _PARTIAL else _PARTS[item.category]
 
 
 def present_task_status(item: Item) -> str:
     """Return the status of a task."""
-    return _TASKS.get(item.status, "IN_PROGRESS")
+    return _task_word(*item.state_key)
+
+
+def _task_word(status: str, category: str, _blocked: bool = False) -> str:
+    if status == _PARTIAL:
+        return "PARTIAL_SUCCESS"
+    return _TASKS.get(category, "IN_PROGRESS")
 
 
 def lasted(item: Item) -> int | None:
@@ -188,7 +187,7 @@ def seconds(milliseconds: int | None) -> int | None:
 
 def present_counts(tasks: Progress, *names: str) -> dict[str, Json]:
     """Return how the tasks of a phase stand, by these names; partly done ones are completed too."""
-    found = tasks.counted(lambda status, _blocked: _TASKS.get(status, "IN_PROGRESS"))
+    found = tasks.counted(_task_word)
     counts: dict[str, Json] = {
         "total": tasks.total,
         "completed": found["SUCCESS"] + found["PARTIAL_SUCCESS"],

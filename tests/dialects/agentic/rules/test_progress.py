@@ -12,6 +12,12 @@ from counterpoint.core.model.answers import Progress
 from counterpoint.core.model.lifecycles import LIFECYCLES, PART, TASK
 from counterpoint.dialects.agentic.rules.progress import percentage, standing
 
+
+def key(state):
+    """Answer a state with its category."""
+    return state, TASK.category(state)
+
+
 STATES = st.sampled_from(["open", "active", "review", "done", "failed", "skipped", "cancelled"])
 
 
@@ -19,7 +25,7 @@ STATES = st.sampled_from(["open", "active", "review", "done", "failed", "skipped
 def test_every_part_is_counted_once(parts, data):
     """What is open or blocked is never completed, what is skipped always is."""
     blocked = [state for state in parts if data.draw(st.booleans())]
-    progress = Progress(states=Counter(parts), blocked=Counter(blocked))
+    progress = Progress(states=Counter(map(key, parts)), blocked=Counter(map(key, blocked)))
     found = progress.counted(standing)
     assert found.total() == progress.total == sum(progress.by_category().values()) == len(parts)
     completed = sum(parts.count(state) for state in ("done", "skipped", "cancelled"))
@@ -39,13 +45,19 @@ def test_nothing_is_no_progress():
 def test_only_what_is_closed_is_completed(table):
     """A blocker makes no difference to what is closed."""
     for state, category in table.categories.items():
-        how = standing(state)
+        how = standing(state, category)
         assert (how in {"done", "skipped"}) == (
             category in {"done", "dropped"} and state != "failed"
         )
-        assert (standing(state, True) == "blocked") == (
+        assert (standing(state, category, True) == "blocked") == (
             category not in {"done", "dropped"} or state == "failed"
         )
+
+
+def test_a_state_of_a_table_that_is_not_installed_stands_by_its_category():
+    """What is dropped and not known to be left out waits for somebody to decide."""
+    found = [standing("baked", one) for one in ("open", "active", "review", "done", "dropped")]
+    assert found == ["open", "active", "active", "done", "blocked"]
 
 
 def test_a_state_means_the_same_in_every_table():

@@ -99,7 +99,7 @@ def test_archiving_says_when_and_why(ada):
     assert ada.use(Planning).put_away("p") == {"at": line.item.updated_at, "reason": "old"}
     ada.use(Planning).move("p", "active")
     assert ada.use(Planning).put_away("p") == {}
-    assert ada.use(Steps).phase("p", 1).progress.states["done"] == 1
+    assert ada.use(Steps).phase("p", 1).progress.by_category()["done"] == 1
 
 
 def test_a_plan_is_found_by_slug_or_id(studio, ada):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Barrier
 
 import pytest
 
+from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, ItemFilter, Note, Report
 from counterpoint.dialects.symphony.nouns.issues import IssueDraft
@@ -174,6 +176,12 @@ def test_an_issue_that_was_taken_meanwhile_stays_as_it_is(ada, bob, person, monk
     assert person.use(Issues).details(issue).claim is None
 
 
+def with_profile(studio, core, profile):
+    """Answer the core for the same caller, as an agent of a profile."""
+    actor = replace(core.caller.actor, profile=profile)
+    return Core(studio.ports, replace(core.caller, actor=actor))
+
+
 def test_work_that_is_handed_in_waits_for_somebody_else(studio, ada, bob, person):
     """The claim ends, measured; the reason is said; nobody reports twice."""
     issue = ready(ada, person)
@@ -186,7 +194,8 @@ def test_work_that_is_handed_in_waits_for_somebody_else(studio, ada, bob, person
     assert "hull.py" in sheet.runs[0].evidence
     (said,) = ada.use(Issues).records(issue, "comment", 0, 10)
     assert said.body == "It floats"
-    fault = studio.refuses(IllegalMove, lambda: ada.use(Issues).report(issue, "todo"))
+    worker = with_profile(studio, ada, "worker").use(Issues)
+    fault = studio.refuses(IllegalMove, lambda: worker.report(issue, "open"))
     assert fault.facts["state"] == "review"
 
 
@@ -225,9 +234,11 @@ def test_a_judge_sends_work_back_that_is_not_its_own(studio, ada, bob, person):
     issue = ready(ada, person)
     ada.claims.start(issue)
     ada.use(Issues).report(issue, "review")
-    studio.refuses(Forbidden, lambda: ada.use(Issues).report(issue, "open", judges=True))
-    studio.refuses(IllegalMove, lambda: bob.use(Issues).report(issue, "review", judges=True))
-    assert bob.use(Issues).report(issue, "blocked", "needs words", judges=True).status == "open"
+    studio.refuses(Forbidden, lambda: ada.use(Issues).report(issue, "open"))
+    worker = with_profile(studio, bob, "worker").use(Issues)
+    studio.refuses(IllegalMove, lambda: worker.report(issue, "blocked", "needs words"))
+    studio.refuses(IllegalMove, lambda: bob.use(Issues).report(issue, "review"))
+    assert bob.use(Issues).report(issue, "blocked", "needs words").status == "open"
     assert ada.use(Issues).details(issue).is_blocked
 
 

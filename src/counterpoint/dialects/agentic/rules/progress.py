@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from counterpoint.core.model.answers import ItemView, Progress
-from counterpoint.core.model.lifecycles import category_of
 from counterpoint.dialects.agentic.nouns.plans import (
     ARCHIVED,
     PAUSED,
@@ -22,25 +21,23 @@ from counterpoint.dialects.agentic.nouns.plans import (
 _STANDINGS: Mapping[str, Standing] = {
     "skipped": "skipped",
     "cancelled": "skipped",
-    "failed": "blocked",
 }
 
 
-def standing(status: str, blocked: bool = False) -> Standing:
+def standing(status: str, category: str, blocked: bool = False) -> Standing:
     """Return how a phase or a task in a state stands; blocked: whether it has an open blocker."""
     if status in _STANDINGS:
         return _STANDINGS[status]
-    category = category_of(status)
     if category == "done":
         return "done"
-    if blocked:
+    if blocked or category == "dropped":
         return "blocked"
     return "open" if category == "open" else "active"
 
 
 def standing_of(part: ItemView) -> Standing:
     """Return how a phase or a task stands."""
-    return standing(part.item.status, bool(part.blockers))
+    return standing(*part.item.state_key, bool(part.blockers))
 
 
 def reason_of(part: ItemView) -> str:

@@ -4,8 +4,8 @@ Rule 1: a phase starts when all that it needs is done; a task starts its phase, 
 Rule 2: what is blocked has an open blocker that says why; any other word for it resolves that.
 Rule 3: whoever completes or skips a whole says that nothing more is needed in it: what is open below
 is skipped, and named in the answer. Rule 4: the last phase that is completed completes the plan.
-Rule 5: a plan that is archived or paused takes nothing up; one that was not offered yet is begun. So of
-what keeps an item from being ready, only unfinished needs and closed gates refuse a word for its start.
+Rule 5: a plan that is archived or paused takes nothing up; one that was not offered yet is begun. Nobody
+claims here, so what refuses a word for a start is what `holds_against_word` of the core's readiness says.
 Rule 6: criteria are marked by word and hold nothing back; whoever completes hears which are not met.
 """
 
@@ -15,12 +15,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from counterpoint.core.model.answers import ItemView
+from counterpoint.core.model.answers import ItemView, Obstacle
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.rows import Prose
-from counterpoint.core.model.work import Item
+from counterpoint.core.model.work import Gate, Item
 from counterpoint.core.operations.claims import refuse_held, refuse_own
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.overview import ItemReader
@@ -32,6 +32,7 @@ from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import closed_gates, move, refuse_closed_gates
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules.readiness import holds_against_word
 from counterpoint.dialects.agentic.nouns.plans import NOTES, REASON, MovedStep, Standing
 from counterpoint.dialects.agentic.rules.progress import plan_standing, standing
 from counterpoint.dialects.agentic.verbs.queries import (
@@ -158,7 +159,7 @@ class Steps:
                 set_attributes(change, found, {NOTES: notes or None})
                 change.add_facts(notes=True)
             if to == _TOGGLED:
-                to = "open" if standing(found.status) == "done" else "done"
+                to = "open" if standing(*found.state_key) == "done" else "done"
             wanted = to if to is not None else _now(change, found)
             return bring(change, found, wanted, notes or "")  # pyright: ignore[reportArgumentType] -- one of the words
 
@@ -179,7 +180,7 @@ def _known(view: Reading, name: str) -> Item:
 
 
 def _now(change: Change, item: Item) -> Standing:
-    return standing(item.status, bool(_open_blockers(change, item)))
+    return standing(*item.state_key, bool(_open_blockers(change, item)))
 
 
 def _open_blockers(change: Change, item: Item) -> list[Record]:
@@ -197,7 +198,7 @@ def bring(change: Change, item: Item, to: Standing, reason: str = "") -> MovedSt
     change.subject = item.id
     skipped: list[str] = []
     stuck = _open_blockers(change, item)
-    before = standing(item.status, bool(stuck))
+    before = standing(*item.state_key, bool(stuck))
     if before != to:
         refuse_held(change, item)
         change.add_facts(moved=[before, to])
@@ -280,12 +281,13 @@ def skip_below(change: Change, item: Item) -> list[str]:
 
 def _refuse_waiting(change: Change, item: Item) -> None:
     """Raise NotReady if something that no word lifts is in the way of a phase or a task."""
-    reasons = [
-        f"{one.item.title!r} comes after {one.thing.title!r}, which is not completed"
-        if isinstance(one.thing, Item)
-        else f"{one.item.title!r} waits for its {one.thing.name}"
-        for one in obstacles(change.writing, item)
-        if one.kind in {"need", "gate"} and not isinstance(one.thing, Record)
-    ]
-    if reasons and item.category == "open":
+    found = holds_against_word(item, obstacles(change.writing, item))
+    reasons = [_waits_text(one) for one in found]
+    if reasons:
         raise NotReady("; ".join(reasons), hint="Complete or skip these first.", reasons=reasons)
+
+
+def _waits_text(obstacle: Obstacle) -> str:
+    if isinstance(obstacle.thing, Gate):
+        return f"{obstacle.item.title!r} waits for its {obstacle.thing.name}"
+    return f"{obstacle.item.title!r} comes after {obstacle.thing.title!r}, which is not completed"

@@ -35,8 +35,6 @@ from counterpoint.dialects.symphony.words import (
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
 
-BATCH: Final = 20
-"""How many issues one session of an intake agent may make."""
 _REPORTS: Final[dict[Reported, Word]] = {"review": "review", "todo": "open", "blocked": "blocked"}
 
 
@@ -47,10 +45,7 @@ def update_issue_status(
     reason: Annotated[Text, Field(description="Why")] = "",
 ) -> Json:
     """Hand the current issue in (review), give it up (todo), or ask for a person (blocked)."""
-    profile = call.core.caller.actor.profile
-    after = call.core.use(Issues).report(
-        bound(call), _REPORTS[status], reason, judges=profile in {"judge", ""}
-    )
+    after = call.core.use(Issues).report(bound(call), _REPORTS[status], reason)
     return {
         "id": after.id,
         "identifier": present_id(after.id),
@@ -89,8 +84,7 @@ def create_issue(
         needs=depends_on,
         run=call.settings.run,
     )
-    most = BATCH if call.core.caller.actor.profile == "intake" else 0
-    return _made(call, call.core.use(Issues).open(asked, most))
+    return _made(call, call.core.use(Issues).open(asked))
 
 
 @tool(reads=False, idempotent=False)

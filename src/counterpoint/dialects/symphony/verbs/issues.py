@@ -6,7 +6,7 @@ Rule 2: making a sub-task gives the caller's claim of the issue back: it is bloc
 is closed, and free again then.
 Rule 3: who has claimed an issue reports on it once: handed in for review, given up, or blocked. No
 report closes an issue.
-Rule 4: only who did not work on it may send an issue back from the review.
+Rule 4: only who judges, and did not work on it, may send an issue back from the review.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from counterpoint.dialects.symphony.nouns.issues import (
     Reported,
 )
 from counterpoint.dialects.symphony.rules.labels import phase_of, with_phase
+from counterpoint.dialects.symphony.rules.profiles import may_send_back, most_issues
 from counterpoint.dialects.symphony.verbs import queries
 from counterpoint.dialects.symphony.verbs.policies import policy_of
 from counterpoint.kernel.errors import IllegalMove, InvalidInput, QuotaExceeded
@@ -82,14 +83,15 @@ class Issues:
         with self._context.reading() as view:
             return queries.records(view, item, kind, after, limit, last=last)
 
-    def open(self, asked: IssueDraft, most: int = 0) -> Item:
+    def open(self, asked: IssueDraft) -> Item:
         """Make an issue in the backlog.
 
-        most: how many the caller's session may make in all; 0 for no limit. Raises InvalidInput for
-        labels, NotFound for what it needs, QuotaExceeded.
+        Raises InvalidInput for labels, NotFound for what it needs, QuotaExceeded for one more than a
+        session of the caller's profile may make.
         """
+        most = most_issues(self._context.caller.actor.profile)
         with joined(self._context):
-            if most:
+            if most is not None:
                 self._count(most)
             with self._context.reading() as view:
                 phases = policy_of(view).phases
@@ -161,18 +163,16 @@ class Issues:
             return ""
         return found.id if judged(view, found, session, now).is_ready else ""
 
-    def report(
-        self, name: str, status: Reported, reason: str = "", *, judges: bool = False
-    ) -> Item:
+    def report(self, name: str, status: Reported, reason: str = "") -> Item:
         """Report on an issue that the caller has claimed: the claim ends, measured.
 
-        judges: the caller looks at what others have done, and may send it back from the review.
-        Raises NotFound, IllegalMove if it is not in progress, AlreadyClaimed, Forbidden, GateClosed.
+        A caller that judges may send back what is in review. Raises NotFound, IllegalMove if it is not in progress, AlreadyClaimed, Forbidden, GateClosed.
         """
         with joined(self._context):
             with self._context.reading() as view:
                 found = queries.find_issue(view, name)
                 claim = view.find(Claim, found.id)
+            judges = may_send_back(self._context.caller.actor.profile)
             if judges and found.category == "review" and status != "review":
                 self._send_back(found)
             elif found.category != "active" or claim is None or not claim.is_held:

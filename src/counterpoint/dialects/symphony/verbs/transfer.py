@@ -25,7 +25,7 @@ from counterpoint.core.operations.claims import refuse_taken
 from counterpoint.core.operations.items import let_go
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.plans import Plans
-from counterpoint.core.operations.readiness import has_open_children
+from counterpoint.core.operations.readiness import refuse_open_children
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import (
     attributes_of,
@@ -49,7 +49,6 @@ from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
     Conflict,
-    GateClosed,
     IllegalMove,
     InvalidInput,
     NotFound,
@@ -120,11 +119,7 @@ class Transfer:
                 f"{item.id} has no label that lets it be moved",
                 hint=f"It needs a phase:* label, or one of {', '.join(sorted(meaning.MOVABLE))}.",
             )
-        if has_open_children(view, item):
-            raise GateClosed(
-                f"{item.id} has sub-tasks that are open",
-                hint="Finish or cancel them first: they do not go along.",
-            )
+        refuse_open_children(view, item)
         session, now = self._context.caller.actor.session, self._context.ports.clock.now()
         other = other_claim(view.find(Claim, item.id), session, now)
         if other is not None:

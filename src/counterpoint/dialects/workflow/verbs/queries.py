@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import Any, Final, cast
 
-from counterpoint.core.model.answers import ItemView, Progress
+from counterpoint.core.model.answers import ItemView, Progress, StateKey
 from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.journal import Outcome, Record, RecordKind
 from counterpoint.core.model.lifecycles import UNCLOSED
@@ -46,7 +46,7 @@ class WorkflowQueries:
             current = (running or phases[-1:] or [None])[0]
             reader = ItemReader(view)
             seen = reader.one(found, "attributes")
-            progress = Progress(states=Counter(phase.status for phase in phases))
+            progress = Progress(states=Counter(phase.state_key for phase in phases))
             number = phase_number(reader.one(current, "attributes")) if current else 0
             return replace(seen, progress=progress), number
 
@@ -220,11 +220,11 @@ def _phases(
     ]
 
 
-def _by_phase(view: Reading, wanted: ItemFilter) -> dict[str, Counter[str]]:
+def _by_phase(view: Reading, wanted: ItemFilter) -> dict[str, Counter[StateKey]]:
     """Return how many of the tasks that a filter finds are in each state, by phase."""
-    found: dict[str, Counter[str]] = {}
+    found: dict[str, Counter[StateKey]] = {}
     for task, phase in _tasks(view, wanted, 0):
-        found.setdefault(phase, Counter())[task.status] += 1
+        found.setdefault(phase, Counter())[task.state_key] += 1
     return found
 
 
