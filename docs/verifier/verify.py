@@ -22,8 +22,8 @@ A bundle holds if and only if
  4b format counterpoint-session, origin NAME/SESSION: each line is a thought of that session (ten
     keys) and follows its task's chain, in which others may stand between. `ledger` has a checkpoint
     of origin NAME and entries with paths to its root; the first entry writes this very seal;
- 5  the other lines are texts with their SHA-256, in its order; each digest `$text` of an entry, or
-    `content` of a thought, has one, or an entry `text.redacted` tells it in `sha256` as taken away.
+ 5  the other lines are texts with their SHA-256, in its order; each digest `$text` of an entry (no
+    other key has a `$` first), or `content` of a thought, has one, or `text.redacted` took it away.
 """
 
 import base64
@@ -33,6 +33,7 @@ import re
 import sys
 
 KEYS = "agent content id previous sequence session task timestamp type version"
+TEXT = re.compile(rb'\{"\$text":"([0-9a-f]{64})"\}')
 dump = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
 P = 2**255 - 19  # the field, the order and the curve of Ed25519
 L = 2**252 + 27742317777372353535851937790883648493
@@ -60,6 +61,7 @@ def whole(text):
 def load(data):
     value = json.loads(data.decode(), parse_int=whole, parse_float=whole, parse_constant=whole)
     need(isinstance(value, dict) and dump(value).encode() == data, "a line is not canonical JSON")
+    need(not re.search(rb'[{,]"\$', TEXT.sub(b"", data)), "a reference that is not to a text")
     return value
 
 
@@ -197,10 +199,9 @@ def check_ledger(head, lines, key):
         need({*"ahnptvw"} <= {*entry} <= {*"afhnprstvw"} and entry["v"] == 2, "a line is no entry")
         need((entry["p"], entry["n"], entry["h"]) == (head["project"], place, before), "no chain")
         need(entry["t"] >= time, "an entry is older than the one before")
-        named = re.findall(r'\{"\$text":"([0-9a-f]{64})"\}', line.decode())
-        wanted.update(named)
-        gone.difference_update(named)
-        gone.update(entry["f"]["sha256"] if entry["a"] == "text.redacted" else ())
+        named = {one.decode() for one in TEXT.findall(line)}
+        wanted |= named
+        gone = gone - named | {*(entry["f"]["sha256"] if entry["a"] == "text.redacted" else ())}
         check_rows(entry, chains, trees, sealed, key)
         leaves.append(digest(b"\0", line))
         before, time = leaves[-1].hex(), entry["t"]
@@ -224,9 +225,8 @@ def check_session(head, lines, key):
     leaves = [follow(one, chains, gaps=True) for one in thoughts]
     need({one["session"] for one in thoughts} == {head["session"]}, "of another session")
     need((len(leaves), root(leaves)) == (size, expected), "another size or root than was signed")
-    told = [entry["f"]["sha256"] for entry in told[1:] if entry["a"] == "text.redacted"]
-    gone = {one for part in told for one in part}
-    check_texts(lines[size:], {one["content"] for one in thoughts}, gone)
+    gone = [one["f"]["sha256"] for one in told[1:] if one["a"] == "text.redacted"]
+    check_texts(lines[size:], {one["content"] for one in thoughts}, set().union(*gone))
 
 
 def verify(data, trusted=""):

@@ -8,15 +8,16 @@ from typing import Any
 import orjson
 from hypothesis import strategies as st
 
-from counterpoint.core.ledger.entry import Entry, RowImage
+from counterpoint.core.ledger.entry import Entry, RowImage, refer
 from counterpoint.core.model.access import Actor, Principal
 from counterpoint.kernel.clock import Timestamp
 
-KEYS = st.text(st.characters(codec="ascii"), max_size=8)
+KEYS = st.text(st.characters(codec="ascii"), max_size=8).filter(lambda key: key[:1] != "$")
 NUMBERS = st.integers(-(2**53) + 1, 2**53 - 1)
 TEXTS = st.text(max_size=12)
+REFERENCES = st.binary(min_size=32, max_size=32).map(lambda digest: refer(digest.hex()))
 VALUES = st.recursive(
-    st.none() | st.booleans() | NUMBERS | TEXTS,
+    st.none() | st.booleans() | NUMBERS | TEXTS | REFERENCES,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
     max_leaves=8,
 )
@@ -120,6 +121,19 @@ OUTSIDE: list[dict[str, Any]] = [
     {"r": [{"t": "items", "k": {"id": 1}, "v": {"share": 1.5}}]},
     {"r": [{"t": "items", "k": {"id": 1}, "c": {"share": [1.5]}}]},
 ]
+NO_REFERENCES: list[dict[str, Any]] = [
+    {"$text": "A" * 64},
+    {"$text": "0" * 62 + " 0"},
+    {"$text": "0" * 63},
+    {"$text": 0},
+    {"$text": None},
+    {"$text": {"$text": "0" * 64}},
+    {"$text": "0" * 64, "more": 1},
+    {"$": 1, "a": 1},
+    {"a": 1, "$a": 1},
+    {"$salted": "0" * 64},
+]
+"""Objects with a key that begins with `$` and are no references."""
 SPELLINGS: list[Callable[[bytes], bytes]] = [
     lambda data: data + b"\n",
     lambda data: b" " + data,

@@ -28,6 +28,7 @@ from counterpoint.kernel import canonical
 
 _PLAIN, _DEFLATED = b"\x00", b"\x01"
 _PLACE, _HASH = b"\x00", b"\x01"
+_IN_PLACE: Final = b'"h":"%b","n":%d,"p":%b'
 _QUOTED = re.compile(rb'"([0-9a-f]{64})"')
 _SIZE: Final = 32
 _WINDOW: Final = -12
@@ -93,7 +94,7 @@ def pack(data: bytes, project: str, sequence: int, previous: str) -> bytes:
     """Return the bytes to be stored for an entry; previous: hash in hex of the entry before."""
     if _PLACE in data or _HASH in data:
         return _PLAIN + data
-    rest = data.replace(_place(project, sequence, previous), _PLACE, 1)
+    rest = data.replace(_IN_PLACE % (previous.encode(), sequence, _name(project)), _PLACE, 1)
     hashes = bytes.fromhex(b"".join(_QUOTED.findall(rest)).decode())
     packer = _PACKER.copy()
     packed = packer.compress(_QUOTED.sub(_HASH, rest)) + packer.flush() + hashes
@@ -134,11 +135,8 @@ def unpack(packed: bytes, project: str, sequence: int, previous: str) -> bytes:
         pieces[::2] = parts
         pieces[1::2] = hashes.hex(",", _SIZE).encode().split(b",")
         parts = [b'"'.join(pieces)]
-    return parts[0].replace(_PLACE, _place(project, sequence, previous), 1)
-
-
-def _place(project: str, sequence: int, previous: str) -> bytes:
-    return b'"h":"%b","n":%d,"p":%b' % (previous.encode(), sequence, _name(project))
+    place = _IN_PLACE % (previous.encode(), sequence, _name(project))
+    return parts[0].replace(_PLACE, place, 1)
 
 
 @cache

@@ -3,7 +3,7 @@
 What a database does in its own way, its `Link` does: how a statement runs, the ledger, the search.
 Rules of writing: (1) a row that is put whole is indexed; one of which columns are changed is indexed
 again only if a searched one became another. (2) Indexing waits for the end of the transaction, or for
-its first search, so rows and texts may come in any order. (3) A writing remembers the end of the ledger,
+its first search, so rows and texts may come in any order, and what several writers wrote is indexed at once. (3) A writing remembers the end of the ledger,
 the highest numbers and the rows that it found, as a reading inside of it would answer them: what is
 written is followed, or forgotten. So it may serve the next transaction too, if nobody else wrote.
 """
@@ -409,7 +409,10 @@ class StoreWriting(StoreReading):
         offset: int = 0,
     ) -> list[Hit]:
         """Return rows whose title or text has any of the words, this transaction's among them."""
+        stale = self._stale
         self.finish()
+        # A part of the transaction may yet be undone, and the index of its rows with it.
+        self._stale = dict.fromkeys(stale)
         return super().search(
             words, kinds=kinds, item=item, begun=begun, limit=limit, offset=offset
         )
@@ -419,8 +422,19 @@ class StoreWriting(StoreReading):
         for (noun, key), cells in self._stale.items():
             drawn = document_of(noun, cells, self._texts) if cells else None
             self._link.index(noun, key, drawn or self._document(noun, key))
-        self._stale.clear()
+        self._stale = {}
         self._texts.clear()
+
+    def undo(self) -> None:
+        """Forget what was written and read since some earlier moment: a part of the transaction was undone.
+
+        Rows that were to be indexed are read again at the end, as they then are.
+        """
+        self._head = None
+        self._numbers.clear()
+        self._rows.clear()
+        self._texts.clear()
+        self._stale = dict.fromkeys(self._stale)
 
     def _forget(self, noun: type[Noun], key: tuple[Cell, ...]) -> None:
         """Read a row that changes, and the highest number of its kind, from the table again."""

@@ -15,7 +15,7 @@ from counterpoint.core.ledger.entry import Entry, load_fields
 from counterpoint.kernel.errors import MalformedDocument
 from fakes.entries import ENTRIES, FAULTS, OUTSIDE, SPELLINGS, TEXTS, VALUES, dump
 
-PLACES = ("a", "f", "h", "k", "n", "p", "r", "s", "t", "v", "w", "c", "i", "x", "ü")
+PLACES = ("$text", "a", "f", "h", "k", "n", "p", "r", "s", "t", "v", "w", "c", "i", "x", "ü")
 
 
 def is_valid(data: bytes) -> bool:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from counterpoint.core.ledger.blocks import load_block
 from counterpoint.core.ledger.entry import (
     GENESIS,
     Entry,
@@ -23,7 +24,7 @@ from counterpoint.core.model.access import Actor, Principal
 from counterpoint.kernel import canonical
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import InvalidInput, MalformedDocument
-from fakes.entries import ENTRIES, FAULTS, OUTSIDE, SPELLINGS, TEXTS, VALUES, dump
+from fakes.entries import ENTRIES, FAULTS, NO_REFERENCES, OUTSIDE, SPELLINGS, TEXTS, VALUES, dump
 
 
 @pytest.mark.no_cover
@@ -179,9 +180,28 @@ def test_references_to_texts_are_found_wherever_they_stand(entry: Entry) -> None
 def test_text_that_looks_like_a_reference_is_none(entry: Entry) -> None:
     """An agent that writes the pattern into a text refers to nothing."""
     forged = dump(refer(canonical.text_digest("x"))).decode()
-    more = {"$text": refer(canonical.text_digest("x"))["$text"], "more": 1}
-    written = replace(entry, facts={"note": forged, "other": more}).to_bytes()
+    written = replace(entry, facts={"note": forged, "other": f"{forged},{forged}"}).to_bytes()
     assert list_references(written) == []
+    assert load_fields(written)["f"]["note"] == forged
+
+
+@pytest.mark.parametrize("wrong", NO_REFERENCES)
+@pytest.mark.parametrize("place", ["facts", "columns", "below"])
+def test_what_is_no_reference_to_a_text_is_refused(
+    entry: Entry, place: str, wrong: dict[str, Any]
+) -> None:
+    """Digests are 64 digits in lower case; keys that begin with $ have no other meaning, at any depth."""
+    row = RowImage(table="records", key={"id": 1}, values={"body": wrong})
+    facts = {"one": [{"two": wrong}]} if place == "below" else wrong
+    broken = replace(entry, rows=(row,)) if place == "columns" else replace(entry, facts=facts)
+    with pytest.raises(InvalidInput, match="begins with"):
+        broken.to_bytes()
+    image = {"k": {"id": 1}, "t": "records", "v": {"body": wrong}}
+    told = {"r": [image]} if place == "columns" else {"f": facts}
+    value = orjson.loads(entry.to_bytes()) | told
+    with pytest.raises(MalformedDocument, match="begins with"):
+        load_fields(dump(value))
+    assert load_block([entry.to_bytes(), dump(value)]) is None
 
 
 def test_the_first_entry_carries_zeros(entry: Entry) -> None:

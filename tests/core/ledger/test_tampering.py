@@ -11,14 +11,18 @@ from io import BytesIO
 from pathlib import Path
 from random import Random
 
+import orjson
 import pytest
 
+from counterpoint.core.ledger.checkpoint import Checkpoint, seal
+from counterpoint.core.ledger.entry import list_references
+from counterpoint.core.ledger.merkle import leaf_hash, root_of
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.offline import verify_any
 from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.kernel.errors import MalformedDocument
-from fakes.studio import Studio
-from fakes.tampering import TAMPERINGS, Lines, bundles, sealed, tamper, tell, whole
+from fakes.studio import FixedKey, Studio
+from fakes.tampering import TAMPERINGS, Lines, bundles, dump, sealed, tamper, tell, whole
 
 pytestmark = pytest.mark.no_cover
 """Each line of the verifier is measured in the tests beside this one; here it is run too often for that."""
@@ -110,6 +114,27 @@ def test_a_second_verifier_finds_what_we_find(
     for number in range(AGREED):
         name, changed = tamper(sound[number % 2], chance)
         assert not agrees(whole(changed), key), (name, number)
+
+
+def test_a_signed_reference_that_is_no_digest_is_found_by_both(
+    story: Studio, key: VerifierKey, agrees: Agrees
+) -> None:
+    """Whoever holds the key can sign anything; only 64 digits in lower case name a text."""
+    head, *lines = b"".join(story.system.audit.export()).split(b"\n")
+    size = sum(line.startswith(b'{"a":') for line in lines)
+    last = lines[size - 1]
+    digest = list_references(last)[0].encode()
+
+    def signed(spelled: bytes) -> bytes:
+        entries = [*lines[: size - 1], last.replace(digest, spelled)]
+        root = root_of(map(leaf_hash, entries))
+        made = Checkpoint(origin=key.name, size=size, root=root)
+        header = {**orjson.loads(head), "checkpoint": seal(made, FixedKey().sign, key)}
+        return b"\n".join([dump(header), *entries, *lines[size:]])
+
+    for spelled, holds in ((digest, True), (digest.upper(), False), (digest[:-2] + b" 0", False)):
+        assert is_sound(signed(spelled), key) is holds
+        assert agrees(signed(spelled), key) is holds
 
 
 def test_the_second_verifier_is_small_and_alone() -> None:

@@ -18,7 +18,7 @@ import pytest
 
 from counterpoint.core.model.work import Item
 from counterpoint.kernel.errors import CounterpointError, StoreBusy, StoreFull, Unavailable
-from counterpoint.storage.sqlite import batch
+from counterpoint.storage.sqlite import batch, search
 from counterpoint.storage.sqlite.store import SqliteStore
 
 PATIENCE = 20.0
@@ -177,6 +177,53 @@ def test_a_block_that_raises_does_not_undo_its_neighbours(shared, said, crowd, t
         assert view.search(["plums"]) == []
         assert all(view.search([word]) for word in ("apples", "pears", "cherries"))
     assert shared.faults() == []
+
+
+def test_the_search_is_brought_in_step_once_for_all(shared, crowd, task, save, monkeypatch):
+    """Behind the last of them, so that no SAVEPOINT makes SQLite write the index out in between."""
+    order: list[str] = []
+    index = search.index
+
+    def watched(connection, project, noun, key, document) -> None:
+        order.append(f"index {key[0]}")
+        index(connection, project, noun, key, document)
+
+    monkeypatch.setattr(search, "index", watched)
+
+    def write(writing, number: int) -> None:
+        order.append(f"write T-{number}")
+        save(writing, task(number))
+
+    with shared.writing("p") as writing:
+        write(writing, 1)
+        crowd.join(2, lambda w: write(w, 2))
+        crowd.join(3, lambda w: write(w, 3))
+    crowd.wait()
+    assert order[:3] == ["write T-1", "write T-2", "write T-3"]
+    assert sorted(order[3:]) == ["index T-1", "index T-2", "index T-3"]
+
+
+def test_what_fails_before_the_commit_is_told_to_everybody(shared, crowd, task, save, monkeypatch):
+    """The last of them raises it, its neighbours that nothing has landed; the next batch is sound."""
+
+    def fail_to_index(*_args) -> None:
+        raise ZeroDivisionError
+
+    def write_first(writing) -> None:
+        save(writing, task(1))
+        crowd.join(2, lambda w: save(w, task(2)))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(search, "index", fail_to_index)
+        fault = refused(Unavailable, shared, write_first)
+        crowd.wait()
+    assert isinstance(fault.__cause__, ZeroDivisionError)
+    assert isinstance(crowd.faults[2], ZeroDivisionError)
+    with shared.writing("p") as writing:
+        save(writing, task(3))
+    with shared.reading("p") as view:
+        assert [item.number for item in view.select(Item)] == [3]
+        assert view.search(["task"])
 
 
 def test_a_writer_alone_needs_no_savepoint(shared, said, crowd, task, save):

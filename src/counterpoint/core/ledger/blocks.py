@@ -27,10 +27,12 @@ from typing import Any, Final
 import orjson
 
 from counterpoint.core.ledger.entry import (
+    ACTION,
     CANONICAL,
+    REFERENCE,
+    RESERVED,
     VERSION,
     Parsed,
-    is_action,
     is_who,
     load_fields,
 )
@@ -65,6 +67,8 @@ def load_block(block: Sequence[bytes]) -> list[Fields] | None:
         # Together they are in the one spelling only if each is: an object ends where its bytes end.
         if orjson.dumps(values, option=CANONICAL) != written:
             return None
+        if len(RESERVED.findall(written)) != len(REFERENCE.findall(written)):
+            return None
         return values if _are_entries(values, is_ascii=written.isascii()) else None
     except (LookupError, TypeError, ValueError):
         return None
@@ -90,7 +94,8 @@ def _are_entries(values: list[Any], *, is_ascii: bool) -> bool:
         and min(numbers) >= 0
         and _are_times(times)
         and all(map(is_who, map(orjson.loads, set(map(orjson.dumps, actors)))))
-        and all(map(is_action, set(actions)))
+        and _are_texts(actions)
+        and all(map(ACTION.fullmatch, set(actions)))
         and _are_texts(subjects)
         and _are_digests(previous)
         and all(facts)

@@ -30,14 +30,14 @@ Which columns are left out of them is said in derived.py.
 
 A text that may later have to be blotted out stands outside of the entry: in its place is an object
 with the only key `$text`, whose value is the SHA-256 of the UTF-8 bytes of the text, in lower-case
-hex. So the proof holds with and without the text. An object with one key that begins with `$` is never
-anything else than such a reference; a later version may have others.
+hex. So the proof holds with and without the text. No other key begins with `$`; a later version may have
+other references.
 
 Signatures over an entry are of its leaf hash. They stand beside the entry, never in these bytes, so
 that one may be added without a change of what is chained.
 
 Bytes are a valid entry if and only if (1) they are JSON in canonical form, (2) inside the profile,
-and (3) the value has the layout above. They follow another entry if and only if (4) the project is
+and (3) the value has the layout above, references included. They follow another entry if and only if (4) the project is
 the same, (5) the sequence is one higher, (6) the time is not before, and (7) `h` is the hex of
 SHA-256(0x00 || bytes of the entry before).
 """
@@ -80,15 +80,18 @@ _ACTOR_KINDS = frozenset(get_args(ActorKind))
 _TEXT_OR_INTEGER = frozenset((str, int))
 _SIMPLE = frozenset((str, int, bool, type(None)))
 _HEX_64 = re.compile(r"[0-9a-f]{64}")
-_ACTION = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
+ACTION: Final = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
-_REFERENCE = re.compile(rb'\{"\$text":"([0-9a-f]{64})"\}')
+REFERENCE: Final = re.compile(rb'\{"\$text":"([0-9a-f]{64})"\}')
+RESERVED: Final = re.compile(rb'[{,]"\$')
+"""How a key that begins with `$` looks in canonical bytes. A quotation mark inside of a text is escaped, so no text does."""
 CANONICAL: Final = (
     orjson.OPT_SORT_KEYS
     | orjson.OPT_STRICT_INTEGER
     | orjson.OPT_PASSTHROUGH_DATACLASS
     | orjson.OPT_PASSTHROUGH_DATETIME
 )
+_NO_REFERENCE: Final = "a key begins with $ that is not a reference to a text by its digest"
 _OTHER_FORMAT: Final = "a ledger of an older or newer format, which this program does not read"
 
 
@@ -143,7 +146,14 @@ class Entry:
         if self.facts:
             value["f"] = dict(self.facts)
         if self.rows:
-            value["r"] = [_dump_row(row) for row in self.rows]
+            value["r"] = [
+                {
+                    "t": row.table,
+                    "k": dict(row.key),
+                    ("v" if row.whole else "c"): (None if row.values is None else dict(row.values)),
+                }
+                for row in self.rows
+            ]
         faults = layout_faults(value)
         if faults:
             raise InvalidInput("no valid entry: " + "; ".join(faults), faults=faults)
@@ -154,6 +164,8 @@ class Entry:
             data = orjson.dumps(value, option=CANONICAL)
         except TypeError as fault:
             raise InvalidInput(f"no valid entry: {fault}") from fault
+        if len(RESERVED.findall(data)) != len(REFERENCE.findall(data)):
+            raise InvalidInput(f"no valid entry: {_NO_REFERENCE}", faults=[_NO_REFERENCE])
         # Where nothing looks like a fraction, what was dumped is inside the profile.
         return canonical.dump(value) if _may_have_fraction(data) or not data.isascii() else data
 
@@ -185,6 +197,8 @@ def load_fields(data: bytes) -> dict[str, Any]:
     faults = layout_faults(value)
     if not exact:
         faults.append("the bytes are not in canonical form")
+    if len(RESERVED.findall(data)) != len(REFERENCE.findall(data)):
+        faults.append(_NO_REFERENCE)
     # No integer is too large: it had not been dumped. A closer look is for what may be a fraction.
     if (_may_have_fraction(data) or not data.isascii()) and not _is_in_profile(value):
         faults.append("a number or a key is outside of the profile of canonical JSON")
@@ -203,36 +217,42 @@ def layout_faults(value: Parsed) -> list[str]:
         return [
             "an entry is an object with the keys a h n p t v w, and f r s if they are not empty"
         ]
-    faults: list[str] = []
-    # Written out, not drawn from a table: each entry of a ledger under check comes through here.
-    if type(value["n"]) is not int or value["n"] < 0:
-        faults.append("the sequence (n) is not an integer from 0")
-    if not is_time(value["t"]):
-        faults.append("the time (t) is not UTC with milliseconds")
-    if not is_who(value["w"]):
-        faults.append(
-            "the actor (w) is not an object of kind k, name n, profile p, session s, principal i"
-        )
-    if "f" in value and (type(value["f"]) is not dict or not value["f"]):
-        faults.append("the facts (f) are not an object that is not empty")
-    rows = cast("list[Parsed]", value.get("r"))
-    if "r" in value and not (type(rows) is list and rows and all(map(_is_row, rows))):
-        faults.append("the rows (r) are not an array of row images")
-    return _add_text_faults(value, faults)
-
-
-def _add_text_faults(value: dict[str, Any], faults: list[str]) -> list[str]:
-    """Add what is wrong with the fields of an entry that are plain texts."""
     project, action, subject, previous = value["p"], value["a"], value.get("s"), value["h"]
-    if type(project) is not str or not project:
-        faults.append("the project (p) is not a text with at least one letter")
-    if not is_action(action):
-        faults.append("the action (a) is not lower-case words joined by dots")
-    if "s" in value and (type(subject) is not str or not subject):
-        faults.append("the subject (s) is not a text with at least one letter")
-    if type(previous) is not str or not _HEX_64.fullmatch(previous):
-        faults.append("the previous hash (h) is not 64 hex digits in lower case")
-    return faults
+    rows = cast("list[Parsed]", value.get("r"))
+    # Each rule is written out, none is a function of a table: every entry that is written comes through here.
+    judged = (
+        (type(value["n"]) is int and value["n"] >= 0, "the sequence (n) is not an integer from 0"),
+        (is_time(value["t"]), "the time (t) is not UTC with milliseconds"),
+        (
+            is_who(value["w"]),
+            "the actor (w) is not an object of kind k, name n, profile p, session s, principal i",
+        ),
+        (
+            "f" not in value or (type(value["f"]) is dict and value["f"] != {}),
+            "the facts (f) are not an object that is not empty",
+        ),
+        (
+            "r" not in value or (type(rows) is list and rows and all(map(_is_row, rows))),
+            "the rows (r) are not an array of row images",
+        ),
+        (
+            type(project) is str and project,
+            "the project (p) is not a text with at least one letter",
+        ),
+        (
+            type(action) is str and ACTION.fullmatch(action),
+            "the action (a) is not lower-case words joined by dots",
+        ),
+        (
+            "s" not in value or (type(subject) is str and subject),
+            "the subject (s) is not a text with at least one letter",
+        ),
+        (
+            type(previous) is str and _HEX_64.fullmatch(previous),
+            "the previous hash (h) is not 64 hex digits in lower case",
+        ),
+    )
+    return [fault for holds, fault in judged if not holds]
 
 
 def origin_of_fields(value: Mapping[str, Any]) -> Origin:
@@ -246,11 +266,8 @@ def refer(digest: str) -> dict[str, str]:
 
 
 def list_references(data: bytes) -> list[str]:
-    """List the digests of the texts that the canonical bytes of an entry refer to.
-
-    A quotation mark inside a JSON text is escaped, so that this pattern is never part of one.
-    """
-    return [digest.decode() for digest in _REFERENCE.findall(data)]
+    """List the digests of the texts that the canonical bytes of an entry refer to."""
+    return [digest.decode() for digest in REFERENCE.findall(data)]
 
 
 def is_time(value: Parsed) -> bool:
@@ -267,11 +284,6 @@ def is_time(value: Parsed) -> bool:
 def is_digest(value: Parsed) -> bool:
     """Return whether a JSON value is a SHA-256 as entries carry it."""
     return type(value) is str and _HEX_64.fullmatch(value) is not None
-
-
-def is_action(value: Parsed) -> bool:
-    """Return whether a JSON value is the name of what happened."""
-    return type(value) is str and _ACTION.fullmatch(value) is not None
 
 
 def is_who(value: Parsed) -> bool:
@@ -350,11 +362,6 @@ def _load_actor(value: dict[str, Any]) -> Actor:
         session=value.get("s", ""),
         principal=Principal(strength=told["k"], id=told["i"]) if told else None,
     )
-
-
-def _dump_row(row: RowImage) -> dict[str, Json]:
-    columns = None if row.values is None else dict(row.values)
-    return {"t": row.table, "k": dict(row.key), ("v" if row.whole else "c"): columns}
 
 
 def _load_row(value: dict[str, Any]) -> RowImage:

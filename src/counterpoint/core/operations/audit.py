@@ -36,7 +36,6 @@ from counterpoint.core.ledger.trail import Trail
 from counterpoint.core.model.answers import Audit, Proof, Rebuilt
 from counterpoint.core.model.rows import Noun, columns
 from counterpoint.core.operations.journal import redactions
-from counterpoint.core.operations.recording.change import frontier_of
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Reading, Store, Writing
 from counterpoint.kernel import canonical
@@ -132,7 +131,7 @@ class Auditing:
         """Return the present end of the ledger as a signed note, and anchor it."""
         with self._context.reading() as view:
             head = view.head()
-        note = self._seal(head.size, frontier_of(head).root())
+        note = self._seal(head.size, Frontier.from_bytes(head.frontier).root())
         self._context.ports.anchors.keep(self._context.project, note)
         return note
 
@@ -187,7 +186,7 @@ class Auditing:
             header = BundleHeader(
                 project=self._context.project,
                 key=self.key,
-                checkpoint=self._seal(head.size, frontier_of(head).root()),
+                checkpoint=self._seal(head.size, Frontier.from_bytes(head.frontier).root()),
             )
             texts = (body for _, body in view.texts())
             yield from dump_bundle(header, view.entries(0, head.size), texts)
@@ -334,7 +333,7 @@ def _head_faults(view: Reading, root: bytes, last: str) -> list[LedgerBroken]:
     faults: list[LedgerBroken] = []
     if (head.leaf or GENESIS) != last:
         faults.append(ChainBroken("the head does not name the last entry of the ledger"))
-    if _root_of(lambda: frontier_of(head)) != root:
+    if _root_of(lambda: Frontier.from_bytes(head.frontier)) != root:
         faults.append(ProofMismatch("the head's tree is not the tree of the entries"))
     if _root_of(lambda: frontier_at(head.size, view.node)) != root:
         faults.append(ProofMismatch("a stored node of the tree does not belong to the entries"))

@@ -168,7 +168,7 @@ class Batches:
         """Undo one member; if SQLite has undone all, its fault is that of the batch."""
         if batch.count == 1:
             return  # the batch ends with it, and is rolled back as a whole
-        self._memory.forget()
+        self._memory.undo()
         try:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK TO member; RELEASE member")
@@ -211,10 +211,16 @@ class Batches:
         connection = self._connection
         try:
             if batch.has_landed and batch.fault is None:
+                # Here and not member by member: at each SAVEPOINT SQLite writes the index out anew.
+                self._memory.finish()
                 connection.execute("COMMIT")
                 self._memory.version = connection.data_version()
         except apsw.Error as fault:
             self._spoil(batch, fault)
+        except BaseException as fault:
+            if connection.in_transaction:  # else it has landed, and only what came after did not
+                self._spoil(batch, fault)
+            raise
         finally:
             try:
                 if connection.in_transaction:

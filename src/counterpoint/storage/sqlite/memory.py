@@ -31,9 +31,15 @@ class Memory:
             self._writings.clear()
         self.version = None
 
-    def forget(self) -> None:
-        """Forget all: a part of the transaction was undone."""
-        self._writings.clear()
+    def undo(self) -> None:
+        """Forget what was read and written: a part of the transaction was undone."""
+        for writing in self._writings.values():
+            writing.undo()
+
+    def finish(self) -> None:
+        """Bring the search in step with all that the transaction wrote."""
+        for writing in self._writings.values():
+            writing.finish()
 
     def writing(self, project: str) -> StoreWriting:
         """Return the writing of a project in the transaction that is open."""

@@ -155,9 +155,7 @@ class SqliteStore:
         with self._translated, turn:
             self._writing_thread = me
             try:
-                writing = self._memory.writing(project)
-                yield writing
-                writing.finish()
+                yield self._memory.writing(project)
             finally:
                 self._writing_thread = 0
 
@@ -231,6 +229,7 @@ class SqliteStore:
                 connection.execute("BEGIN IMMEDIATE")
                 self._memory.begin(connection.data_version())
                 yield
+                self._memory.finish()
                 connection.execute("COMMIT")
                 self._memory.version = connection.data_version()
             except BaseException:

@@ -17,7 +17,6 @@ from counterpoint.core.ledger.merkle import Frontier, leaf_hash
 from counterpoint.core.model.rows import (
     REDACTED,
     Cell,
-    Column,
     N,
     Noun,
     Prose,
@@ -29,7 +28,7 @@ from counterpoint.core.model.rows import (
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.ports.store import Append, Filter, Head, Writing
+from counterpoint.core.ports.store import Append, Filter, Writing
 from counterpoint.core.rules.secrets import is_plain, mask_json
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -180,7 +179,7 @@ class Change:
         )
         data = entry.to_bytes()
         leaf = leaf_hash(data)
-        frontier, nodes = frontier_of(head).extend((leaf,))
+        frontier, nodes = Frontier.from_bytes(head.frontier).extend((leaf,))
         self.writing.append(
             Append(
                 sequence=head.size,
@@ -212,11 +211,18 @@ class Change:
     def masked(self, noun: N) -> N:
         """Return a row as it may be written; InvalidInput if a secret stands in its key."""
         held = masked_columns(type(noun))
-        if _is_plain(noun, held, self.context.ports.secrets):
+        values: list[Any] = [getattr(noun, name) for name, _, _ in held]
+        texts: list[str] = [one if isinstance(one, str) else "\0".join(one) for one in values]
+        # One cheap look at all of them together is enough for most rows. An escape in JSON can hide what
+        # the text says when it is read.
+        hides = any(
+            column.masking == "json" and "\\" in text
+            for column, text in zip(held, texts, strict=True)
+        )
+        if not hides and is_plain("\0".join(texts), self.context.ports.secrets):
             return noun
         changes: dict[str, Any] = {}
-        for name, _, masking in held:
-            value = getattr(noun, name)
+        for (name, _, masking), value in zip(held, values, strict=True):
             clean = self._clean_json(value) if masking == "json" else self._clean(value)
             if clean != value:
                 changes[name] = clean
@@ -236,25 +242,6 @@ class Change:
 
     def _clean(self, value: Any) -> Any:
         return mask_json(value, self.context.ports.secrets)
-
-
-def _is_plain(noun: Noun, held: tuple[Column, ...], known: frozenset[str]) -> bool:
-    """Return whether one cheap look finds nothing in a row that could be a secret."""
-    texts: list[str] = []
-    for name, _, masking in held:
-        value = getattr(noun, name)
-        if isinstance(value, tuple):
-            texts += value
-        elif masking == "json" and "\\" in value:
-            return False  # an escape can hide what the text says when it is read
-        else:
-            texts.append(value)
-    return is_plain("\0".join(texts), known)
-
-
-def frontier_of(head: Head) -> Frontier:
-    """Return the frontier of a ledger's tree at its head."""
-    return Frontier.from_bytes(head.frontier) if head.frontier else Frontier()
 
 
 def missing(noun: type[Noun], *key: Cell) -> NotFound:
