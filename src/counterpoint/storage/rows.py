@@ -426,15 +426,12 @@ class StoreWriting(StoreReading):
         self._texts.clear()
 
     def undo(self) -> None:
-        """Forget what was written and read since some earlier moment: a part of the transaction was undone.
-
-        Rows that were to be indexed are read again at the end, as they then are.
-        """
+        """Forget what was read and written: a part of the transaction was undone."""
         self._head = None
         self._numbers.clear()
         self._rows.clear()
         self._texts.clear()
-        self._stale = dict.fromkeys(self._stale)
+        self._stale = dict.fromkeys(self._stale)  # each is read again, as it then is
 
     def _forget(self, noun: type[Noun], key: tuple[Cell, ...]) -> None:
         """Read a row that changes, and the highest number of its kind, from the table again."""

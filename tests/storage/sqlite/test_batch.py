@@ -7,7 +7,6 @@ import resource
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -17,11 +16,10 @@ import apsw
 import pytest
 
 from counterpoint.core.model.work import Item
-from counterpoint.kernel.errors import CounterpointError, StoreBusy, StoreFull, Unavailable
+from counterpoint.kernel.errors import StoreBusy, StoreFull, Unavailable
 from counterpoint.storage.sqlite import batch, search
 from counterpoint.storage.sqlite.store import SqliteStore
-
-PATIENCE = 20.0
+from fakes.crowds import PATIENCE, Crowd, until
 
 ANSWERED = """
 import hashlib, os, sys, threading
@@ -65,52 +63,10 @@ def said(shared):
     return heard
 
 
-class Crowd:
-    """Threads that write one after the other while the first one holds the turn."""
-
-    def __init__(self, store):
-        """Begin with nobody."""
-        self.store = store
-        self.threads: list[threading.Thread] = []
-        self.faults: dict[int, BaseException] = {}
-        self.done: list[int] = []
-
-    def join(self, number: int, block: Callable, project: str = "p") -> None:
-        """Let a thread write a block, once it is in line behind those before it."""
-        ahead = len(self.store._batches._waiting)
-        thread = threading.Thread(target=self._write, args=(number, block, project))
-        self.threads.append(thread)
-        thread.start()
-        until(lambda: len(self.store._batches._waiting) == ahead + 1)
-
-    def _write(self, number: int, block: Callable, project: str) -> None:
-        try:
-            with self.store.writing(project) as writing:
-                block(writing)
-        except (CounterpointError, ZeroDivisionError) as fault:
-            self.faults[number] = fault
-        self.done.append(number)
-
-    def wait(self) -> None:
-        """Wait for all of them."""
-        for thread in self.threads:
-            thread.join(PATIENCE)
-            assert not thread.is_alive()
-
-
 @pytest.fixture
 def crowd(shared):
     """Give threads that will stand in line."""
     return Crowd(shared)
-
-
-def until(true: Callable[[], bool]) -> None:
-    """Wait until something is so."""
-    end = time.monotonic() + PATIENCE
-    pulse = threading.Event()
-    while not true():
-        assert time.monotonic() < end, "it took too long"
-        pulse.wait(0.001)
 
 
 @contextmanager
