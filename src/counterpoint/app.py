@@ -32,11 +32,11 @@ from counterpoint.evidence.places import Places, find_places, open_folder
 from counterpoint.kernel.clock import Clock, SystemClock
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
 from counterpoint.kernel.ids import RandomMint
+from counterpoint.kernel.places import DATABASE, find_database
 from counterpoint.settings import Settings, is_address, load_settings, masked
 from counterpoint.storage.breaker import Breaker, GuardedStore
 from counterpoint.storage.sqlite.store import MEMORY, fresh_file, open_sqlite
 
-DATABASE = "ledger.db"
 NOUNS: Final = (*catalogue.NOUNS, *nouns.NOUNS)
 """What the product has tables for: the nouns of the core and those of its own dialects."""
 _NAME_LENGTH = 16
@@ -100,7 +100,7 @@ class App:
         if self.settings.db == MEMORY:
             return self.places.folder / _PASSING
         if self.settings.db:
-            return Path(self.settings.db).expanduser().resolve()
+            return Path(find_database("", self.settings.db))
         return self.places.folder / DATABASE
 
     @property

@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 
 from counterpoint.cli.server.listings import listing_of
+from counterpoint.kernel.places import find_prefix
 from counterpoint.relay import connection, server
 from counterpoint.relay.answers import Answers
 from counterpoint.relay.connection import Relay
-from counterpoint.relay.place import Refused, find_prefix
+from counterpoint.relay.server import Refused
 
 native_listing = cache(lambda: listing_of("native"))
 

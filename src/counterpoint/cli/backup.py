@@ -21,7 +21,7 @@ from typing import Final
 
 import click
 
-from counterpoint.app import DATABASE, App
+from counterpoint.app import App
 from counterpoint.cli.context import open_here, opened_context, project_options
 from counterpoint.cli.output import output_for
 from counterpoint.core.coordinator import Core
@@ -41,6 +41,7 @@ from counterpoint.kernel.errors import (
     StoreNewer,
     StoreOlder,
 )
+from counterpoint.kernel.places import DATABASE
 from counterpoint.settings import Settings
 from counterpoint.storage.sqlite.replacement import replace_database
 

@@ -1,17 +1,11 @@
-"""Where a project's tree and its data folder are, found from any folder below.
-
-1. The tree is the nearest folder upwards that has a `.git`; without one, the starting folder itself, or
-the nearest folder upwards that has a `.counterpoint`.
-2. The home, where `.counterpoint` lies, is the tree; for a linked worktree it is the main one, so that
-all worktrees of a repository share one ledger.
-"""
+"""Where a project's tree and its data folder are, found from any folder below."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = ".counterpoint"
+from counterpoint.kernel.places import FOLDER, find_tree_and_home
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,29 +22,9 @@ class Places:
 
 
 def find_places(start: Path) -> Places:
-    """Return the places of a folder."""
-    here = start.resolve()
-    for folder in (here, *here.parents):
-        mark = folder / ".git"
-        if mark.is_dir():
-            return Places(tree=folder, home=folder)
-        if mark.is_file():
-            return Places(tree=folder, home=_main_tree(folder, mark))
-    for folder in (here, *here.parents):
-        if (folder / FOLDER).is_dir():
-            return Places(tree=folder, home=folder)
-    return Places(tree=here, home=here)
-
-
-def _main_tree(tree: Path, mark: Path) -> Path:
-    """Return the main tree of a linked worktree; the tree itself if it is another kind of link."""
-    text = mark.read_text(errors="replace").strip()
-    git = (tree / text.removeprefix("gitdir:").strip()).resolve()
-    try:
-        common = (git / (git / "commondir").read_text().strip()).resolve()
-    except OSError:
-        return tree  # a submodule is a tree of its own
-    return common.parent if common.name == ".git" else tree
+    """Return the places of a folder, as kernel/places.py says."""
+    tree, home = find_tree_and_home(str(start))
+    return Places(tree=Path(tree), home=Path(home))
 
 
 def open_folder(folder: Path) -> None:

@@ -11,7 +11,8 @@ written, `<hash>-server` in a folder of the user's own (`$XDG_RUNTIME_DIR/counte
     .log       what a server that a relay started says on standard error
 
 A server is there if and only if the socket of the `.json` takes a connection and answers its first
-line. Whoever holds `.lock` may remove what a dead server left. The relay has these rules too.
+line. Whoever holds `.lock` may remove what a dead server left. The relay has these rules too;
+where the files lie is said once, in kernel/places.py.
 """
 
 from __future__ import annotations
@@ -19,12 +20,10 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
-import tempfile
 import threading
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -34,6 +33,13 @@ from counterpoint import __version__
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Clock, SystemClock
 from counterpoint.kernel.errors import StoreBusy, Unavailable
+from counterpoint.kernel.places import (
+    ForeignFolder,
+    find_prefix,
+    open_private,
+    own_folder,
+    short_name,
+)
 
 PROTOCOL: Final = 1
 """The number of the conversation between relay and server; another one is refused."""
@@ -61,9 +67,11 @@ class Rendezvous:
         beside = self.file("sock")
         if _is_short(beside):
             return beside
-        apart = _own() / f"{_hash(self.database)}.sock"
+        apart = Path(own_folder()) / f"{short_name(str(self.database))}.sock"
         # The folder for temporary files may be set to a long path too.
-        return _private(apart.parent if _is_short(apart) else _SHORT) / apart.name
+        folder = apart.parent if _is_short(apart) else _SHORT
+        with _refusing_foreign():
+            return Path(open_private(str(folder))) / apart.name
 
     @contextmanager
     def turn(self, ending: str) -> Generator[None]:
@@ -143,42 +151,21 @@ class Rendezvous:
 
 
 def find_rendezvous(database: Path) -> Rendezvous:
-    """Return the meeting point of a database, which need not exist."""
-    there = database.parent
-    while not there.exists() and there != there.parent:
-        there = there.parent
-    if os.access(there, os.W_OK | os.X_OK):
-        return Rendezvous(database=database, prefix=database.with_name(f"{database.name}-server"))
-    return Rendezvous(database=database, prefix=own_folder() / f"{_hash(database)}-server")
+    """Return the meeting point of a database, which need not exist; Unavailable."""
+    with _refusing_foreign():
+        return Rendezvous(database=database, prefix=Path(find_prefix(str(database))))
 
 
-def own_folder() -> Path:
-    """Return the folder for what cannot lie beside a database; Unavailable if it is not ours."""
-    return _private(_own())
-
-
-def _own() -> Path:
-    given = os.environ.get("XDG_RUNTIME_DIR")
-    return Path(given) / "counterpoint" if given else Path(tempfile.gettempdir()) / _SHORT.name
-
-
-def _private(folder: Path) -> Path:
-    with suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
-    if folder.is_symlink() or folder.stat().st_uid != os.getuid():
-        raise Unavailable(
-            f"{folder} belongs to somebody else",
-            hint="Set XDG_RUNTIME_DIR to a folder of your own.",
-        )
-    return folder
+@contextmanager
+def _refusing_foreign() -> Generator[None]:
+    try:
+        yield
+    except ForeignFolder as fault:
+        raise Unavailable(str(fault), hint=fault.hint) from fault
 
 
 def _is_short(path: Path) -> bool:
     return len(os.fsencode(path)) <= LONGEST_PATH
-
-
-def _hash(database: Path) -> str:
-    return sha256(os.fsencode(database)).hexdigest()[:24]
 
 
 def _taken(descriptor: int) -> bool:

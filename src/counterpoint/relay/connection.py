@@ -11,8 +11,7 @@ import time
 from contextlib import suppress
 
 from counterpoint.relay.answers import LINE_LIMIT, Lines, answered, envelope_version, is_object
-from counterpoint.relay.place import Refused
-from counterpoint.relay.server import PATIENCE, open_server
+from counterpoint.relay.server import PATIENCE, Refused, open_server
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import socket
 import sys
 
 from counterpoint import __version__
-from counterpoint.relay.place import Refused, find_prefix
+from counterpoint.kernel.places import ForeignFolder, find_prefix
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +29,15 @@ LOG_LIMIT: Final = 1_000_000
 
 _CHUNK: Final = 65536
 _TAIL: Final = 4096
+
+
+class Refused(Exception):
+    """There is no server to speak to; `hint` says what to do."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        """Say why."""
+        super().__init__(message)
+        self.message, self.hint = message, hint
 
 
 def open_server(database: str, greeting: bytes) -> socket.socket:
@@ -48,6 +57,8 @@ def open_server(database: str, greeting: bytes) -> socket.socket:
                 to = _greeted(prefix, greeting)
         finally:
             os.close(turn)
+    except ForeignFolder as fault:
+        raise Refused(str(fault), fault.hint) from fault
     except OSError as fault:
         raise Refused(
             f"no server of {database} can be reached: {fault}",

@@ -8,9 +8,9 @@ import socket
 
 from counterpoint import __version__
 from counterpoint.kernel.listing_cache import find_listing
+from counterpoint.kernel.places import find_database
 from counterpoint.relay.answers import Answers
 from counterpoint.relay.connection import Relay
-from counterpoint.relay.place import find_database
 from counterpoint.relay.server import PROTOCOL
 
 TYPE_CHECKING = False

@@ -1,0 +1,157 @@
+"""The database of a folder and its meeting point, where the relay and the server both look."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from builders import git
+from counterpoint.app import open_app
+from counterpoint.evidence.places import find_places
+from counterpoint.kernel.errors import Unavailable
+from counterpoint.kernel.places import ForeignFolder, find_database, find_prefix
+from counterpoint.protocol.rendezvous import find_rendezvous
+from counterpoint.relay.server import Refused, open_server
+
+Situation = tuple[Path, Path, Path]
+"""Where one stands, the working tree that is, and the home of its ledger."""
+
+
+def repository(folder: Path) -> Path:
+    """Make a repository with one commit."""
+    folder.mkdir()
+    git(folder, "init", "-q")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "first")
+    return folder
+
+
+def below(folder: Path) -> Path:
+    """Make a folder deep below another."""
+    made = folder / "deep" / "below"
+    made.mkdir(parents=True)
+    return made
+
+
+def in_nothing(folder: Path) -> Situation:
+    """Stand in a folder without repository and ledger."""
+    return folder, folder, folder
+
+
+def in_a_repository(folder: Path) -> Situation:
+    """Stand below the top of a repository."""
+    made = repository(folder / "main")
+    return below(made), made, made
+
+
+def in_a_worktree(folder: Path) -> Situation:
+    """Stand below a linked worktree that lies outside of its repository."""
+    main = repository(folder / "main")
+    git(main, "worktree", "add", "-q", str(folder / "linked"))
+    return below(folder / "linked"), folder / "linked", main
+
+
+def in_a_submodule(folder: Path) -> Situation:
+    """Stand in a repository that is a part of another one."""
+    inner, outer = repository(folder / "inner"), repository(folder / "outer")
+    allowed = ("-c", "protocol.file.allow=always")
+    git(outer, *allowed, "submodule", "add", "-q", str(inner), "part")
+    return outer / "part", outer / "part", outer / "part"
+
+
+def below_a_ledger(folder: Path) -> Situation:
+    """Stand below a folder that has a ledger and no repository."""
+    (folder / ".counterpoint").mkdir()
+    return below(folder), folder, folder
+
+
+def behind_a_link(folder: Path) -> Situation:
+    """Stand in a repository that was reached through a link."""
+    real = repository(folder / "real")
+    (folder / "link").symlink_to(below(real))
+    return folder / "link", real, real
+
+
+def in_a_torn_tree(folder: Path) -> Situation:
+    """Stand in a tree whose `.git` names what is not there."""
+    (folder / ".git").write_text("gitdir: /nowhere/at/all\n")
+    return folder, folder, folder
+
+
+def in_a_bare_worktree(folder: Path) -> Situation:
+    """Stand in a worktree of a repository that has no tree of its own."""
+    main = repository(folder / "main")
+    git(folder, "clone", "-q", "--bare", str(main), str(folder / "bare"))
+    git(folder / "bare", "worktree", "add", "-q", str(folder / "linked"))
+    return folder / "linked", folder / "linked", folder / "linked"
+
+
+@pytest.mark.parametrize(
+    "situation",
+    [
+        in_nothing,
+        in_a_repository,
+        in_a_worktree,
+        in_a_submodule,
+        below_a_ledger,
+        behind_a_link,
+        in_a_torn_tree,
+        in_a_bare_worktree,
+    ],
+)
+def test_relay_and_product_find_one_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, situation: Callable[[Path], Situation]
+) -> None:
+    """Wherever one stands: a folder, below it, a linked worktree, a submodule, no repository."""
+    place, tree, home = situation(tmp_path.resolve())
+    monkeypatch.chdir(place)
+    found = find_database(str(Path.cwd()), "")
+    assert found == str(home / ".counterpoint" / "ledger.db")
+    assert found == str(open_app(Path.cwd(), {}).database)
+    assert find_places(place).tree == tree
+    assert find_prefix(found) == str(find_rendezvous(Path(found)).prefix) == f"{found}-server"
+
+
+@pytest.mark.parametrize("db", ["here.db", "../there.db", "~/mine.db", "/far/away.db"])
+def test_relay_and_product_understand_a_path_alike(tmp_path, monkeypatch, db):
+    """A path may be relative, or begin with the home folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    found = find_database(str(Path.cwd()), db)
+    assert found == str(Path(db).expanduser().resolve())
+    assert found == str(open_app(Path.cwd(), {}, db=db).database)
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_a_folder_that_cannot_be_written_has_its_meeting_point_elsewhere(
+    tmp_path, monkeypatch, given
+):
+    """It lies in a folder of the user's own, with a name made from the database's path."""
+    own = tmp_path / "own"
+    own.mkdir()
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setattr("tempfile.tempdir", str(own))
+    if given:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(own))
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    found = find_prefix("/far/away.db")
+    assert found == str(find_rendezvous(Path("/far/away.db")).prefix)
+    folder = "counterpoint" if given else f"counterpoint-{os.getuid()}"
+    assert Path(found).parent == own / folder
+    assert Path(found).parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_somebody_elses_folder_is_no_meeting_point(tmp_path, monkeypatch):
+    """A link that another user laid there is refused by both sides."""
+    (tmp_path / "counterpoint").symlink_to("/")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(ForeignFolder, match="somebody else"):
+        find_prefix("/far/away.db")
+    with pytest.raises(Refused, match="somebody else") as refused:
+        open_server("/far/away.db", b"")
+    assert "XDG_RUNTIME_DIR" in refused.value.hint
+    with pytest.raises(Unavailable, match="somebody else"):
+        find_rendezvous(Path("/far/away.db"))
