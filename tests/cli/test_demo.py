@@ -295,15 +295,15 @@ def test_a_rejected_phase_is_mended_by_whoever_takes_the_repair(
     tree: Tree, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Work, rejection, repair and approval, each agent with a server of its own."""
-    desks = {name: create_linked_tree(tree, tmp_path / name) for name in ("ada", "rae")}
+    trees = {name: create_linked_tree(tree, tmp_path / name) for name in ("ada", "rae")}
     with connected("lead", tree.folder) as (lead, _):
         root = lead.call("plan", markdown=PIECE.replace("PYTHON", sys.executable))["root"]
         add_empty_checks(lead, root)
         for _ in range(2):
-            with connected("ada", desks["ada"].folder) as (connection, bell):
-                Worker(name="ada", connection=connection, tree=desks["ada"], wakes=bell).work()
-            with connected("rae", desks["rae"].folder) as (connection, bell):
-                Reviewer(name="rae", connection=connection, tree=desks["rae"], wakes=bell).work()
+            with connected("ada", trees["ada"].folder) as (connection, bell):
+                Worker(name="ada", connection=connection, tree=trees["ada"], wakes=bell).work()
+            with connected("rae", trees["rae"].folder) as (connection, bell):
+                Reviewer(name="rae", connection=connection, tree=trees["rae"], wakes=bell).work()
         assert lead.call("show", id=root)["status"] == "done"
     said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     words = [line["doing"] for line in said]
@@ -330,7 +330,7 @@ def test_an_agent_that_stops_halfway_keeps_its_claim_and_lands_nothing(
     context = create_linked_tree(tree, tmp_path / "dee")
     with connected("dee", context.folder) as (connection, bell):
         connection.call("plan", markdown="# P\n## One\n- [ ] Split text into words\n")
-        worker = Worker(name="dee", connection=connection, tree=context, wakes=bell, perishes=True)
+        worker = Worker(name="dee", connection=connection, tree=context, wakes=bell, is_killed=True)
         worker.work()
         halfway = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     task = next(line["halfway"] for line in halfway if "halfway" in line)
@@ -342,14 +342,14 @@ def test_an_agent_that_stops_halfway_keeps_its_claim_and_lands_nothing(
 
 def test_an_agent_that_ends_too_early_is_named_with_its_last_words(tmp_path: Path) -> None:
     """The demonstration does not wait for one that is gone."""
-    stage = AgentProcesses(logs=tmp_path, environ=child_environ(os.environ))
+    agents = AgentProcesses(logs=tmp_path, environ=child_environ(os.environ))
     try:
-        stage.start("ada", "no-such-role", tmp_path)
-        stage.processes["ada"].wait(LONGEST / 3)
+        agents.start("ada", "no-such-role", tmp_path)
+        agents.processes["ada"].wait(LONGEST / 3)
         with pytest.raises(Unavailable, match=r"(?s)ada ended with 2.*no-such-role"):
-            stage.require_alive()
+            agents.require_alive()
     finally:
-        stage.close()
+        agents.close()
 
 
 def entry(action: str, **facts: Any) -> Entry:

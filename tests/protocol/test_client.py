@@ -83,7 +83,7 @@ def test_a_server_that_does_not_leave_is_told_to(
     program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that goes on after the end of its input is ended by a signal."""
-    monkeypatch.setattr("counterpoint.protocol.client.LEAVE", 0.2)
+    monkeypatch.setattr("counterpoint.protocol.client.EXIT_SECONDS", 0.2)
     stubborn = tmp_path / "stubborn.py"
     stubborn.write_text(
         "import runpy, signal, sys\n"

@@ -10,7 +10,7 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.output import Output, one_line
 from counterpoint.cli.present import headline, key_of, lease, present, present_briefly, span
-from counterpoint.core.model.answers import Offer, State
+from counterpoint.core.model.answers import ReadyItem, State
 from counterpoint.core.model.filters import ItemFilter, ReadyFilter
 from counterpoint.core.model.work import Item
 from counterpoint.kernel.canonical import Json
@@ -210,7 +210,7 @@ def _print_offers(context: CommandContext, wanted: ReadyFilter, limit: int, curs
     _print_more(context.out, items, more)
 
 
-def _offer(offer: Offer) -> dict[str, Json]:
+def _offer(offer: ReadyItem) -> dict[str, Json]:
     return {"item": present_briefly(offer.item), "why": list(offer.why), "unblocks": offer.unblocks}
 
 

@@ -23,9 +23,9 @@ from counterpoint.kernel.errors import ProgramMissing, Unavailable
 from counterpoint.protocol.wire.inbox import Inbox
 from counterpoint.protocol.wire.outbox import Outbox
 
-PATIENCE = 60.0
+CALL_SECONDS = 60.0
 """Seconds that a call may take."""
-LEAVE = 3.0
+EXIT_SECONDS = 3.0
 """Seconds that a server gets to leave before it is told to, and again before it is made to."""
 
 
@@ -77,7 +77,7 @@ def connect(
     folder: Path,
     environ: Mapping[str, str],
     errors: Path | None = None,
-    patience: float = PATIENCE,
+    patience: float = CALL_SECONDS,
 ) -> Generator[Connection]:
     """Start a server and open a connection to it; the end of the block ends both.
 
@@ -86,7 +86,7 @@ def connect(
     """
     process = _start(argv, folder, environ, errors)
     try:
-        client = Client(_over(process), read_timeout_seconds=patience)
+        client = Client(_open_streams(process), read_timeout_seconds=patience)
         with start_blocking_portal() as portal:
             opening = portal.wrap_async_context_manager(client)
             try:
@@ -102,7 +102,7 @@ def connect(
             finally:
                 opening.__exit__(None, None, None)
     finally:
-        _end(process)
+        _stop(process)
 
 
 def _start(
@@ -125,30 +125,30 @@ def _start(
 
 
 @asynccontextmanager
-async def _over(process: subprocess.Popen[bytes]) -> AsyncGenerator[Any]:
+async def _open_streams(process: subprocess.Popen[bytes]) -> AsyncGenerator[Any]:
     """Open the SDK's streams over the pipes of a process."""
-    sink, source = _ends(process)
+    sink, source = _descriptors(process)
     for fd in (sink, source):
         os.set_blocking(fd, False)
     outbox = Outbox(sink)
     yield Inbox(source, outbox), outbox
-    await outbox.drain(LEAVE)
+    await outbox.drain(EXIT_SECONDS)
 
 
-def _ends(process: subprocess.Popen[bytes]) -> tuple[int, int]:
+def _descriptors(process: subprocess.Popen[bytes]) -> tuple[int, int]:
     assert process.stdin is not None  # noqa: S101 - `_start` asked for the pipe
     assert process.stdout is not None  # noqa: S101 - `_start` asked for the pipe
     return process.stdin.fileno(), process.stdout.fileno()
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _stop(process: subprocess.Popen[bytes]) -> None:
     """End a server, and wait for it."""
     for stream in (process.stdin, process.stdout):
         if stream is not None:
             stream.close()
     for stop in (process.terminate, process.kill):
         with suppress(subprocess.TimeoutExpired):
-            process.wait(LEAVE)
+            process.wait(EXIT_SECONDS)
             return
         stop()
     process.wait()

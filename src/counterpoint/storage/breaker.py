@@ -114,15 +114,15 @@ class Breaker:
     def passing(self) -> Generator[Permit]:
         """Let the block through to the store, or refuse it; CircuitOpen."""
         mine = self._enter()
-        told = False
+        answered = False
         try:
             yield mine
-            told = True
+            answered = True
         except CounterpointError:
-            told = True
+            answered = True
             raise
         finally:
-            self._leave(mine, told=told)
+            self._leave(mine, answered=answered)
 
     def opening(self, make: Callable[[], T]) -> T:
         """Return what a call answers, whose every refusal is the store's; CircuitOpen."""
@@ -169,8 +169,8 @@ class Breaker:
                 last_failure=self._last,
             )
 
-    def _leave(self, mine: Permit, *, told: bool) -> None:
-        """Draw the conclusion from a call; told: whether the store or the core gave an answer."""
+    def _leave(self, mine: Permit, *, answered: bool) -> None:
+        """Draw the conclusion from a call; answered: whether the store or the core gave an answer."""
         with self._lock:
             mine.depth -= 1
             if mine.depth or mine.era != self._era:
@@ -178,7 +178,7 @@ class Breaker:
             now = self._seconds()
             if mine.fault is not None:
                 self._count(mine.fault, now)
-            elif mine is self._trial and told:
+            elif mine is self._trial and answered:
                 self._close()
             if mine is self._trial:
                 self._trial = None

@@ -20,7 +20,7 @@ from counterpoint.core.operations.audit import Fold
 from counterpoint.core.ports.store import Append, Reading, Store, Writing
 from counterpoint.kernel.errors import Conflict, NotFound, StateDiffers
 
-_TOLD_EVERY = 100
+_REPORTED_EVERY = 100
 _MISSING = object()
 
 
@@ -35,11 +35,11 @@ class Moved:
 
 
 def move_project(
-    source: Store, target: Store, project: str, told: Callable[[int], None] | None = None
+    source: Store, target: Store, project: str, progress: Callable[[int], None] | None = None
 ) -> Moved:
     """Copy a project into a store that has nothing of it; NotFound, Conflict, StateDiffers.
 
-    told: hears how many entries are copied. The project stays in the source as it is.
+    progress: hears how many entries are copied. The project stays in the source as it is.
     """
     with source.reading(project) as view:
         if not view.head().size:
@@ -57,12 +57,12 @@ def move_project(
             for digest, body in view.texts():
                 writing.keep({digest: body})
                 texts += 1
-            frontier = _copy(view, writing, told)
+            frontier = _copy(view, writing, progress)
             _compare(view, writing)
     return Moved(project=project, size=frontier.size, root=frontier.root().hex(), texts=texts)
 
 
-def _copy(view: Reading, writing: Writing, told: Callable[[int], None] | None) -> Frontier:
+def _copy(view: Reading, writing: Writing, progress: Callable[[int], None] | None) -> Frontier:
     """Append every entry and fold its rows; answer the edge of the tree."""
     frontier, fold = Frontier(), Fold(writing)
     for place, written in enumerate(view.entries()):
@@ -83,8 +83,8 @@ def _copy(view: Reading, writing: Writing, told: Callable[[int], None] | None) -
                 nodes=tuple(nodes),
             )
         )
-        if told is not None and place % _TOLD_EVERY == 0:
-            told(place)
+        if progress is not None and place % _REPORTED_EVERY == 0:
+            progress(place)
     return frontier
 
 

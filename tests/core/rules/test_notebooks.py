@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.rules.notebooks import Page, check, newest_first, offer
+from counterpoint.core.rules.notebooks import Page, check, newest_first, select_pages
 from counterpoint.kernel.errors import InvalidInput
 
 pages = st.lists(
@@ -51,7 +51,7 @@ def test_a_long_content_is_refused_with_the_name():
 @given(pages=pages, files=st.integers(0, 4), room=st.integers(0, 80))
 def test_an_offer_keeps_its_budget_and_names_the_rest(pages, files, room):
     """Newest first; what was left out did not fit when its turn came."""
-    made = offer(pages, files=files, characters=room)
+    made = select_pages(pages, files=files, characters=room)
     assert len(made.pages) <= files
     assert sum(len(page.content) for page in made.pages) <= room
     ordered = newest_first(pages)
@@ -79,6 +79,8 @@ def test_the_usual_budget_is_twenty_files_and_fifty_thousand_characters():
             for n in range(30)
         ]
 
-    assert len(offer(many(10_000)).pages) == 5
-    assert [page.name for page in offer(many(10)).pages] == [f"n{n}.md" for n in range(29, 9, -1)]
-    assert offer([]).pages == ()
+    assert len(select_pages(many(10_000)).pages) == 5
+    assert [page.name for page in select_pages(many(10)).pages] == [
+        f"n{n}.md" for n in range(29, 9, -1)
+    ]
+    assert select_pages([]).pages == ()

@@ -34,13 +34,13 @@ _LOST_RACE = frozenset({"already_claimed", "not_ready"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worker:
-    """An agent that takes tasks until it is told to leave; one that `perishes` never finishes."""
+    """An agent that takes tasks until it is told to leave; `is_killed`: one that never finishes."""
 
     name: str
     connection: Connection
     tree: Tree
     wakes: WakeSignal
-    perishes: bool = False
+    is_killed: bool = False
     recipes: Mapping[str, Recipe] = field(default_factory=load_recipes, repr=False)
 
     def work(self) -> None:
@@ -79,7 +79,7 @@ class Worker:
             met=[one["n"] for one in started["item"].get("accept", [])],
         )
         tell(f"{task.id} {task.recipe.title}")
-        if self.perishes:
+        if self.is_killed:
             self._stop_halfway(task)
             return
         lost = started.get("taken_over_from")

@@ -67,10 +67,12 @@ def perform(out: Output, folder: Path) -> DemoResult:
         (folder / place).mkdir()
     main = create_repository(folder / NAME, environ)
     app = open_app(main.folder, environ)
-    stage = AgentProcesses(logs=folder / "logs", environ=environ)
+    agents = AgentProcesses(logs=folder / "logs", environ=environ)
     try:
         with opened_screen(out) as screen:
-            play = Scenario(app=app, main=main, desks=folder / "desks", stage=stage, screen=screen)
+            play = Scenario(
+                app=app, main=main, trees=folder / "desks", agents=agents, screen=screen
+            )
             play.perform()
         proved = prove(play, folder / BUNDLE)
         lines, history = tree_of(play.core, play.root), history_of(play.core)
@@ -87,7 +89,7 @@ def perform(out: Output, folder: Path) -> DemoResult:
             commits=int(main.git("rev-list", "--count", "--no-merges", MAIN)),
         )
     finally:
-        stage.close()
+        agents.close()
         app.close()
         # Nobody is connected any more: it has left, or is about to.
         with suppress(Unavailable):

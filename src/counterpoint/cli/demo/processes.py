@@ -29,7 +29,7 @@ GRACE = 2.0
 _WORKER = "counterpoint.cli.demo.worker"
 _LAST_WORDS = 600
 
-Said = tuple[str, dict[str, Json]]
+Message = tuple[str, dict[str, Json]]
 """Who said it, and what."""
 
 
@@ -43,8 +43,8 @@ class AgentProcesses:
         default_factory=dict[str, subprocess.Popen[bytes]]
     )
     killed: set[str] = field(default_factory=set[str])
-    _received: SimpleQueue[Said] = field(default_factory=SimpleQueue[Said])
-    _ears: list[Thread] = field(default_factory=list[Thread])
+    _received: SimpleQueue[Message] = field(default_factory=SimpleQueue[Message])
+    _readers: list[Thread] = field(default_factory=list[Thread])
 
     def start(
         self, name: str, role: str, folder: Path, *words: str, agent: str = "", **extra: str
@@ -63,20 +63,20 @@ class AgentProcesses:
                 start_new_session=True,
             )
         self.processes[name] = process
-        ear = Thread(target=_listen, args=(name, process, self._received), daemon=True)
-        self._ears.append(ear)
-        ear.start()
+        reader = Thread(target=_listen, args=(name, process, self._received), daemon=True)
+        self._readers.append(reader)
+        reader.start()
 
-    def hear(self, seconds: float) -> list[Said]:
+    def receive(self, seconds: float) -> list[Message]:
         """Return what was said meanwhile; wait for a first word only so long."""
-        said: list[Said] = []
+        said: list[Message] = []
         with suppress(Empty):
             said.append(self._received.get(timeout=seconds))
             while True:
                 said.append(self._received.get_nowait())
         return said
 
-    def ring(self) -> None:
+    def wake(self) -> None:
         """Wake every agent that waits."""
         for process in self.processes.values():
             with suppress(BrokenPipeError, ValueError):
@@ -122,8 +122,8 @@ class AgentProcesses:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
             _input(process).close()
-        for ear in self._ears:
-            ear.join(GRACE)
+        for reader in self._readers:
+            reader.join(GRACE)
 
 
 def _input(process: subprocess.Popen[bytes]) -> IO[bytes]:
@@ -137,11 +137,11 @@ def _wait(processes: Sequence[subprocess.Popen[bytes]]) -> None:
             process.wait(GRACE)
 
 
-def _listen(name: str, process: subprocess.Popen[bytes], heard: SimpleQueue[Said]) -> None:
+def _listen(name: str, process: subprocess.Popen[bytes], received: SimpleQueue[Message]) -> None:
     """Put what an agent says into the queue until it says no more."""
     assert process.stdout is not None  # noqa: S101 - `start` asked for the pipe
     with process.stdout as lines:
         for line in lines:
             # A line that a kill cut short has no end and says nothing.
             if line.endswith(b"\n"):
-                heard.put((name, load(line)))
+                received.put((name, load(line)))

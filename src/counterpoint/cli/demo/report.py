@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from counterpoint.cli.demo.scenario import DOOMED
+from counterpoint.cli.demo.scenario import KILLED_AGENT
 from counterpoint.cli.demo.summary import DemoResult, ProofResult, TaskRow
 from counterpoint.cli.output import Output
 
@@ -65,8 +65,8 @@ def _trouble(ended: DemoResult) -> Iterator[str]:
             yield f"{line.item.id}: the check failed for {agent} ({receipt.id}), and then passed"
         if line.outcome and line.outcome.token > 1:
             yield (
-                f"{line.item.id}: {DOOMED} was killed, {line.outcome.agent} took over;"
-                f" {DOOMED}'s late write was refused: {ended.refused}"
+                f"{line.item.id}: {KILLED_AGENT} was killed, {line.outcome.agent} took over;"
+                f" {KILLED_AGENT}'s late write was refused: {ended.refused}"
             )
     for verdict in ended.verdicts:
         bound = f", bound to {verdict.subject[:_SHORT]}"

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from counterpoint.cli.demo.scenario import DOOMED, Scenario
+from counterpoint.cli.demo.scenario import KILLED_AGENT, Scenario
 from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger import checkpoint as checkpoints
 from counterpoint.core.ledger.bundle import BundleHeader, verify_bundle
@@ -207,7 +207,7 @@ def faults_of(
         "everything is done": all(line.item.category == "done" for line in lines),
         "every task has commits": all(line.evidence.get("commits") for line in tasks),
         "a check failed and then passed": len(repaired) == 1,
-        f"{DOOMED} was killed": play.stage.killed == {DOOMED},
+        f"{KILLED_AGENT} was killed": play.agents.killed == {KILLED_AGENT},
         "one claim was taken over": counts["task.taken_over"] == 1,
         f"the late write was refused ({_REFUSAL})": play.refused == _REFUSAL,
         "one phase was rejected": counts["item.rejected"] == 1,

@@ -13,7 +13,7 @@ from counterpoint.cli.demo.pipes import WakeSignal
 from counterpoint.cli.demo.repository import Tree
 from counterpoint.protocol.client import connect
 
-ROLES = ("worker", "perishing", "reviewer", "late")
+ROLES = ("worker", "killed", "reviewer", "late")
 
 
 def server_argv(agent: str, session: str = "") -> list[str]:
@@ -23,7 +23,7 @@ def server_argv(agent: str, session: str = "") -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Scenario one role until told to leave; the arguments are the program's own unless given."""
+    """Play one role until told to leave; the arguments are the program's own unless given."""
     parser = ArgumentParser(description="An agent of `counterpoint demo`.")
     parser.add_argument("role", choices=ROLES)
     parser.add_argument("agent")
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 connection=connection,
                 tree=tree,
                 wakes=WakeSignal(),
-                perishes=asked.role == "perishing",
+                is_killed=asked.role == "killed",
             ).work()
 
 

@@ -125,7 +125,7 @@ class HandedOver:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class ReadyItem:
     """A ready item, with why, and how many others wait for it."""
 
     item: Item

@@ -61,7 +61,7 @@ class Passage(Noun):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class StoredDocument:
     """A document after it was asked to be taken in; `is_same` if it was there as it is."""
 
     document: Document

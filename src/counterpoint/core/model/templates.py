@@ -1,4 +1,4 @@
-"""Templates of plans: a sheet on the shelf, what it says, and what becomes of it."""
+"""Templates of plans: the text of a file, what it says, and the plan made of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GENERAL = "general"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplateSource:
-    """The text of a template as it lies on the shelf.
+    """The text of a template as its file has it.
 
     hides: other sheets of the same name, which this one is used instead of.
     """

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NoReturn
 
-from counterpoint.core.model.answers import Offer, Readiness, Started
+from counterpoint.core.model.answers import Readiness, ReadyItem, Started
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Snapshot
 from counterpoint.core.model.filters import ReadyFilter
@@ -82,7 +82,7 @@ class Claims:
 
     def take_next(
         self, wanted: ReadyFilter, minutes: int | None = None
-    ) -> tuple[Started, Offer] | None:
+    ) -> tuple[Started, ReadyItem] | None:
         """Claim the first ready item, chosen and taken in one transaction; None if there is none."""
         self._refuse_no_session()
         snapshot = self._context.ports.evidence.snapshot(self._context.caller.root)

@@ -19,7 +19,7 @@ from counterpoint.core.model.documents import (
     PassageFound,
     PassageQuery,
     Shelf,
-    Taken,
+    StoredDocument,
 )
 from counterpoint.core.model.journal import StateEntry
 from counterpoint.core.model.rows import Prose
@@ -115,7 +115,7 @@ class Documents:
         with self._context.reading() as view:
             return view.find(StateEntry, _SCOPE, _NAME) is not None
 
-    def take(self, path: str, shelf: Shelf = "vault") -> Taken:
+    def take(self, path: str, shelf: Shelf = "vault") -> StoredDocument:
         """Take a file of the tree in, or in anew; Conflict for a project without documents.
 
         Raises NotFound, PathOutside, InvalidInput for what is no text or too long.
@@ -133,7 +133,7 @@ class Documents:
         with self._context.reading() as view:
             before = view.find(Document, shelf, name)
         if before is not None and before.sha256 == digest:
-            return Taken(document=before, is_same=True)
+            return StoredDocument(document=before, is_same=True)
         read = extract(name, content)
         chunks = cut(name, read.text, markup=read.markup)
         if len(chunks) > PASSAGE_LIMIT:
@@ -158,7 +158,7 @@ class Documents:
             change.put(document)
             _put_passages(change, document, chunks)
             change.add_facts(shelf=shelf, path=name, sha256=digest, passages=len(chunks))
-            return Taken(document=document, is_same=False)
+            return StoredDocument(document=document, is_same=False)
 
     def _load(self, name: str) -> bytes:
         try:

@@ -23,7 +23,7 @@ from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.notebooks import Offer, Page, check, offer
+from counterpoint.core.rules.notebooks import Page, PageSelection, check, select_pages
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput, StaleVersion
@@ -201,7 +201,7 @@ class Notebooks:
                 self._context.ports.evidence.save(mirror, place, kept.encode() if kept else None)
         return entry
 
-    def offered(self, role: str) -> Offer:
+    def offered(self, role: str) -> PageSelection:
         """Return what a session of a role is given of its memory, the newest first, within limits."""
         pages: dict[tuple[str, str], Page] = {}
         with self._context.reading() as view:
@@ -214,7 +214,7 @@ class Notebooks:
             before = pages.get((page.scope, page.name))
             if before is None or before.updated_at < page.updated_at:
                 pages[page.scope, page.name] = page
-        return offer(page for page in pages.values() if page.content != _GONE)
+        return select_pages(page for page in pages.values() if page.content != _GONE)
 
 
 def _scope(reach: Reach, role: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from heapq import merge
 from itertools import islice
 
-from counterpoint.core.model.answers import Obstacle, Offer, Readiness
+from counterpoint.core.model.answers import Obstacle, Readiness, ReadyItem
 from counterpoint.core.model.filters import ReadyFilter
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.lifecycles import UNCLOSED
@@ -33,7 +33,7 @@ class Ready:
 
     def offers(
         self, wanted: ReadyFilter, limit: int, after: tuple[int, int] | None = None
-    ) -> list[Offer]:
+    ) -> list[ReadyItem]:
         """Return ready items in order: by priority, then by age.
 
         after: priority and number of the last one seen.
@@ -56,7 +56,7 @@ def offers(
     session: str,
     now: Timestamp,
     after: tuple[int, int] | None = None,
-) -> Iterator[Offer]:
+) -> Iterator[ReadyItem]:
     """Return what a session may take up, in order, as long as somebody asks for more."""
     busy = busy_areas(view, session, now)
     for item in _candidates(view, wanted, now, after):
@@ -66,7 +66,7 @@ def offers(
         if found.is_ready:
             waiting = len(view.select(Dependency, needs=item.id, limit=_PAGE))
             why = (*found.reasons, f"{waiting} wait for it") if waiting else found.reasons
-            yield Offer(item=item, why=why, unblocks=waiting)
+            yield ReadyItem(item=item, why=why, unblocks=waiting)
 
 
 def judged(view: Reading, item: Item, session: str, now: Timestamp) -> Readiness:

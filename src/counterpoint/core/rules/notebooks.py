@@ -31,7 +31,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class PageSelection:
     """The files a session is given, newest first, and those left out."""
 
     pages: tuple[Page, ...] = ()
@@ -53,9 +53,9 @@ def check(name: str, content: str) -> None:
         )
 
 
-def offer(
+def select_pages(
     pages: Iterable[Page], *, files: int = OFFERED_FILES, characters: int = OFFERED_CHARACTERS
-) -> Offer:
+) -> PageSelection:
     """Return which files are given to a session within its budget."""
     given: list[Page] = []
     left: list[Page] = []
@@ -64,7 +64,7 @@ def offer(
         fits = len(given) < files and len(page.content) <= room
         (given if fits else left).append(page)
         room -= len(page.content) if fits else 0
-    return Offer(pages=tuple(given), left_out=tuple(left))
+    return PageSelection(pages=tuple(given), left_out=tuple(left))
 
 
 def newest_first(pages: Iterable[Page]) -> Sequence[Page]:

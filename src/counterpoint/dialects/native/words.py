@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, WithJsonSchema
 
-from counterpoint.core.model.answers import Facets, Offer, Started
+from counterpoint.core.model.answers import Facets, ReadyItem, Started
 from counterpoint.core.model.evidence import FileChange
 from counterpoint.core.model.filters import ReadyFilter
 from counterpoint.core.model.journal import Receipt, Record
@@ -89,7 +89,7 @@ def present_line(item: Item, room: int = TITLE) -> dict[str, Json]:
     )
 
 
-def present_offer(offer: Offer) -> dict[str, Json]:
+def present_offer(offer: ReadyItem) -> dict[str, Json]:
     """Return ready work, with why."""
     line = present_line(offer.item)
     del line["status"]

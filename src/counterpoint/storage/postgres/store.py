@@ -4,7 +4,7 @@ Rules: (1) a write stands in the line of its project (an advisory lock), then lo
 of `heads`: so sequences have no gap, and writers take turns in the order they came, whichever machine
 they are on. (2) A write is answered when it is durable: `synchronous_commit` is never off. (3) A
 reading is REPEATABLE READ, READ ONLY: it sees one moment. (4) Connections of writers and of readers
-are lent from two shelves, so that a reading inside of a writing never waits for itself. (5) A server
+are lent from two pools, so that a reading inside of a writing never waits for itself. (5) A server
 that went away is told as such and found again by the next call.
 """
 

@@ -104,10 +104,10 @@ def hits(
     The key of a hit is the row's key without the project, joined by `/`.
     """
     wanted = expression(words, begun=narrowed.begun)
-    shelf = connection.execute("SELECT shelf FROM shelves WHERE project = ?", (project,)).fetchone()
-    if not wanted or shelf is None:
+    found = connection.execute("SELECT shelf FROM shelves WHERE project = ?", (project,)).fetchone()
+    if not wanted or found is None:
         return []
-    low = shelf[0] * _SHELF_SIZE
+    low = found[0] * _SHELF_SIZE
     values: list[Any] = [wanted, low, low + _SHELF_SIZE - 1]
     only = ""
     if narrowed.kinds:

@@ -26,48 +26,48 @@ _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _APART = re.compile(r"[^a-z0-9]+")
 
 
-def refuse_faults(wish: BriefRequest) -> None:
+def refuse_faults(request: BriefRequest) -> None:
     """Raise InvalidInput with all that is wrong with a commission."""
-    faults = title_faults(wish.title)
-    words = {"keywords": wish.keywords, "words": (wish.service, wish.category)}
+    faults = title_faults(request.title)
+    words = {"keywords": request.keywords, "words": (request.service, request.category)}
     faults += list_faults(words)
-    if len(wish.description) > BODY_LIMIT:
+    if len(request.description) > BODY_LIMIT:
         faults.append(f"the description is longer than {BODY_LIMIT} characters")
-    faults += _choice_faults(wish)
-    if wish.slug and (len(wish.slug) > SLUG_LIMIT or _SLUG.fullmatch(wish.slug) is None):
+    faults += _choice_faults(request)
+    if request.slug and (len(request.slug) > SLUG_LIMIT or _SLUG.fullmatch(request.slug) is None):
         faults.append(
             f"the slug is not small letters and digits joined by `-`, at most {SLUG_LIMIT} characters"
         )
-    if len(canonical.dump_any(dict(wish.variables)).encode()) > VARIABLES_LIMIT:
+    if len(canonical.dump_any(dict(request.variables)).encode()) > VARIABLES_LIMIT:
         faults.append(f"the variables have more than {VARIABLES_LIMIT} bytes of JSON")
     try:
-        when(wish)
+        when(request)
     except ValueError:
         faults.append("the time it is scheduled for is not of ISO 8601")
     if faults:
         raise InvalidInput("; ".join(faults), hint="Mend what is named and try again.")
 
 
-def _choice_faults(wish: BriefRequest) -> list[str]:
+def _choice_faults(request: BriefRequest) -> list[str]:
     faults: list[str] = []
-    if wish.content_type not in CONTENT_TYPES:
+    if request.content_type not in CONTENT_TYPES:
         faults.append(f"the content type is one of {', '.join(CONTENT_TYPES)}")
-    if wish.difficulty not in DIFFICULTIES:
+    if request.difficulty not in DIFFICULTIES:
         faults.append(f"the difficulty is one of {', '.join(DIFFICULTIES[1:])}")
     for what, number, span in (
-        ("priority", wish.priority, BRIEF_PRIORITIES),
-        ("word count", wish.target_word_count, WORD_COUNTS),
+        ("priority", request.priority, BRIEF_PRIORITIES),
+        ("word count", request.target_word_count, WORD_COUNTS),
     ):
         if number not in span:
             faults.append(f"the {what} is from {span[0]} to {span[-1]}")
     return faults
 
 
-def when(wish: BriefRequest) -> str:
+def when(request: BriefRequest) -> str:
     """Return the time a commission is scheduled for, in UTC; empty without one; ValueError."""
-    if not wish.scheduled_for:
+    if not request.scheduled_for:
         return ""
-    asked = moment(wish.scheduled_for)
+    asked = moment(request.scheduled_for)
     try:
         return stamp(asked if asked.tzinfo else asked.replace(tzinfo=UTC))
     except OverflowError as fault:

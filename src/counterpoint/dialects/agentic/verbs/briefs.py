@@ -31,45 +31,45 @@ class Briefs:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def create(self, wish: BriefRequest) -> Brief:
+    def create(self, request: BriefRequest) -> Brief:
         """Make a brief; Conflict if its slug is taken, NotFound for its item, InvalidInput.
 
         Without a slug one is made from the title, with a number behind it if that is taken.
         """
-        refuse_faults(wish)
+        refuse_faults(request)
         with recording(self._context, "brief.created") as change:
             change.open_session()
-            if wish.item:
-                change.get(Item, wish.item)
-            brief = change.masked(self._brief(change, wish))
-            brief = replace(brief, slug=_free_slug(change, wish.slug, brief.title))
+            if request.item:
+                change.get(Item, request.item)
+            brief = change.masked(self._brief(change, request))
+            brief = replace(brief, slug=_free_slug(change, request.slug, brief.title))
             change.put(brief)
             change.subject = brief.id
             change.add_facts(brief=brief.id, title=brief.title)
             return brief
 
-    def _brief(self, change: Change, wish: BriefRequest) -> Brief:
+    def _brief(self, change: Change, request: BriefRequest) -> Brief:
         number, its_id = change.next_id(Brief)
-        variables = canonical.dump_any(dict(wish.variables)) if wish.variables else ""
+        variables = canonical.dump_any(dict(request.variables)) if request.variables else ""
         return Brief(
             project=self._context.project,
             id=its_id,
             number=number,
-            slug=wish.slug,
-            title=wish.title.strip(),
-            description=Prose(wish.description),
-            content_type=cast("ContentType", wish.content_type),
-            service=wish.service,
-            keywords=tuple(dict.fromkeys(wish.keywords)),
-            category=wish.category,
-            difficulty=cast("Difficulty", wish.difficulty),
-            target_word_count=wish.target_word_count,
+            slug=request.slug,
+            title=request.title.strip(),
+            description=Prose(request.description),
+            content_type=cast("ContentType", request.content_type),
+            service=request.service,
+            keywords=tuple(dict.fromkeys(request.keywords)),
+            category=request.category,
+            difficulty=cast("Difficulty", request.difficulty),
+            target_word_count=request.target_word_count,
             variables=Prose(variables),
-            priority=wish.priority,
-            scheduled_for=when(wish),
+            priority=request.priority,
+            scheduled_for=when(request),
             status=BRIEF.first,
             reason=Prose(""),
-            item=wish.item,
+            item=request.item,
             agent=self._context.caller.actor.name,
             version=1,
             created_at=change.now,

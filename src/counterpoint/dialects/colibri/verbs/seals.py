@@ -204,12 +204,12 @@ class Seals:
         with self._context.reading() as view:
             seal = _seal_of(view, session)
             thoughts = _thoughts_of(view, session)
-            told = view.sequences(subject=session, action=ACTION, limit=1)
-            if not told:
+            sequences = view.sequences(subject=session, action=ACTION, limit=1)
+            if not sequences:
                 raise _differs(session, "is not told of in the ledger")
-            told += _redactions(view, {one.content for one in thoughts})
+            sequences += _redactions(view, {one.content for one in thoughts})
             size = view.head().size
-        proofs = [audit.inclusion(sequence, size) for sequence in told]
+        proofs = [audit.inclusion(sequence, size) for sequence in sequences]
         header = SealedHeader(
             project=self._context.project,
             session=session,
@@ -233,7 +233,7 @@ class Seals:
 def _redactions(view: Reading, digests: set[str]) -> list[int]:
     """Return the places of the entries that tell which of some texts were taken away."""
     gone = {one for one in digests if view.text(one) is None}
-    return [place for place, told in redactions(view) if gone.intersection(told)]
+    return [place for place, digests_gone in redactions(view) if gone.intersection(digests_gone)]
 
 
 def _thoughts_of(view: Reading, session: str) -> list[Thought]:

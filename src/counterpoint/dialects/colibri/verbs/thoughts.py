@@ -212,9 +212,9 @@ def _departures(view: Reading, thoughts: Sequence[Thought], task: str) -> Iterat
     for name, end in {one.task: one for one in thoughts}.items():
         if _last_told(view, name) != end.hash:
             yield _broken(end, "is not the end that the ledger tells of")
-    told = len(view.sequences(subject=task, action=ACTION, limit=len(thoughts) + 1))
-    if told != len(thoughts):
-        amount = "more" if told > len(thoughts) else "fewer"
+    written = len(view.sequences(subject=task, action=ACTION, limit=len(thoughts) + 1))
+    if written != len(thoughts):
+        amount = "more" if written > len(thoughts) else "fewer"
         yield ChainBroken(
             f"the ledger tells of {amount} thoughts than the {len(thoughts)} that are there",
             hint=_EDITED,

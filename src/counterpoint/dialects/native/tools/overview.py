@@ -13,7 +13,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from counterpoint.core.model.answers import Facets, Offer, State
+from counterpoint.core.model.answers import Facets, ReadyItem, State
 from counterpoint.core.model.sessions import Handoff, Session
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.native.words import (
@@ -62,7 +62,7 @@ class BriefParts:
     claims: tuple[dict[str, Json], ...]
     handoff: Handoff | None
     handed_by: Session | None
-    offers: Sequence[Offer]
+    offers: Sequence[ReadyItem]
 
 
 def _look(call: Call, item: str) -> BriefParts:

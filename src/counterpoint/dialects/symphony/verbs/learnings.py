@@ -196,7 +196,7 @@ def _match(key: str, learning: Learning, hit: Hit) -> ranking.Match:
 
 
 def _present(learning: Learning, one: ranking.Ranked) -> LearningHit:
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         name: getattr(one, name) for name in ("score", "relevance", "place", "quality", "fields")
     }
-    return LearningHit(learning=learning, **told)
+    return LearningHit(learning=learning, **fields)

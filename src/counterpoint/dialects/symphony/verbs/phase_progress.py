@@ -289,8 +289,8 @@ class Advancing:
         with self._context.reading() as view:
             labels = labels_of(view, claim.item)
             phases = policy_of(view).phases
-        shelf = self._context.ports.get(ContractDirectory)
-        following = {phase: self._after(phase) for phase in shelf.phases()}
+        contracts = self._context.ports.get(ContractDirectory)
+        following = {phase: self._after(phase) for phase in contracts.phases()}
         passed = [phase for phase in following if phase not in phases]
         for label in labels:
             phase = label.removeprefix(SKIP)

@@ -157,12 +157,12 @@ class Requests:
             raise Conflict("the change is empty", hint="Commit the work first.")
         with self._context.reading() as view:
             policy = policy_of(view)
-        told = [*remarks]
+        notes = [*remarks]
         if branch and proposal.diff and _shape(parse(proposal.diff)) != _shape(diff):
-            told.append("the diff that was sent is not that of the branch; git's own is kept")
+            notes.append("the diff that was sent is not that of the branch; git's own is kept")
         ran: list[dict[str, Json]] = []
         if policy.gates and branch and not self._lies_there(proposal, branch):
-            told.append("the gates were not run: no tree is on the head of the branch")
+            notes.append("the gates were not run: no tree is on the head of the branch")
         else:
             ran = self._run(proposal, policy.gates, watch)
         gates = (*ran, *map(_claimed, proposal.gates))
@@ -173,7 +173,7 @@ class Requests:
             diff=diff,
             gates=gates,
             policy=policy,
-            remarks=tuple(told),
+            remarks=tuple(notes),
         )
 
     def _lies_there(self, proposal: Proposal, branch: Branch) -> bool:
@@ -308,7 +308,7 @@ def changes_of(submission: Submission, measured: Measured) -> Changeset:
         gates=[_parse_gate(gate) for gate in measured.gates],
         thresholds=thresholds_of(dict(measured.policy.thresholds)),
     )
-    told: dict[str, Json] = {
+    assessment: dict[str, Json] = {
         "parts": asdict(risk.parts),
         "basis": risk.basis,
         "sensitive": list(risk.sensitive[:_PATHS_KEPT]),
@@ -327,7 +327,7 @@ def changes_of(submission: Submission, measured: Measured) -> Changeset:
         gates=Prose(dump_any(list(measured.gates))),
         risk_level=risk.level,
         risk_score=risk.score,
-        risk=Prose(dump_any(told)),
+        risk=Prose(dump_any(assessment)),
         remarks=Prose("\n".join(measured.remarks)),
     )
 

@@ -45,9 +45,9 @@ class Surveys:
         path = self._context.ports.evidence.contain(self._context.caller.root, coverage.path)
         scope = f"{_SCOPE}{coverage.concept}"
         value: dict[str, Json] = {
-            name: told
-            for name, told in asdict(coverage).items()
-            if told and name not in {"path", "concept"}
+            name: given
+            for name, given in asdict(coverage).items()
+            if given and name not in {"path", "concept"}
         }
         with recording(self._context, "coverage.recorded") as change:
             change.open_session()

@@ -49,7 +49,7 @@ class Workspaces:
                 base=base,
             )
             change.add_facts(branch=opened.branch, run=run)
-            told = {
+            written = {
                 "issue_id": item,
                 "identifier": opened.identifier,
                 "project_id": self._context.project,
@@ -59,7 +59,7 @@ class Workspaces:
                 "run_id": run,
                 "created_at": change.now,
             }
-            evidence.save(root, marker, canonical.dump_any(told).encode() + b"\n")
+            evidence.save(root, marker, canonical.dump_any(written).encode() + b"\n")
         return opened
 
     def verify(self, marker: str, item: str = "") -> Workspace:
@@ -71,14 +71,14 @@ class Workspaces:
         here = str(root)
         try:
             content = self._context.ports.evidence.load(root, marker, _LIMIT)
-            told: Any = canonical.load(content)
+            parsed: Any = canonical.load(content)
         except (NotFound, PathOutside) as fault:
             raise _lost(f"there is no marker {marker} in {here}", here) from fault
         except InvalidInput as fault:
             raise _lost(f"the marker {marker} in {here} cannot be read", here) from fault
-        if not isinstance(told, dict):
+        if not isinstance(parsed, dict):
             raise _lost(f"the marker {marker} in {here} is no JSON object", here)
-        words = cast("dict[str, Any]", told)
+        words = cast("dict[str, Any]", parsed)
         found = Workspace(
             path=str(words.get("path", "")),
             item=str(words.get("issue_id", "")),

@@ -281,5 +281,5 @@ def _subjects(view: Reading, records: Sequence[Record], workflow: str) -> dict[s
 
 def _present_task(record: Record) -> str:
     """Return the task that a record names beside the item that it hangs on."""
-    told = load_object(record.details).get("task")
-    return told if isinstance(told, str) else ""
+    task = load_object(record.details).get("task")
+    return task if isinstance(task, str) else ""

@@ -208,12 +208,12 @@ class Workflows:
         with recording(context, "task.verified", item.id) as change:
             point = change.get(StartPoint, item.id, claim.token)
             found = _verified(change.writing, finished, point, words)
-            told: Json = {
+            verification: Json = {
                 "scope_match": found.scope_match,
                 "unexpected_files": _kept(found.unexpected_files),
                 "warnings": _kept(found.warnings),
             }
-            set_attributes(change, item, {"verification": told, "words": words.kept})
+            set_attributes(change, item, {"verification": verification, "words": words.kept})
             phase = phase_of(change.writing, item)
         files = files_changed(finished.changes)
         return EndedTask(
