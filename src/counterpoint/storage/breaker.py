@@ -100,6 +100,7 @@ class Breaker:
         self._window = window
         self._rest = rest
         self._lock = threading.Lock()
+        # So many open it: which came before these need not be known.
         self._faults: deque[float] = deque(maxlen=most)
         self._until: float | None = None
         """When a trial may begin; None while it is closed."""

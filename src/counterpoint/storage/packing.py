@@ -92,6 +92,7 @@ _PACKER: Final = zlib.compressobj(
 
 def pack(data: bytes, project: str, sequence: int, previous: str) -> bytes:
     """Return the bytes to be stored for an entry; previous: hash in hex of the entry before."""
+    # No JSON has these bytes; what was damaged, and is moved here to be looked at, may have any.
     if _PLACE in data or _HASH in data:
         return _PLAIN + data
     rest = data.replace(_IN_PLACE % (previous.encode(), sequence, _name(project)), _PLACE, 1)

@@ -303,13 +303,6 @@ class StoreWriting(StoreReading):
             self._rows[noun, key] = made
         return made
 
-    def _counts(
-        self, noun: type[Noun], columns: Sequence[str], equal: Mapping[str, Filter]
-    ) -> Answer:
-        shape, values = statements.shaped(noun, equal)
-        text = statements.counts(noun, columns, shape)
-        return self._link.execute(text, (self.project, *values))
-
     def last_number(self, noun: type[Noun]) -> int:
         """Return the highest `number` of a noun's rows; 0 if there is none."""
         if noun not in self._numbers:

@@ -157,6 +157,8 @@ def shaped(noun: type[Noun], equal: Mapping[str, Filter]) -> tuple[Shape, list[C
     """Return the shape of a filter and its values in the order of the statement."""
     shape: list[tuple[str, int | str]] = []
     values: list[Cell] = []
+    # In one order, so that the same filter is the same text: databases keep statements by their
+    # text.
     for name in sorted(equal):
         wanted = equal[name]
         if isinstance(wanted, tuple):
@@ -198,6 +200,7 @@ def after_values(noun: type[Noun], order: str, after: Sequence[Cell]) -> list[Ce
 def _beyond(ways: tuple[tuple[str, bool], ...]) -> str:
     """Return the condition for rows behind a place: row values where all columns run one way."""
     if _is_even(ways):
+        # Of row values both databases see that an index leads there; of the OR below they do not.
         sign = "<" if ways[0][1] else ">"
         return f"({listed([n for n, _ in ways], 't.')}) {sign} ({', '.join('?' * len(ways))})"
     parts: list[str] = []

@@ -33,6 +33,7 @@ class Waiters(ABC):
         """Wake everybody for the last time."""
         with self._changed:
             self._is_closed = True
+            # Whoever watches is using what is watched with, and lets go of it himself.
             if not self._is_watched:
                 self._stop_watching()
             self._changed.notify_all()

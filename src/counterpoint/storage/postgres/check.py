@@ -18,6 +18,7 @@ _TRIGGERS = """
 SELECT count(*) FROM pg_trigger AS t
 WHERE t.tgrelid = 'counterpoint.entries'::regclass AND NOT t.tgisinternal
 """
+# Those of schema.py. A dump that was restored without triggers has fewer.
 _GUARDS = 4
 _LEDGERS = """
 SELECT h.project, h.size, count(e.sequence) FROM heads AS h

@@ -77,4 +77,5 @@ def adapt(link: Link) -> None:
 @cache
 def spoken(statement: str) -> bytes:
     """Return a statement of statements.py as PostgreSQL wants it."""
+    # SQLite takes an empty list. PostgreSQL takes none, but nothing equals NULL.
     return statement.replace(" IN ()", " IN (NULL)").replace("?", "%s").encode()

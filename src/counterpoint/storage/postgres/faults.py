@@ -34,6 +34,7 @@ from counterpoint.kernel.errors import (
     Unavailable,
 )
 
+# The first that fits counts: OperationalError is a base class of most of those before it.
 _MEANINGS: tuple[tuple[type[psycopg.Error], type[CounterpointError]], ...] = (
     (errors.LockNotAvailable, StoreBusy),
     (errors.DeadlockDetected, StoreBusy),

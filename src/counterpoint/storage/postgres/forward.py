@@ -33,9 +33,11 @@ def is_made(link: Link) -> bool:
 
 def bring_forward(link: Link, where: str, known: tuple[Migration, ...]) -> None:
     """Apply what is missing inside the open transaction; StoreNewer, StoreOlder, StoreCorrupt."""
+    # The usual case: nothing is to be done, and nobody waits for the lock.
     if not _missing(link, where, known):
         return
     link.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+    # Looked at again under the lock: another program may have done it meanwhile.
     missing = _missing(link, where, known)
     if missing and not is_made(link):
         _make_schema(link, where)

@@ -60,6 +60,7 @@ def lock(link: Link, project: str) -> Head:
     """Lock the head of a project until the transaction ends, made if it is not there; answer it."""
     row = link.execute(_LOCK, (project,)).fetchone()
     if row is None:
+        # Another server may make the row at this moment: then this one waits for it below.
         link.execute(_OPEN, (project,))
         row = link.execute(_LOCK, (project,)).fetchone()
     return _head(row)
@@ -95,6 +96,7 @@ def append(link: Link, project: str, entry: Append) -> None:
 
 def entries(link: Link, project: str, start: int, stop: int | None) -> Iterator[bytes]:
     """Return the bytes of entries in order."""
+    # One entry more than asked for: each is packed without the hash of the one before it.
     rows = _rows(link, project, start - 1, _END if stop is None else stop)
     return packing.unpack_rows(rows, project, start)
 

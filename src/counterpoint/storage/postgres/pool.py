@@ -25,6 +25,7 @@ SCHEMA = "counterpoint"
 _CONNECT_SECONDS = 10
 _SILENCE = 30
 """Seconds of silence after which a network connection is asked whether it still is one."""
+# Only `off` is raised: every other value waits for the disk of this server at least.
 _DURABLE = (
     "SELECT set_config('synchronous_commit', 'on', false)"
     " WHERE current_setting('synchronous_commit') = 'off'"
@@ -45,6 +46,7 @@ def connect(address: str, patience: float) -> Link:
         application_name="counterpoint",
         row_factory=tuple_row,
     )
+    # Another encoding cannot hold every text, and would refuse some only when they are written.
     if link.info.parameter_status("server_encoding") != "UTF8":
         link.close()
         raise StoreCorrupt(

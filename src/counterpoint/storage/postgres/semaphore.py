@@ -22,6 +22,8 @@ class FairSemaphore:
                 self._free -= 1
                 return True
             mine = threading.Lock()
+            # Taken already, so that to take it once more is to sleep until somebody hands a turn
+            # over.
             mine.acquire()
             self._line.append(mine)
         if mine.acquire(timeout=patience):

@@ -62,6 +62,7 @@ def _begin(project: str) -> str:
 
     Locks of rows are not given in the order in which they were asked for; such locks are.
     """
+    # The keys of advisory locks are signed numbers of 64 bits, and not texts.
     number = int.from_bytes(sha256(project.encode()).digest()[:8], "big", signed=True)
     return f"{_WRITE}; SELECT pg_advisory_xact_lock({number})"
 
@@ -141,6 +142,8 @@ class PostgresStore:
     @contextmanager
     def _turn(self, project: str) -> Generator[None]:
         """Let one thread of this process at a project: more would only crowd at its lock."""
+        # `setdefault` is one step of the interpreter: two threads that come at once get the same
+        # one.
         turns = self._turns.setdefault(project, FairSemaphore(1))
         if not turns.take(self._patience):
             raise StoreBusy(f"no turn came to write to {project!r} in {self._where}")

@@ -138,9 +138,11 @@ class Batches:
         try:
             is_called = waiter.sleep(self._patience)
         except BaseException:
+            # Interrupted while asleep: a turn that came at the same moment is handed on.
             if not self._stop_waiting(waiter):
                 self._leave(waiter)
             raise
+        # Out of time, but a turn that comes at this very moment is as good as one in time.
         if not is_called and self._stop_waiting(waiter):
             raise self._too_long("no turn to write came")
         return waiter
@@ -151,6 +153,7 @@ class Batches:
             if waiter in self._waiting:
                 self._waiting.remove(waiter)
                 return True
+        # Somebody is about to wake us: the turn that comes with it must be taken, or is lost.
         waiter.sleep(-1)
         return False
 
@@ -194,6 +197,7 @@ class Batches:
             follower.wake()
             if not waiter.sleep(self._patience):
                 self._give_up(waiter)
+        # Whoever raised the fault itself raises it once more in `member`, as it was.
         if batch.fault is not None and batch.fault is not own:
             raise self._shared_fault(batch) from batch.fault
 
@@ -235,6 +239,7 @@ class Batches:
                 self._queue.leave(batch.turn)
         finally:
             with self._lock:
+                # The next batch first: it writes while those of this one go back to their callers.
                 follower = self._waiting.popleft() if self._waiting else None
                 self._is_busy = follower is not None
             if follower is not None:

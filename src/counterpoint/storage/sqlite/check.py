@@ -36,6 +36,7 @@ def _search(connection: apsw.Connection, tables: Tables) -> list[str]:
 
     faults = unindexed(count, tables.values())
     documents = count("SELECT count(*) FROM documents")
+    # The table that FTS5 keeps for bm25: one row for each document, and quick to count.
     words = count("SELECT count(*) FROM search_docsize")
     if documents != words:
         faults.append(f"{documents} documents, but {words} in the full-text index")

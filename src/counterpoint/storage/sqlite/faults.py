@@ -57,6 +57,8 @@ def meaning(fault: apsw.Error, where: str, system: int = 0) -> CounterpointError
     kind = _MEANINGS.get(type(fault))
     if kind is None:
         return None
+    # Of a quota or a disk that is full while the log is written SQLite only says that writing
+    # failed.
     if kind is Unavailable and system in _NO_ROOM:
         kind = StoreFull
     lead = (kind.__doc__ or "").strip().rstrip(".")

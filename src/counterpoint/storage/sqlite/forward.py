@@ -52,6 +52,7 @@ def _noted(connection: apsw.Connection, where: str, known: tuple[Migration, ...]
     if mark == APPLICATION:
         schema.check_version(version, known, where)
         return cast("list[Noted]", connection.execute(_NOTED).fetchall())
+    # A file without our mark that is not empty is somebody's: nothing is written into it.
     if mark or version or connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
         raise StoreCorrupt(f"{where} is a database of another program", path=where)
     return []
@@ -72,6 +73,7 @@ def bring_forward(connection: apsw.Connection, where: str, known: tuple[Migratio
     for migration in left:
         connection.execute(migration.sql)
         connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", migration.noted)
+    # The header is a page like others: both numbers land, or are undone, with the tables.
     connection.pragma("application_id", APPLICATION)
     connection.pragma("user_version", known[-1].number)
     connection.execute("COMMIT")
@@ -86,6 +88,7 @@ def copy(connection: apsw.Connection, target: Path) -> None:
         _copy_pages(connection, passing, str(target))
         sync(passing)
         passing.replace(target)
+        # The file is durable already; its name is an entry of the folder.
         sync(target.parent)
     finally:
         passing.unlink(missing_ok=True)
@@ -98,6 +101,7 @@ def _copy_pages(connection: apsw.Connection, target: Path, where: str) -> None:
         with translate_errors(where, copied):
             with copied.backup("main", connection, "main") as backup:
                 backup.step(-1)
+            # A copy is to be one file: in WAL mode it would come with two more.
             copied.pragma("journal_mode", "delete")
     finally:
         copied.close()

@@ -65,6 +65,7 @@ def append(connection: apsw.Connection, project: str, entry: Append) -> None:
     )
     try:
         connection.execute(_ENTRY, row)
+    # The schema's trigger aborts with a broken constraint, as a sequence that is taken does.
     except apsw.ConstraintError as fault:
         raise LedgerBroken(f"entry {entry.sequence} is not the next of {project!r}") from fault
     size = entry.sequence + 1
@@ -77,6 +78,7 @@ def entries(
     connection: apsw.Connection, project: str, start: int, stop: int | None
 ) -> Iterator[bytes]:
     """Return the bytes of entries in order."""
+    # One entry more than asked for: each is packed without the hash of the one before it.
     bound = (project, start - 1, _END if stop is None else stop)
     return packing.unpack_rows(connection.execute(_ENTRIES, bound), project, start)
 

@@ -41,6 +41,7 @@ class PollingWaiters(Waiters):
             else:
                 # Waiting gives the lock up, so that a commit of this process ends it at once.
                 self._changed.wait(min(pause, left))
+                # Many processes may wait for hours at a ledger in which nothing happens.
                 pause = min(pause * _GROWTH, LONGEST_LOOK)
         return False
 

@@ -37,6 +37,7 @@ from counterpoint.kernel.errors import StoreBusy
 from counterpoint.storage.sqlite.faults import file_fault
 
 _FLOCK: Final = "hhqqi4x"  # type, whence, start, length, process (0 for these locks)
+# A length of 0 reaches to the end of the file, however far the tickets have come.
 _FREE_ALL: Final = struct.pack(_FLOCK, fcntl.F_UNLCK, os.SEEK_SET, 0, 0, 0)
 _FREE_DISPENSER: Final = struct.pack(_FLOCK, fcntl.F_UNLCK, os.SEEK_SET, 0, 1, 0)
 _FIRST: Final = 16
@@ -122,6 +123,7 @@ def _stand(descriptor: int, wait: _Wait) -> int:
     _lock(descriptor, _FIRST + ticket, 1)
     fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _FREE_DISPENSER)
     while ticket and (ahead := _locked(descriptor, _FIRST, ticket)) is not None:
+        # Whoever stands far behind asks seldom, so that a long line does not keep the machine busy.
         wait.nap(min(_A_PLACE * (_FIRST + ticket - ahead), _LONGEST_NAP))
     return ticket
 
@@ -142,6 +144,7 @@ def _lock(descriptor: int, start: int, length: int) -> bool:
     asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, start, length, 0)
     try:
         fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, asked)
+    # POSIX leaves it open which of the two says that a range is locked.
     except (BlockingIOError, PermissionError):
         return False
     return True

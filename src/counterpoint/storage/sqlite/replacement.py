@@ -34,6 +34,7 @@ def replace_database(path: Path, prepared: Path, suffix: str) -> Path | None:
     Raises StoreBusy while another process has the database open.
     """
     aside = path.with_name(f"{path.name}.{suffix}")
+    # Before it gets the name: a power cut must not leave an empty database in its place.
     sync(prepared)
     with translate_file_errors(str(path)), _alone(path), _in_turn(path):
         had = path.exists()
@@ -72,6 +73,7 @@ def _alone(path: Path) -> Generator[None]:
 def _take(descriptor: int, path: Path) -> None:
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _OPENED)
+    # POSIX leaves it open which of the two says that a range is locked.
     except (BlockingIOError, PermissionError):
         raise StoreBusy(
             f"another process has {path} open",

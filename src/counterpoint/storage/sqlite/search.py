@@ -118,6 +118,8 @@ def hits(
         values.append(narrowed.item)
     joined = " JOIN documents AS d ON d.id = search.rowid" if only else ""
     found = connection.execute(
+        # Cut to a page before the join, so that only its documents are looked up. SQLite's bm25 is
+        # the lower the better a document fits.
         "SELECT d.source, d.key, d.item, d.kind, h.score FROM"
         f" (SELECT search.rowid AS id, -bm25(search, {_TITLE}, {_BODY}) AS score"
         f" FROM search{joined} WHERE search MATCH ? AND search.rowid BETWEEN ? AND ?{only}"

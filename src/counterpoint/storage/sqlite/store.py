@@ -38,9 +38,12 @@ from counterpoint.storage.sqlite.schema import OWN, TYPES
 
 MEMORY: Final = ":memory:"
 _PATIENCE: Final = 10.0
+# Our own writers stand in the queue: SQLite itself only waits for strangers and for checkpoints.
 _BUSY_MS: Final = 2000
 _IDLE_READERS: Final = 8
 _A_LOOK: Final = 1e-3
+# secure_delete: a text that was redacted must leave the file, not only its table. trusted_schema:
+# the views and triggers of a file that somebody else made call nothing that has effects.
 _PRAGMAS: Final = """
 PRAGMA synchronous = FULL;
 PRAGMA foreign_keys = ON;
@@ -66,6 +69,7 @@ def open_sqlite(path: Path | str, nouns: tuple[type[Noun], ...] = NOUNS) -> Stor
 @contextmanager
 def fresh_file(target: Path, nouns: tuple[type[Noun], ...] = NOUNS) -> Generator[Store]:
     """Open a database that appears at a path when the block ends, whole or not at all."""
+    # In the same folder: only within one file system does a rename replace a file at once.
     passing = target.with_name(f".{target.name}.{os.getpid()}.part")
     with translate_file_errors(str(target)):
         passing.unlink(missing_ok=True)
@@ -104,6 +108,8 @@ class SqliteStore:
         self._in_memory = str(path) == MEMORY
         self._where = str(path)
         self._busy = min(_BUSY_MS, int(patience * 1000))
+        # One that its owner may take again: in memory, a reading inside of a writing has the same
+        # connection.
         self._alone = threading.RLock()
         self._writing_thread = 0
         self._idle: list[apsw.Connection] = []
@@ -136,6 +142,7 @@ class SqliteStore:
             if connection.in_transaction:  # in memory, inside this thread's own writing
                 yield StoreReading(SqliteLink(connection, project), self._tables)
                 return
+            # Without it each statement would see a moment of its own.
             connection.execute("BEGIN")
             try:
                 yield StoreReading(SqliteLink(connection, project), self._tables)
@@ -149,6 +156,7 @@ class SqliteStore:
         Raises StoreBusy when no turn came in time, StoreFull, StoreReadOnly, StoreCorrupt.
         """
         me = threading.get_ident()
+        # It would wait for a turn that only comes when the block around it has ended.
         if self._writing_thread == me:
             raise AssertionError("this thread is already writing to the store")
         turn = self._turn_in_memory() if self._in_memory else self._batches.member()
@@ -272,6 +280,7 @@ class SqliteStore:
 
     def _connect(self) -> apsw.Connection:
         with translate_errors(self._where):
+            # Without CREATE: a database that is gone is then an error, and not a new and empty one.
             flags = apsw.SQLITE_OPEN_READWRITE
             connection = apsw.Connection(self._where, flags=flags, statementcachesize=256)
             connection.set_busy_timeout(self._busy)
@@ -282,6 +291,8 @@ class SqliteStore:
         """Bring a database of an older version forward, in turn like any writer."""
         connection = self._writer
         try:
+            # The usual case: nothing is to be done, and whoever only reads need not stand among the
+            # writers.
             if not forward.missing(connection, self._where, known) and self._has_log(connection):
                 return
             with nullcontext() if self._in_memory else self._line.turn():
@@ -297,6 +308,7 @@ def _make_file(file: Path) -> None:
     """Make the folder and an empty file that only its owner can read, unless they are there."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
+        # Made here because SQLite would let others read the file, as far as the umask does.
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
         return
