@@ -54,6 +54,7 @@ def run(
     timed_out = _Attendance(process, transcript, watch).attend(command.limit_seconds)
     return Execution(
         argv=command.argv,
+        # Nobody could wait for it: a process that the kernel cannot end hangs in a call of its own.
         exit_code=-signal.SIGKILL if process.returncode is None else process.returncode,
         output=transcript.text(),
         output_bytes=transcript.size,
@@ -103,6 +104,7 @@ def _start(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            # A group of its own, so that what the command starts can be ended with it.
             start_new_session=True,
         )
     except (FileNotFoundError, NotADirectoryError) as fault:
@@ -112,6 +114,7 @@ def _start(
             program=argv[0],
         ) from fault
     except OSError as fault:
+        # The program is there: it is the caller who has to change something.
         if fault.errno == errno.E2BIG:
             raise InvalidInput("the arguments are too long for this system") from fault
         raise ProgramMissing(
@@ -138,6 +141,7 @@ class _Attendance:
 
     def attend(self, limit_seconds: float) -> bool:
         """Return whether the time limit had to end the process."""
+        # The end of the process becomes something that one can wait for together with its output.
         ended, ending = os.pipe()
         with self._selector, self._output, os.fdopen(ended, "rb") as ended_file:
             self._selector.register(ended_file, selectors.EVENT_READ)
@@ -161,6 +165,7 @@ class _Attendance:
 
     def _signal(self, number: signal.Signals) -> None:
         """Signal the group; its number is not given away while a member is left."""
+        # macOS answers with EPERM where only zombies are left in the group.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
 
@@ -171,6 +176,8 @@ class _Attendance:
             ready = {key.fd for key, _ in self._selector.select(left)}
             if ended in ready:
                 return True
+            # The end of the output is not the end of the command, which may have closed it and go
+            # on.
             if ready and not self._read():
                 self._selector.unregister(self._output)
         return False

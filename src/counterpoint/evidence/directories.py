@@ -56,6 +56,7 @@ class TemplateDirectory:
     def _files(self, name: str) -> Iterator[tuple[Source, Traversable, Form]]:
         for suffix, form in _FORMS.items():
             own = self.folder / f"{name}{suffix}"
+            # A link could show any file of this machine to whoever asks for a template.
             if own.is_file() and own.resolve().is_relative_to(self.folder.resolve()):
                 yield "project", own, form
         for suffix, form in _FORMS.items():

@@ -36,6 +36,7 @@ _GIT_KEPT = frozenset(
     }
 )
 _GIT_DECIDING = ("PATH", "HOME", "XDG_CONFIG_HOME", *sorted(_GIT_KEPT))
+# Optional locks would be taken from whoever works in the tree; a prompt would wait for ever.
 _GIT_FIXED = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
 _SECRET = re.compile("TOKEN|KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
 
@@ -154,4 +155,5 @@ def _forms(value: str) -> Iterator[str]:
             return
         if password:
             yield password
+            # A program that connects says the password decoded, in its errors for one.
             yield unquote(password)

@@ -82,6 +82,7 @@ class _Walk:
             rules = self._rules(folder, above)
             for entry in entries:
                 path = folder + entry.name
+                # Only the one at the root is ours; a folder of that name below may be anything.
                 if entry.name == ".git" or path == _OWN_FOLDER:
                     continue
                 if entry.is_dir(follow_symlinks=False):
@@ -102,6 +103,7 @@ class _Walk:
 
     def _rules(self, folder: str, above: _Rules) -> _Rules:
         path = self.root / folder / ".gitignore"
+        # Git follows no link here either.
         if path.is_symlink() or not path.is_file():
             return above
         try:
@@ -160,6 +162,7 @@ def renames(deleted: Mapping[str, str], added: Mapping[str, str]) -> dict[str, s
     """Return present path → previous path for deleted and added paths of equal content."""
     sources: dict[str, list[str]] = {}
     for path in sorted(deleted):
+        # All empty files are equal: none of them is another one's former name.
         if deleted[path] not in ("", EMPTY):
             sources.setdefault(deleted[path], []).append(path)
     pairs: dict[str, str] = {}
@@ -178,6 +181,7 @@ def _read(text: str) -> tuple[_Rule, ...]:
     rules: list[_Rule] = []
     for ended in text.split("\n"):
         line = ended.removesuffix("\r")
+        # As git reads it: blanks at the end say nothing unless they are quoted.
         line = line if line.endswith("\\ ") else line.rstrip(" ")
         try:
             spec = GitIgnoreSpec.from_lines([line.removesuffix("/")])
@@ -187,6 +191,7 @@ def _read(text: str) -> tuple[_Rule, ...]:
             _Rule(
                 ignore=bool(pattern.include),
                 folders_only=line.endswith("/"),
+                # A name may have a newline in it, which a dot does not stand for otherwise.
                 pattern=re.compile(pattern.regex.pattern, re.DOTALL),
             )
             for pattern in cast("Sequence[_Compiled]", spec.patterns)

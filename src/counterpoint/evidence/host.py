@@ -63,6 +63,7 @@ class ProcessHost:
         """Return whether the process of a name has ended; the lock that it left is removed."""
         if name == self.name:
             return False
+        # A lock of another machine says nothing here, even where the folder is shared.
         if name.partition("-")[0] != _machine():
             return elapsed_ms(last, self._clock.now()) > SILENCE_MS
         return _is_free(self._file(name))
@@ -103,6 +104,7 @@ def _is_free(file: Path) -> bool:
     except BlockingIOError:
         return False
     else:
+        # While the lock is held: nobody can have taken the name again by now.
         file.unlink(missing_ok=True)
         return True
     finally:

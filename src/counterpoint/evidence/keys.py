@@ -49,6 +49,7 @@ def open_key(folder: Path) -> ProjectKey:
     """Return the key kept in the folder, made on first use; Unavailable if it is not private."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Whoever can write the folder can put a key of his own in the place of this one.
         if folder.stat().st_mode & _WRITE_FOR_OTHERS:
             raise Unavailable(
                 "others can write the folder of the project's key",
@@ -123,6 +124,7 @@ def _unusable(reason: str) -> Unavailable:
 def _read_private(path: Path) -> bytes | None:
     """Return the file's bytes, or None if there is no file; refuse one that others can read."""
     try:
+        # Looked at through the descriptor: between two looks at a path the file may be another.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
@@ -154,6 +156,7 @@ def _match_public(folder: Path, expected: bytes) -> None:
 
 def _publish(folder: Path, name: str, content: bytes, *, mode: int) -> None:
     """Put a whole file under its name unless another process was first."""
+    # Another process may make a key at this moment; each writes a draft of its own.
     draft = folder / f".{name}.{secrets.token_hex(8)}"
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:

@@ -50,6 +50,8 @@ class LocalEvidence:
         except NotFound:
             warning = "what changed since the start is not known: the working tree is gone"
             return Comparison(start=start, end=start, warnings=(warning,))
+        # Two states are comparable only if they were measured in the same way, also where git was
+        # set up since.
         if start.method == "hash":
             return hashes.compare(top, start)
         tree = self.trees.find(top, self.environ)

@@ -53,6 +53,7 @@ def raw(name: str) -> str:
 def mark(root: Path, name: str) -> Fingerprint:
     """Return the mark of a path below the root."""
     parents = PurePosixPath(name).parents
+    # Git does not follow links, and what they lead to may lie outside of the tree.
     if any((root / parent).is_symlink() for parent in parents if parent.name):
         return Fingerprint()
     return mark_at(f"{root}/{name}")
@@ -88,6 +89,7 @@ def _content(path: str, size: int) -> str:
     """Return the digest of a file; knowing its size saves room and a look for its end."""
     state = hashlib.sha256()
     most = min(size + 1, _CHUNK)
+    # It was a plain file a moment ago: by now it may be a link or a pipe.
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         chunk = os.read(descriptor, most)
@@ -101,5 +103,6 @@ def _content(path: str, size: int) -> str:
 
 
 def _outside(state: os.stat_result, remark: str) -> Fingerprint:
+    # Hashed like a content, so that a mark is of one form whatever it stands for.
     text = f"{state.st_size} bytes, changed at {state.st_mtime_ns}"
     return Fingerprint(digest=hashlib.sha256(text.encode()).hexdigest(), remark=remark)

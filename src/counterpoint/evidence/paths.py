@@ -28,6 +28,7 @@ _LONGEST_PATH = 4096
 _CHUNK = 1 << 20
 _DOWN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FRESH = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+# O_NONBLOCK: to open a pipe that nobody writes to would wait for ever.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -53,6 +54,7 @@ def load(root: Path, path: str, limit: int) -> bytes:
     InvalidInput if it has more than `limit` bytes.
     """
     with _opened(root, path) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
+        # One byte more tells that there is more, without reading all of it.
         content = file.read(limit + 1)
     if len(content) > limit:
         raise InvalidInput(
@@ -92,6 +94,7 @@ def below(root: Path, folder: str, limit: int) -> list[str]:
         folders.sort()
         for name in sorted(files):
             file = Path(place, name)
+            # A link may lead out of the root.
             if file.is_file() and not file.is_symlink():
                 found.append(file.relative_to(top).as_posix())
             if len(found) > limit:
@@ -198,6 +201,7 @@ def _folder_below(top: Path, folders: list[str], *, make: bool) -> Generator[int
 
 
 def _replace(place: int, name: str, content: bytes) -> None:
+    # A name that nobody can guess, so that nobody can lay a link there before us.
     passing = f".{os.urandom(8).hex()}.part"
     descriptor = os.open(passing, _FRESH, 0o644, dir_fd=place)
     try:
@@ -209,4 +213,5 @@ def _replace(place: int, name: str, content: bytes) -> None:
     except OSError:
         os.unlink(passing, dir_fd=place)
         raise
+    # The name is an entry of the folder, and is durable only with it.
     os.fsync(place)

@@ -40,6 +40,7 @@ class Transcript:
         missing = self._head_room - len(self._head)
         self._head += chunk[:missing]
         self._tail += chunk[missing:]
+        # Cut only when it is twice too long: cutting with each chunk would copy the tail each time.
         if len(self._tail) > 2 * self._tail_room:
             self._tail = self._last(self._tail_room)
 
@@ -47,6 +48,7 @@ class Transcript:
         """Return what was kept, with a replacement mark for what is not UTF-8."""
         if self.size <= self._limit:
             return (self._head + self._tail).decode("utf-8", "replace")
+        # The marker names fewer bytes than this one, so it is never longer.
         room = max(0, self._limit - len(_marker(self.size)))
         head = _without_cut_end(self._head[: room // 2])
         tail = _without_cut_start(self._last(room - room // 2))

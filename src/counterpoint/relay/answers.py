@@ -43,6 +43,7 @@ class Answers:
 
         Where the server would refuse the file or the type, this lists nothing and answers no.
         """
+        # Only one dialect has types of agents: elsewhere every tool is open to everybody.
         if not self._types:
             return True
         opened = self._types.get(agent_type)
@@ -68,8 +69,11 @@ class Answers:
             return None
         if not all(isinstance(client.get(name), str) for name in ("name", "version")):
             return None
+        # The SDK would refuse it: then its words are the right ones, and not an answer from here.
         if not all(is_object(one) for one in able.values()):
             return None
+        # As the protocol has it: a server that does not know the version answers with its newest
+        # one.
         version = asked if asked in self.handshakes else self.handshakes[-1]
         result: Json = self._answers[self._eras[version]]["initialize"]
         return result | {"protocolVersion": version}
@@ -121,6 +125,7 @@ class Lines:
 
 def answered(line: bytes) -> object:
     """Return the id of the request that a server's line answers; None if it answers none."""
+    # Nearly every line: found without parsing an answer that may be a megabyte long.
     if line.startswith(b'{"jsonrpc":"2.0","id":'):
         # The server writes answers so; what is long need not be read to know which it is.
         end = line.find(b',"result":' if b',"result":' in line[:400] else b',"error":', 22)

@@ -64,9 +64,11 @@ class Relay:
 
     def run(self) -> int:
         """Relay until the client leaves or a signal says to; answer the exit code."""
+        # A signal that comes while the pipe is full must not stop the program.
         os.set_blocking(self._wake_writer, False)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _hear_signal)
+        # A signal alone would not end a poll: Python goes on with it afterwards (PEP 475).
         signal.set_wakeup_fd(self._wake_writer, warn_on_full_buffer=False)
         # Where there is no ledger yet, no server is started before a call needs one.
         if os.path.exists(self._database):
@@ -115,6 +117,7 @@ class Relay:
             server = self._server.fileno()
             wanted = select.POLLIN if len(self._to_client) < _HIGH_WATER else 0
             poll.register(server, wanted | (select.POLLOUT if self._to_server else 0))
+        # A millisecond more: a limit is over when it is past, and not at the moment itself.
         found = dict(poll.poll(None if limit is None else limit * 1000 + 1))
         if self._wake_reader in found:
             self._read_wakeups()
@@ -134,6 +137,8 @@ class Relay:
             self._write()
 
     def _write(self) -> None:
+        # In pieces that a pipe takes at once: standard output may be shared, so it is not made
+        # non-blocking.
         del self._to_client[: os.write(self._sink, self._to_client[:_PIECE])]
 
     def _read_wakeups(self) -> None:
@@ -183,6 +188,7 @@ class Relay:
             self._pass(line)
         elif "id" not in message:
             self._note(method, params, line)
+        # To Python, true is a number; to JSON-RPC it is no id.
         elif isinstance(name, bool) or not isinstance(name, str | int):
             self._pass(line)
         else:
@@ -209,6 +215,7 @@ class Relay:
         """Return the result of the first handshake, which the server gets too."""
         result = None if self._version else self._answers.initialized(params)
         if result is not None:
+            # Kept, because the next server must be told too who is there.
             self._version, self._hello = result["protocolVersion"], params
             if self._server is not None:
                 self._greet()
@@ -249,6 +256,7 @@ class Relay:
             return
         self._attempt += 1
         self._deadline = time.monotonic() + PATIENCE + 1
+        # `_thread`, because importing `threading` is a part of every start that would be felt.
         _thread.start_new_thread(self._find_server, (self._attempt,))
 
     def _find_server(self, attempt: int) -> None:

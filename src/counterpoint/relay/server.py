@@ -50,6 +50,8 @@ def open_server(database: str, greeting: bytes) -> socket.socket:
         os.makedirs(os.path.dirname(prefix), 0o700, exist_ok=True)
         turn = os.open(f"{prefix}.starting", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
+            # Of many relays that find no server one starts it; the others wait here, and then find
+            # it.
             fcntl.flock(turn, fcntl.LOCK_EX)
             to = _greeted(prefix, greeting)
             if to is None:
@@ -126,10 +128,12 @@ def _start(database: str, log: str, turn: int) -> None:
 
     It holds the lock too until then, so that nobody starts another one if this relay is killed.
     """
+    # Nobody rotates this log: one that has grown too long is begun anew.
     too_long = os.path.exists(log) and os.path.getsize(log) > LOG_LIMIT
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (os.O_TRUNC if too_long else 0)
     ready, listens = os.pipe()
     for descriptor in (listens, turn):
+        # Python makes descriptors that no child gets; the server needs these two.
         os.set_inheritable(descriptor, True)
     words = ["-P", "-m", "counterpoint", "serve", "--db", database]
     words += ["--ready-fd", str(listens), "--turn-fd", str(turn)]

@@ -22,6 +22,7 @@ _DIFF = (
     "--no-ext-diff",
     "--no-textconv",
     "--find-renames",
+    # Given, because the configuration of a user may say otherwise.
     "--src-prefix=a/",
     "--dst-prefix=b/",
     "--submodule=short",
@@ -95,6 +96,7 @@ def _head(git: GitCall, name: str) -> tuple[str, str]:
 
 def _commit(git: GitCall, name: str) -> str:
     """Return the commit of a branch; empty if there is none. A name is never an option."""
+    # A name of a caller may look like an option, or mean a tag or a commit.
     whole = name if name == "HEAD" else f"refs/heads/{name}"
     try:
         return git.line("rev-parse", "--verify", "--quiet", f"{whole}^{{commit}}")

@@ -25,6 +25,8 @@ from counterpoint.kernel.errors import ProgramMissing, Unavailable
 
 LIMIT_SECONDS = 120.0
 
+# What a repository or a user has configured must neither run programs nor change the form of
+# answers.
 _FIXED = (
     "--no-pager",
     "--no-replace-objects",

@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 from counterpoint.core.model.evidence import ChangeKind
 from counterpoint.evidence.git.call import GitCall
 
+# Git knows these objects in every repository, also where nobody ever wrote them.
 EMPTY_TREES = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
     "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
@@ -132,6 +133,8 @@ def _index(
     with TemporaryDirectory(prefix="counterpoint-index-") as folder:
         copy = Path(folder) / "index"
         if original.exists():
+            # With its times: by them git tells whether a file may have changed within the same
+            # second.
             shutil.copy2(original, copy)
         extra = {"GIT_INDEX_FILE": str(copy)}
         null, blob = "0" * len(commit), _EMPTY_BLOBS[len(commit)]

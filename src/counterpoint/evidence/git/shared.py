@@ -37,6 +37,7 @@ class SharedLook(Generic[T]):
                 mine = self._next = Future()
         if is_first:
             if before is not None:
+                # Only waited for: whether that look failed is the business of those who share it.
                 before.exception()
             self._begin(mine)
         return mine.result()

@@ -22,10 +22,12 @@ _STATUS = (
     "status",
     "--porcelain=v2",
     "--branch",
+    # To count how far branches are apart walks through the history, and nobody asks for it here.
     "--no-ahead-behind",
     "-z",
     "--untracked-files=all",
     "--ignore-submodules=dirty",
+    # The rules pair deleted and added paths themselves, by what was measured.
     "--no-renames",
 )
 _CLOSED = re.compile(r"warning: could not open directory '(.*)': (.*)")
@@ -72,6 +74,7 @@ class Hidden:
 
     def _read(self) -> Iterable[str]:
         listed = os.fsdecode(self.git.ask("ls-files", "-v", "-z", "--", *BELOW))
+        # Most trees hide nothing: one search saves cutting up a list of all files.
         if _HIDDEN.search(listed) is None:
             return
         entries = [(entry[0], entry[2:]) for entry in listed.split("\0")[:-1]]

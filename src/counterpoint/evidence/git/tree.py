@@ -39,6 +39,7 @@ from counterpoint.evidence.git.status import Hidden, Status, is_unseen, read_sta
 from counterpoint.evidence.marks import Fingerprint, mark, raw, shown
 from counterpoint.kernel.errors import Unavailable
 
+# The list goes into the ledger with the outcome.
 _MOST_COMMITS = 1000
 _NOT_COUNTED = (
     "git could not read every changed content (a file is written all the time, or an object is"
@@ -71,6 +72,7 @@ class GitTree:
 
     def __post_init__(self) -> None:
         """Let all who ask for this tree share their looks."""
+        # The class is frozen, and this field is made of the others.
         object.__setattr__(self, "_shared", SharedLook(self._look))
 
     def snapshot(self) -> Snapshot:
@@ -263,6 +265,7 @@ def open_tree(git: GitCall, hidden: Hidden | None = None) -> GitTree | str:
             "--show-prefix",
         )
     except GitRefused as fault:
+        # Git says it in words only; they are in English because the call asks for that.
         is_none = "not a git repository" in str(fault)
         return "" if is_none else f"git refuses the repository: {fault}"
     index, inside, shallow, form, prefix = answer.split("\n", 4)
@@ -351,6 +354,7 @@ def _kind(line: Line | None, letters: str) -> ChangeKind:
 
 def _patiently(measure: Callable[[bool], _Answer]) -> _Answer:
     """Measure as rule 6 says; the measure gets whether git may read files to count lines."""
+    # Twice the same: a file that changed while git read it is usually whole the second time.
     for is_counted in (True, True):
         with suppress(GitRefused):
             return measure(is_counted)
