@@ -10,6 +10,8 @@ from stage import Agent
 LONG = "x" * 30_000
 MANY = 1_001
 HUGE = 10**9
+KEY = "idempotency_key"
+"""A parameter of every tool that writes; it is drilled apart, when all else has been recorded."""
 _WRONG: dict[str, Any] = {
     "string": [1],
     "integer": "many",
@@ -56,17 +58,36 @@ def drill(agent: Agent, tools: list[dict[str, Any]]) -> None:
             agent.call(tool["name"], **arguments)
 
 
+def drill_keys(agent: Agent) -> None:
+    """Call every tool that takes a retry key with wrong ones."""
+    for tool in agent.ask("tools/list").get("tools", []):
+        schema = tool.get("inputSchema", {})
+        if KEY in schema.get("properties", {}):
+            for wrong in _wrong(schema["properties"][KEY]):
+                agent.call(tool["name"], **_likely_call(schema), **{KEY: wrong})
+
+
 def _calls(schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    properties: dict[str, Any] = schema.get("properties", {})
-    needed = schema.get("required", [])
-    likely = {name: _likely(properties[name]) for name in needed if name in properties}
+    properties = {name: part for name, part in schema.get("properties", {}).items() if name != KEY}
+    likely = _likely_call(schema)
     yield {}
     yield likely
     yield likely | {"unheard_of": 1}
     yield {name: _WRONG[_kind(part)] for name, part in properties.items()}
     for name, part in properties.items():
-        for wrong in (_WRONG[_kind(part)], None, *_edges(part)):
+        for wrong in _wrong(part):
             yield likely | {name: wrong}
+
+
+def _likely_call(schema: Mapping[str, Any]) -> dict[str, Any]:
+    properties = schema.get("properties", {})
+    return {
+        name: _likely(properties[name]) for name in schema.get("required", []) if name in properties
+    }
+
+
+def _wrong(part: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (_WRONG[_kind(part)], None, *_edges(part))
 
 
 def _kind(part: Mapping[str, Any]) -> str:

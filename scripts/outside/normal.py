@@ -1,15 +1,17 @@
 """Puts stable labels in the place of what differs from run to run: times, hashes, ids, paths.
 
 1. A time becomes `<time>`, a measured number `<number>`: whether two of them are equal is chance.
-2. A hash, a signature, a cursor or an id made by chance becomes a label that says where it was met
-   first, as `<hex 12 claim.subject>`: the same value has the same label everywhere after it, so that
-   what was equal stays equal, and a field that comes or goes moves no other label.
+2. A hash, a signature, a cursor or an id made by chance becomes a label of its kind and the order in
+   which it was met in its scene, as `<hex 12>`: the same value has the same label everywhere after
+   it, so that what was equal stays equal. What comes or goes moves the numbers of what follows; the
+   comparison finds out which label of one record is which of the other (`pairing.py`).
 3. A known folder becomes its name in angle brackets.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +25,7 @@ _PARTS = {
     "id": r"\b(?:ses|cpt|tok|cp)_[0-9A-Za-z]{6,}\b",
     "host": r"\b[0-9a-f]{8}-[0-9a-hj-km-np-tv-z]{26}\b",
     "call": r"\bcall_[0-9a-hj-km-np-tv-z]{26}\b",
+    "source": r"(?<=listings-\d\.\d\.\d-)[0-9a-f]{8}\b",
     "ulid": r"\b[0-9A-HJKMNP-TV-Z]{26}\b",
     "base64": r"(?<![\w+/])(?=[\w+/]*[A-Z])(?=[\w+/]*[a-z])(?=[\w+/]*\d)[\w+/]{24,}={0,2}",
 }
@@ -42,6 +45,9 @@ _CHANCE = {
     "slug": re.compile(r"^slug=.*-(?=[a-z]*\d)[0-9a-z]{6}$"),
 }
 """Members of an object that are made by chance and known by key and shape alone."""
+_KINDS = "|".join(sorted({*_PARTS, *_CHANCE} - _NAMELESS))
+LABEL = re.compile(rf"<(?:{_KINDS}) \d+>")
+"""A label with a number."""
 
 
 class Labels:
@@ -51,52 +57,46 @@ class Labels:
         """Know folders by path, with the name that each is to have."""
         self._folders = sorted(folders.items(), key=lambda one: -len(one[0]))
         self._given: dict[str, str] = {}
+        self._met: Counter[str] = Counter()
 
-    def normal(self, value: Any, where: str) -> Any:
-        """Return a value with labels; where: the path to it, which names what is new in it."""
+    def normal(self, value: Any) -> Any:
+        """Return a value with labels."""
         match value:
             case dict():
-                return {
-                    self._text(key, where): self._member(key, value[key], f"{where}.{key}")
-                    for key in sorted(value)
-                }
+                return {self._text(key): self._member(key, value[key]) for key in sorted(value)}
             case list():
-                return [self.normal(one, f"{where}.{place}") for place, one in enumerate(value)]
+                return [self.normal(one) for one in value]
             case str():
-                return self._text(value, where)
+                return self._text(value)
             case _:
                 return value
 
-    def _member(self, key: str, value: Any, where: str) -> Any:
+    def _member(self, key: str, value: Any) -> Any:
         if isinstance(value, int | float) and not isinstance(value, bool) and _MEASURED.search(key):
             return "<number>"
         if isinstance(value, str):
             for kind, shape in _CHANCE.items():
                 if shape.match(f"{key}={value}"):
-                    return self._label(kind, value, where)
-        return self.normal(value, where)
+                    return self._label(kind, value)
+        return self.normal(value)
 
-    def _text(self, text: str, where: str) -> str:
+    def _text(self, text: str) -> str:
         text = _RUN.sub(lambda found: f"<{found[1]} × {len(found[0])}>", text)
         for value, label in self._given.items():
             if label.startswith(("<cursor", "<slug")):
                 text = text.replace(value, label)
         for path, name in self._folders:
             text = text.replace(path, name)
-        text = _FOUND.sub(lambda found: self._found(found, where), text)
+        text = _FOUND.sub(self._found, text)
         text = _INNER.sub(lambda found: f"{found[1]}<number>", text)
         return _SIZE.sub("<size>", _SPAN.sub("<span>", text))
 
-    def _found(self, found: re.Match[str], where: str) -> str:
+    def _found(self, found: re.Match[str]) -> str:
         kind = found.lastgroup or ""
-        return f"<{kind}>" if kind in _NAMELESS else self._label(kind, found[0], where)
+        return f"<{kind}>" if kind in _NAMELESS else self._label(kind, found[0])
 
-    def _label(self, kind: str, value: str, where: str) -> str:
+    def _label(self, kind: str, value: str) -> str:
         if value not in self._given:
-            taken = set(self._given.values())
-            label = f"<{kind} {where}>"
-            more = (f"<{kind} {where}/{number}>" for number in range(2, len(taken) + 3))
-            self._given[value] = (
-                label if label not in taken else next(one for one in more if one not in taken)
-            )
+            self._met[kind] += 1
+            self._given[value] = f"<{kind} {self._met[kind]}>"
         return self._given[value]

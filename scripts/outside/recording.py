@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from drill import drill_keys
 from scenes import agentic, colibri, commands, native, symphony, workflow
 from stage import Stage
 
@@ -21,6 +22,8 @@ SURFACES: dict[str, Callable[[Stage], None]] = {
     "agentic": agentic.play,
     "colibri": colibri.play,
 }
+WORDS = {"colibri": ("--colibri-proofs",)}
+"""Words with which the server of a surface lists all of its tools."""
 AT_ONCE = 2
 
 
@@ -56,10 +59,12 @@ def _play(stage: Stage, name: str) -> None:
     if name == "commands":
         commands.play(stage)
         return
-    SURFACES[name.split(maxsplit=1)[0]](stage)
+    surface = name.split(maxsplit=1)[0]
+    SURFACES[surface](stage)
     stage.leave()
     commands.views(stage)
     stage.files()
+    drill_keys(stage.agent("fay", *WORDS.get(surface, ())))
 
 
 def write(record_: dict[str, Any], path: Path) -> None:

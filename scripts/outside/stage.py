@@ -18,10 +18,9 @@ from normal import Labels
 from wire import Connection, Gone
 
 DATE = "2026-01-02T03:04:05+00:00"
-WIDTH = 110
-"""Characters that the arguments of a call have in the name of its step."""
 PATIENCE = 180
 _LONGEST = 500
+"""Characters of a call that stand in the name of its step."""
 _HOST = re.compile(r"\b[0-9a-f]{8}-[0-9a-z]{26}\b")
 _WHOLE = 6_000
 """Characters up to which the text of a written file is recorded."""
@@ -185,13 +184,11 @@ class Stage:
             came = act()
         except Gone:
             came = {"gone": True}
-        place = len(self._steps)
-        title = self._labels.normal(name[:_LONGEST], f"{place}")
-        title = title if len(title) <= WIDTH else title[: WIDTH - 1] + "…"
+        title = self._labels.normal(name[:_LONGEST])
         number, key = 1, title
         while key in self._steps:
             number, key = number + 1, f"{title} #{number + 1}"
-        self._steps[key] = self._labels.normal(json.loads(json.dumps(came)), f"{place}")
+        self._steps[key] = self._labels.normal(json.loads(json.dumps(came)))
         return came
 
     def files(self) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -34,25 +33,27 @@ def labels(load: Any) -> Any:
 
 
 @pytest.fixture
-def comparing(load: Any) -> ModuleType:
-    """Give the module that compares."""
-    return load("comparing")
+def differing(load: Any, tmp_path: Path) -> Callable[..., dict[str, list[str]]]:
+    """Give what tells the steps that differ between two scenes, by rules if any are given."""
+    file = tmp_path / "expected.toml"
+
+    def differ(before: Any, after: Any, rules: str = "") -> dict[str, list[str]]:
+        file.write_text(rules, "utf-8")
+        compared = load("comparing").differences(
+            {"native": before},
+            {"native": after},
+            load("expecting").Rules(file),
+            ignore_wording=True,
+        )
+        return dict(compared)
+
+    return differ
 
 
 def test_the_same_value_has_the_same_label_everywhere(labels: Any) -> None:
-    """Named for the place where it was met first, so that what is equal stays equal."""
-    assert labels.normal({"root": ROOT, "leaf": OTHER}, "3") == {
-        "leaf": "<hex 3.leaf>",
-        "root": "<hex 3.root>",
-    }
-    assert labels.normal([f"root {ROOT}, leaf {OTHER}"], "4") == [
-        "root <hex 3.root>, leaf <hex 3.leaf>"
-    ]
-
-
-def test_two_values_that_are_met_in_one_text_stay_apart(labels: Any) -> None:
-    """The second one's label is numbered."""
-    assert labels.normal(f"{ROOT} {OTHER} {ROOT}", "1") == "<hex 1> <hex 1/2> <hex 1>"
+    """Numbered by kind in the order in which values are met, so that what is equal stays equal."""
+    assert labels.normal({"root": ROOT, "leaf": OTHER}) == {"leaf": "<hex 1>", "root": "<hex 2>"}
+    assert labels.normal([f"root {ROOT}, leaf {OTHER}"]) == ["root <hex 2>, leaf <hex 1>"]
 
 
 @pytest.mark.parametrize(
@@ -65,33 +66,32 @@ def test_two_values_that_are_met_in_one_text_stay_apart(labels: Any) -> None:
         ('{"duration":3,"files":2}', '{"duration":<number>,"files":2}'),
         ("x" * 30_000, "<x × 30000>"),
         ("demo-3 waits for 12 items", "demo-3 waits for 12 items"),
+        ("listings-0.1.0-009011cc/native.json", "listings-0.1.0-<source 1>/native.json"),
         ("SYM-001 of src/importer/parse.py", "SYM-001 of src/importer/parse.py"),
     ],
 )
 def test_only_what_varies_is_put_aside(labels: Any, text: str, told: str) -> None:
     """Ids in order, counts, names and paths below the project are compared."""
-    assert labels.normal(text, "1") == told
+    assert labels.normal(text) == told
 
 
 def test_what_chance_made_keeps_its_equality(labels: Any) -> None:
     """A cursor and a slug are known by their keys first, and then wherever they stand."""
-    told = labels.normal({"next_cursor": "b3BhcXVl", "slug": "login-7c5nb5"}, "1")
-    assert told == {"next_cursor": "<cursor 1.next_cursor>", "slug": "<slug 1.slug>"}
-    assert labels.normal("plan login-7c5nb5 from b3BhcXVl", "2") == (
-        "plan <slug 1.slug> from <cursor 1.next_cursor>"
-    )
-    assert labels.normal({"slug": "second-thing"}, "3") == {"slug": "second-thing"}
+    told = labels.normal({"next_cursor": "b3BhcXVl", "slug": "login-7c5nb5"})
+    assert told == {"next_cursor": "<cursor 1>", "slug": "<slug 1>"}
+    assert labels.normal("plan login-7c5nb5 from b3BhcXVl") == "plan <slug 1> from <cursor 1>"
+    assert labels.normal({"slug": "second-thing"}) == {"slug": "second-thing"}
 
 
 def test_measured_numbers_lose_their_value_and_counts_keep_it(labels: Any) -> None:
     """By the name of the key."""
     asked = {"uptime_ms": 12, "duration": 0.5, "count": 3, "done": True, "version": 2}
-    assert labels.normal(asked, "1") == asked | {"uptime_ms": "<number>", "duration": "<number>"}
+    assert labels.normal(asked) == asked | {"uptime_ms": "<number>", "duration": "<number>"}
 
 
-def test_wording_is_ignored_and_codes_are_not(comparing: ModuleType) -> None:
+def test_wording_is_ignored_and_codes_are_not(load: Any) -> None:
     """In the shapes of all dialects, and on the standard error of a command that failed."""
-    plain = comparing.without_wording
+    plain = load("telling").without_wording
     for first, second in (
         (
             {"error": "gone", "kind": "not_found", "message": "a", "hint": "b"},
@@ -114,20 +114,80 @@ def test_wording_is_ignored_and_codes_are_not(comparing: ModuleType) -> None:
         assert plain(first) != plain(second)
 
 
-def test_a_difference_is_told_by_scene_and_step(comparing: ModuleType) -> None:
+def test_a_difference_is_told_by_scene_and_step(differing: Any) -> None:
     """Steps that came or went are told too."""
-    before = {"native": {"ada: brief {}": {"a": 1}, "ada: list {}": 1}}
-    after = {"native": {"ada: brief {}": {"a": 2}}, "workflow": {"lead leaves": 0}}
-    found = dict(comparing.differences(before, after, ignore_wording=True))
-    assert set(found) == {
-        "native / ada: brief {}",
-        "native / ada: list {}",
-        "workflow / lead leaves",
+    assert differing(
+        {"ada: brief {}": {"a": 1}, "ada: list {}": 1, "ada: next {}": 1},
+        {"ada: brief {}": {"a": 2}, "lead leaves": 0, "ada: next {}": 1},
+    ) == {
+        "native / ada: brief {}": ["@@ -1 +1 @@", "-.a = 1", "+.a = 2"],
+        "native / lead leaves": ["@@ -0,0 +1 @@", "+ = 0"],
+        "native / ada: list {}": ["@@ -1 +0,0 @@", "- = 1"],
     }
-    assert {'- "a": 1', '+ "a": 2'} <= set(found["native / ada: brief {}"])
 
 
-def test_each_expected_difference_has_a_reason(comparing: ModuleType) -> None:
-    """And patterns that can be read."""
-    expected = comparing.read_expected(comparing.EXPECTED)
-    assert all(len(one.reason.split()) > 3 for one in expected)
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ([{"a": 1}, {"b": 2}], [{"a": 1, "b": 2}]),
+        ([[1], [2]], [[1, 2]]),
+        ([], {}),
+        ("a\nb", ["a\n", "b"]),
+        (["a", "b"], ["b", "a"]),
+        (1, "1"),
+    ],
+)
+def test_no_two_answers_are_told_alike(differing: Any, first: Any, second: Any) -> None:
+    """Though each line tells only a part."""
+    assert differing({"ada: show {}": first}, {"ada: show {}": second})
+
+
+def test_what_comes_between_renames_nothing_after_it(differing: Any) -> None:
+    """A label of the later record is that of the earlier one which stands in its place."""
+    before = {
+        "ada: start {}": {"session": "<id 1>"},
+        'ada: show {"id": "<id 1>"}': {"session": "<id 1>", "claim": "<id 2>"},
+    }
+    after = {
+        "ada: start {}": {"claim": "<id 1>", "session": "<id 2>"},
+        "bob: start {}": {"session": "<id 3>"},
+        'ada: show {"id": "<id 2>"}': {"session": "<id 2>", "claim": "<id 1>"},
+    }
+    found = differing(before, after)
+    assert set(found) == {"native / ada: start {}", "native / bob: start {}"}
+    assert '+.session = "<new id 3>"' in found["native / bob: start {}"]
+
+
+def test_what_was_equal_and_is_not_any_more_differs(differing: Any) -> None:
+    """And the other way round: a label is paired once."""
+    same, apart = {"a": "<id 1>", "b": "<id 1>"}, {"a": "<id 1>", "b": "<id 2>"}
+    assert differing({"ada: show {}": same}, {"ada: show {}": apart})
+    assert differing({"ada: show {}": apart}, {"ada: show {}": same})
+
+
+def test_only_the_lines_of_a_rule_are_let_through(differing: Any) -> None:
+    """In the steps that it names; any other line of the step makes it differ."""
+    rule = "[[expected]]\nstep = 'ada: show'\nline = '^\\+\\.session = '\nreason = 'x'\n"
+    plain, named = {"a": 1}, {"a": 1, "session": "<id 1>"}
+    assert not differing({"ada: show {}": plain}, {"ada: show {}": named}, rule)
+    assert differing({"ada: show {}": named}, {"ada: show {}": plain}, rule)
+    assert differing({"ada: show {}": plain}, {"ada: show {}": named | {"a": 2}}, rule)
+    assert differing({"bob: show {}": plain}, {"bob: show {}": named}, rule)
+
+
+def test_what_is_said_alike_is_compared_but_for_that(differing: Any) -> None:
+    """A member that has another name now stands in its new place, with the value that it had."""
+    rule = "[[alike]]\nstep = 'show'\nfind = '^\\.needs'\nput = '.after'\nreason = 'x'\n"
+    before, after = {"id": "a", "needs": ["b"]}, {"after": ["b"], "id": "a"}
+    assert differing({"ada: show {}": before}, {"ada: show {}": after})
+    assert not differing({"ada: show {}": before}, {"ada: show {}": after}, rule)
+    assert differing({"ada: show {}": before}, {"ada: show {}": after | {"after": ["c"]}}, rule)
+
+
+def test_each_expected_difference_has_a_reason(load: Any) -> None:
+    """And patterns that can be read and that do not match everything."""
+    rules = load("expecting").Rules()
+    assert rules.expected
+    assert rules.alike
+    assert all(len(one.reason.split()) > 3 for one in (*rules.expected, *rules.alike))
+    assert not any(one.line.search("+") for one in rules.expected)
