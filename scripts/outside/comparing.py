@@ -38,7 +38,10 @@ def compare(here: Path, asked: argparse.Namespace) -> int:
     for step, found in differences(before, after, rules, ignore_wording=asked.ignore_wording):
         steps += 1
         lines += [f"== {step}", *found, ""]
-    lines += [f"expected, {number} lines: {reason}" for reason, number in rules.met.items()]
+    lines += [
+        f"expected, {number} lines: {reason}" for reason, number in rules.met.items() if number
+    ]
+    lines += [] if asked.only else [f"never met: {reason}" for reason in rules.unmet()]
     lines.append(f"{steps} steps of {sum(map(len, after.values()))} differ unexpectedly")
     text = "\n".join(lines) + "\n"
     sys.stdout.write(text)
@@ -81,15 +84,23 @@ def differences(
     """Yield each step that differs unexpectedly, with its lines in the form of `diff -u`."""
     for scene in {**before, **after}:
         pairs = Pairs()
-        for title, *answers in _steps(before.get(scene, {}), after.get(scene, {}), pairs):
-            step = f"{scene} / {title}"
+        old, fresh = (_named(scene, steps.get(scene, {}), rules) for steps in (before, after))
+        for step, *answers in _steps(old, fresh, pairs):
             reword = rules.rewording(step)
-            old, fresh = (_lines(found, reword, ignore_wording) for found in answers)
-            pairs.learn(old, fresh)
-            fresh = [pairs.translate(line) for line in fresh]
-            found = list(difflib.unified_diff(old, fresh, n=2, lineterm=""))[2:]
+            was, now = (_lines(found, reword, ignore_wording) for found in answers)
+            pairs.learn(was, now)
+            now = [pairs.translate(line) for line in now]
+            found = list(difflib.unified_diff(was, now, n=2, lineterm=""))[2:]
             if rules.unexpected(step, [line for line in found if line[0] in "+-"]):
                 yield step, found
+
+
+def _named(scene: str, steps: _Scene, rules: Rules) -> _Scene:
+    """Return steps by the names by which they are told, in words that are alike in both records."""
+    names = (f"{scene} / {title}" for title in steps)
+    return {
+        rules.rewording(name)(name): steps[title] for title, name in zip(steps, names, strict=True)
+    }
 
 
 def _lines(found: Sequence[Any], reword: Rewording, ignore_wording: bool) -> list[str]:
@@ -103,7 +114,7 @@ def _steps(
     """Yield each step by its title in the earlier scene, with its answer in each, if there is one."""
     gone = dict(before)
     for title, answer in after.items():
-        step = pairs.translate(title)
+        step = pairs.find(title, gone)
         yield step, [gone.pop(step)] if step in gone else [], [answer]
     for step, answer in gone.items():
         yield step, [answer], []

@@ -61,6 +61,11 @@ class Rules:
         """Return the changed lines of a step that no rule lets through."""
         return [line for line in found if not self._let_through(step, line)]
 
+    def unmet(self) -> list[str]:
+        """Return the reasons of the rules that no line was met for."""
+        reasons = [one.reason for one in (*self.expected, *self.alike)]
+        return [reason for reason in reasons if not self.met[reason]]
+
     def _let_through(self, step: str, line: str) -> bool:
         for one in self.expected:
             if one.step.search(step) and one.line.search(line):

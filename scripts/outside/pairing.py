@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from normal import LABEL
 
@@ -24,7 +24,7 @@ class Pairs:
 
     def learn(self, before: Sequence[str], after: Sequence[str]) -> None:
         """Pair what is not paired yet and stands in the same places of the lines of a step."""
-        skeletons = ([LABEL.sub("<>", line) for line in lines] for lines in (before, after))
+        skeletons = ([_skeleton(line) for line in lines] for lines in (before, after))
         same = difflib.SequenceMatcher(None, *skeletons).get_matching_blocks()
         for first, second, size in same:
             for old, fresh in zip(
@@ -36,9 +36,20 @@ class Pairs:
                     self._earlier[fresh] = old
                     self._later[old] = fresh
 
+    def find(self, text: str, among: Collection[str]) -> str:
+        """Return which of some texts of the earlier record a text of the later one is, if any."""
+        same = self.translate(text)
+        if same not in among:
+            self.learn([one for one in among if _skeleton(one) == _skeleton(text)][:1], [text])
+        return self.translate(text)
+
     def translate(self, text: str) -> str:
         """Return a text of the later record as the earlier one would have it; what is new says so."""
         return LABEL.sub(self._name, text)
 
     def _name(self, found: re.Match[str]) -> str:
         return self._earlier.get(found[0], f"<new {found[0][1:]}")
+
+
+def _skeleton(text: str) -> str:
+    return LABEL.sub("<>", text)

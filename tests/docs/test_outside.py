@@ -158,6 +158,14 @@ def test_what_comes_between_renames_nothing_after_it(differing: Any) -> None:
     assert '+.session = "<new id 3>"' in found["native / bob: start {}"]
 
 
+def test_a_step_is_found_by_what_its_title_says_of_new_things(differing: Any) -> None:
+    """An argument that no answer told before is paired by its place in the title."""
+    before = {'ada: approve {"hash": "<hex 1>"}': {"hash": "<hex 1>"}}
+    after = {'ada: approve {"hash": "<hex 2>"}': {"hash": "<hex 2>"}}
+    assert not differing(before, after)
+    assert differing(before, {'ada: reject {"hash": "<hex 2>"}': {"hash": "<hex 2>"}})
+
+
 def test_what_was_equal_and_is_not_any_more_differs(differing: Any) -> None:
     """And the other way round: a label is paired once."""
     same, apart = {"a": "<id 1>", "b": "<id 1>"}, {"a": "<id 1>", "b": "<id 2>"}
@@ -182,6 +190,31 @@ def test_what_is_said_alike_is_compared_but_for_that(differing: Any) -> None:
     assert differing({"ada: show {}": before}, {"ada: show {}": after})
     assert not differing({"ada: show {}": before}, {"ada: show {}": after}, rule)
     assert differing({"ada: show {}": before}, {"ada: show {}": after | {"after": ["c"]}}, rule)
+
+
+def test_a_step_that_is_named_alike_is_one_step(differing: Any) -> None:
+    """Where an id in its arguments is another one now."""
+    rule = "[[alike]]\nstep = 'show'\nfind = 'demo-p1'\nput = 'demo-s1'\nreason = 'x'\n"
+    before, after = {"ada: show demo-p1": "demo-p1"}, {"ada: show demo-s1": "demo-s1"}
+    assert set(differing(before, after)) == {
+        "native / ada: show demo-p1",
+        "native / ada: show demo-s1",
+    }
+    assert not differing(before, after, rule)
+
+
+def test_a_rule_that_nothing_meets_is_told(load: Any, tmp_path: Path) -> None:
+    """So that it goes when what it is about is in both records."""
+    file = tmp_path / "expected.toml"
+    file.write_text(
+        "[[expected]]\nstep = 'x'\nline = '^-.a = 1'\nreason = 'first'\n"
+        "[[alike]]\nstep = 'x'\nfind = 'b'\nput = 'c'\nreason = 'second'\n"
+    )
+    rules = load("expecting").Rules(file)
+    assert rules.unmet() == ["first", "second"]
+    assert rules.unexpected("x", ["-.a = 1", "+.a = 2"]) == ["+.a = 2"]
+    assert rules.rewording("x")("abc") == "acc"
+    assert rules.unmet() == []
 
 
 def test_each_expected_difference_has_a_reason(load: Any) -> None:

@@ -39,7 +39,7 @@ def play(stage: Stage) -> None:
     _move(stage)
     for name in (f"demo-{number}" for number in range(1, 8)):
         native.call("show", id=name, include=["children", "records", "log"])
-    for name in ("demo-p1", "demo-q1", "demo-p2", "demo-q2", "demo-p9"):
+    for name in (*_handed_in(stage), "demo-p9", "demo-s9"):
         native.call("show", id=name)
     native.call("brief")
     _types(stage, tools)
@@ -190,6 +190,16 @@ def _change(stage: Stage, native: Agent) -> None:
     stage.say("phases", "advance", "--json")
     will.call("complete_phase", **ready)
     native.call("show", id="demo-2", include=["records", "log"])
+
+
+def _handed_in(stage: Stage) -> list[str]:
+    """Return the ids of what was handed in and of the verdicts on it, as the log names them."""
+    entries = stage.say("log", "--limit", "1000", "--json")["entries"]
+    told = [one.get("facts", {}) for one in reversed(entries)]
+    names = [
+        facts.get(key) for facts in told for key in ("submission", "claim", "request", "verdict")
+    ]
+    return list(dict.fromkeys(name for name in names if name))
 
 
 def _knowledge(stage: Stage) -> None:
