@@ -25,6 +25,7 @@ from counterpoint.protocol.parameters import KEY, Parameters
 DEPTH = 64
 """How deep an argument may be nested."""
 
+# What orjson writes; a larger number would end the call without a word about which it was.
 _LOWEST, _HIGHEST = -(2**63), 2**64 - 1
 _NAMED = 5
 _LISTED = 50
@@ -46,6 +47,7 @@ def check(parameters: Parameters, arguments: Mapping[str, Json]) -> Checked:
         raise refusal(unwritable)
     given, faults = _renamed(parameters, arguments)
     try:
+        # As JSON: there strict means what JSON can say, and a list may become a tuple.
         values = parameters.validator.validate_json(orjson.dumps(given), strict=True)
     except ValidationError as error:
         errors = cast(
@@ -123,6 +125,7 @@ def _unwritable(arguments: Mapping[str, Json]) -> list[Fault]:
         elif isinstance(value, list):
             entries = cast("list[Json]", value)
             waiting.extend(((*path, place), part) for place, part in enumerate(entries))
+    # The stack gave the last ones first.
     return faults[::-1]
 
 

@@ -118,6 +118,7 @@ def _start(
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
+                # The descriptors are used directly, past any buffer of Python's.
                 bufsize=0,
             )
         except OSError as fault:
@@ -128,6 +129,7 @@ def _start(
 async def _open_streams(process: subprocess.Popen[bytes]) -> AsyncGenerator[Any]:
     """Open the SDK's streams over the pipes of a process."""
     sink, source = _descriptors(process)
+    # The event loop of the portal's thread must never wait for a pipe.
     for fd in (sink, source):
         os.set_blocking(fd, False)
     outbox = Outbox(sink)
@@ -145,6 +147,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     """End a server, and wait for it."""
     for stream in (process.stdin, process.stdout):
         if stream is not None:
+            # The end of its input is how a server is asked to leave.
             stream.close()
     for stop in (process.terminate, process.kill):
         with suppress(subprocess.TimeoutExpired):

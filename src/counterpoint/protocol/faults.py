@@ -87,6 +87,7 @@ def sort_of(value: Json) -> str:
 
 def unknown(path: Path, valid: Sequence[str]) -> Fault:
     """Return the fault of a name that does not exist, with the nearest that does."""
+    # Cut, because comparing takes time in proportion to the square of the length.
     near = difflib.get_close_matches(str(path[-1])[:_NAME], valid, n=1)
     offer = f"; did you mean {near[0]}?" if near else ""
     known = f" Valid: {', '.join(valid)}." if valid else " None is taken here."
@@ -99,6 +100,7 @@ def unknown(path: Path, valid: Sequence[str]) -> Fault:
 
 def present(errors: Iterable[Mapping[str, Any]], given: Json, schema: Schema) -> list[Fault]:
     """Return the faults that pydantic's errors stand for, one for each place."""
+    # Pydantic tells one error for each branch of a union; a caller made one mistake.
     places: dict[Path, list[Mapping[str, Any]]] = {}
     for error in errors:
         places.setdefault(_place(error, given), []).append(error)

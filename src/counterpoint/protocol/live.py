@@ -66,6 +66,8 @@ class Follower(Generic[C]):
 
     async def start(self, workers: Workers) -> None:
         """Tell from now on; raises what the first look raises."""
+        # Before the acknowledgement: what changes after it must not be missed while the thread
+        # starts.
         position, _ = await workers.run(lambda: self._watch(self._call(), None, 0))
         threading.Thread(
             target=self._follow, args=(position,), name="follower", daemon=True
@@ -103,6 +105,7 @@ class Follower(Generic[C]):
         except CounterpointError as fault:
             if not fault.retryable:
                 raise
+            # A store that fails is not asked again at once, and a stop ends the wait.
             self._is_over.wait(_A_WHILE)
             return position
         if changed:

@@ -112,6 +112,8 @@ class Parameters:
     def _hints(self) -> dict[str, Any]:
         """The annotations as objects; the call's own annotation is never needed."""
         notes = {name: part.annotation for name, part in self._signature.items()}
+        # Of the function itself every annotation would be looked up, that of the call too, which
+        # nobody needs.
         holder = type("Notes", (), {"__annotations__": notes})
         names = getattr(self.function, "__globals__", {})
         return typing.get_type_hints(holder, globalns=names, include_extras=True)

@@ -93,11 +93,14 @@ class Rendezvous:
         self.clear()
         path = self.socket
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        # The socket gets its rights from the umask when it is bound; a chmod would come a moment
+        # late.
         before = os.umask(0o177)
         try:
             listener.bind(str(path))
         finally:
             os.umask(before)
+        # Before it is made known below: whoever finds it can connect.
         listener.listen(128)
         listener.setblocking(False)
         known = {
@@ -170,6 +173,7 @@ def _is_short(path: Path) -> bool:
 
 def _taken(descriptor: int) -> bool:
     """Return whether the lock could be had in time; a server that leaves needs a moment."""
+    # flock has no time limit: a thread waits for it, and is left behind if it takes too long.
     waiting = threading.Thread(
         target=fcntl.flock, args=(descriptor, fcntl.LOCK_EX), name="lock", daemon=True
     )

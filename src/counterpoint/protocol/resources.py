@@ -86,6 +86,7 @@ def resource(
 
 def open_resource(resources: Sequence[Resource[C]], uri: str) -> tuple[Resource[C], dict[str, str]]:
     """Return the resource at an address and its variables; NotFound if there is none."""
+    # Sorting is stable: fixed addresses first, templates in the order of the surface.
     for found in sorted(resources, key=lambda one: one.is_template):
         variables = found.match(uri)
         if variables is not None:

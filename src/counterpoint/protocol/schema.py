@@ -86,6 +86,7 @@ def _inlined(part: Schema, shapes: dict[str, Schema], inside: tuple[str, ...]) -
     """Put the named shape in the place of its name; words beside the name win."""
     name = cast("str", part["$ref"]).rpartition("/")[2]
     beside = {key: value for key, value in part.items() if key != "$ref"}
+    # A shape inside of itself would be inlined for ever.
     if name in inside:
         return {"type": shapes[name].get("type", "object"), **_slim(beside, shapes, inside)}
     whole = {**shapes[name], **beside}

@@ -33,6 +33,7 @@ Context = ServerRequestContext[Any, Any]
 LISTS_LAST_MS = 300_000
 """How long a client may keep a list: it changes only with a new server."""
 
+# Reports of one call that may wait to be sent; a tool that reports in a loop would fill the memory.
 _UNSENT = 100
 _COMPLETE = {"resultType": "complete"}
 """What the era from 2026-07-28 wants in each result; the SDK leaves it out for the eras before."""
@@ -272,5 +273,7 @@ def _only_page(params: wire.PaginatedRequestParams, page: dict[str, Json]) -> di
 def _on_the_wire(refusal: CounterpointError, **about: str) -> MCPError:
     """Return the JSON-RPC error of a refusal outside a tool, and what it is about."""
     theirs = refusal.kind in {"not_found", "invalid"}
+    # Outside of a tool there is no envelope of the dialect's: the protocol's own errors are all
+    # there is.
     code = wire.INVALID_PARAMS if theirs else wire.INTERNAL_ERROR
     return MCPError(code, refusal.message, {**about, "code": refusal.code, "hint": refusal.hint})

@@ -152,6 +152,7 @@ class Sockets(Generic[C]):
                 continue
             to.setblocking(False)
             task = asyncio.create_task(self._welcome(to))
+            # The loop holds tasks weakly: one that nobody keeps may be collected while it runs.
             self._greeted.add(task)
             task.add_done_callback(self._greeted.discard)
 
@@ -248,6 +249,7 @@ def _require_own(to: socket.socket) -> None:
     if option is None:
         return
     peer = to.getsockopt(socket.SOL_SOCKET, option, _CREDENTIALS.size)
+    # The mode of the socket keeps others out already; not every system looks at it.
     if _CREDENTIALS.unpack(peer)[1] != os.getuid():
         raise Forbidden("this server belongs to another user", hint="Use a database of your own.")
 

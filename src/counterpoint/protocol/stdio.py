@@ -78,6 +78,7 @@ def _own_streams() -> Generator[tuple[int, int]]:
     source, sink = os.dup(0), os.dup(1)
     blocking = [(fd, os.get_blocking(fd)) for fd in (source, sink)]
     nothing = os.open(os.devnull, os.O_RDONLY)
+    # A child that reads its input would otherwise take messages from the wire.
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)

@@ -166,6 +166,7 @@ class Surface(Generic[C]):
         found = self.find(name)
         if found is not None:
             return found
+        # Cut, because comparing takes time in proportion to the square of the length.
         near = difflib.get_close_matches(name[:100], self._by_name, n=3)
         offer = f"; did you mean {' or '.join(near)}?" if near else ""
         raise UnknownTool(f"There is no tool {name[:60]!r}{offer}", nearest=near)
@@ -199,6 +200,8 @@ class Surface(Generic[C]):
         with contained("a resource"):
             found, variables = open_resource(self.resources, uri)
             text = found.read(call(), **variables)
+            # Half a surrogate would only be found when the answer is written, beyond what contains
+            # it.
             text.encode()
             return found, text
 
@@ -215,6 +218,7 @@ class Surface(Generic[C]):
             if found is None:
                 raise NotFound(f"There is no prompt {name[:60]!r}", hint="Read `prompts/list`.")
             said = found.speak(call(), arguments)
+            # As in `read`: what cannot be written is found here.
             "".join(text for _, text in said).encode()
             return found, said
 
@@ -267,6 +271,7 @@ def contained(what: str) -> Generator[None]:
         yield
     except CounterpointError:
         raise
+    # A library that calls sys.exit must not end a server that others use.
     except (Exception, SystemExit) as fault:
         logger.exception("%s failed", what)
         raise Unexpected from fault

@@ -56,6 +56,7 @@ class Workers:
             queue = self._post = _LoopQueue(loop)
         job = Job(work=work, deliver=deliver, queue=queue, context=contextvars.copy_context())
         self._jobs.put(cast("Job[object]", job))
+        # Never waits: with no thread idle a further one starts, or the job waits in the queue.
         if not self._idle.acquire(blocking=False) and self._count < self._size:
             self._count += 1
             self._start()
@@ -87,13 +88,16 @@ class _LoopQueue:
         with self._lock:
             self._waiting.append(deliver)
             is_first = len(self._waiting) == 1
+        # The loop has been woken for those before it and takes all there are.
         if is_first:
+            # The loop is closed: whoever waited is gone with it.
             with suppress(RuntimeError):
                 self.loop.call_soon_threadsafe(self._deliver)
 
     def _deliver(self) -> None:
         with self._lock:
             waiting, self._waiting = self._waiting, []
+        # One by one through the loop: a callback that fails is reported by it, and ends no other.
         for deliver in waiting:
             self.loop.call_soon(deliver)
 
@@ -131,6 +135,7 @@ class Job(Generic[T]):
 
 def _settle(answer: asyncio.Future[T], result: T | CounterpointError) -> None:
     """Give a result to the one who waits for it, if anybody still does."""
+    # Whoever waited may have been cancelled meanwhile.
     if answer.done():
         return
     if isinstance(result, CounterpointError):

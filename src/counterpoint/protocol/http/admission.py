@@ -55,6 +55,8 @@ class Admission:
         if not guards.shows_token(scope, headers):
             return self._anyone
         token = guards.token_of(scope, headers)
+        # The peer of the connection: a header that any caller can write says nothing of where it
+        # is.
         address = (scope.get("client") or ("", 0))[0]
         return lambda: self._find(token, address)
 

@@ -208,9 +208,11 @@ class HttpApp(Generic[C]):
 
     def _present(self, scope: Scope, visit: RequestRecord, seconds: float) -> None:
         outcome = visit.outcome or ("ok" if 0 < visit.status < 400 else "failed")  # noqa: PLR2004 -- the first status of a refusal
+        # The client was gone, or the server ended, before an answer began.
         if not visit.status:
             outcome = "cut"
         grant: Grant | None = scope.get(GRANT)
+        # Labels are counted for ever: a caller must not be able to make as many as it likes.
         known = visit.rpc if visit.rpc in _METHODS else "other"
         method: str = scope.get("method", "WEBSOCKET")[:10]
         self.metrics.count(
@@ -316,6 +318,7 @@ class HttpApp(Generic[C]):
         self, served: _Served[C], scope: Scope, receive: Receive, send: Send, visit: RequestRecord
     ) -> None:
         headers = Headers(scope=scope)
+        # Before the body: nobody unknown makes the server read ten megabytes.
         grant = await self._entrance.enter(scope, headers)
         self._entrance.check_surface(grant, self._named(scope["path"]))
         self._entrance.take(grant)

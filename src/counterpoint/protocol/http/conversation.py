@@ -66,6 +66,7 @@ class Conversation(Generic[C]):
     async def hold(self, scope: Scope) -> None:
         """Talk until the client leaves, stalls, or may not follow any more."""
         offered = NAME if NAME in scope.get("subprotocols", ()) else None
+        # The first message is `websocket.connect`, which says nothing.
         await self._receive()
         await self._send({"type": "websocket.accept", "subprotocol": offered})
         talking = [asyncio.ensure_future(one) for one in (self._tell(), self._hear())]
@@ -74,6 +75,8 @@ class Conversation(Generic[C]):
         finally:
             for one in talking:
                 one.cancel()
+            # Both are ended before anything is raised: one alone would go on writing to a closed
+            # socket.
             ends = await asyncio.gather(*talking, return_exceptions=True)
         for end in ends:
             # A client that is gone, or takes nothing, is no fault of the server's.
@@ -147,6 +150,7 @@ class Conversation(Generic[C]):
         await self._put({"type": "websocket.send", "text": text})
 
     async def _put(self, message: dict[str, Any]) -> None:
+        # A client that takes nothing holds this task, and what was read for it, for no longer.
         async with asyncio.timeout(STALL):
             await self._send(message)
 

@@ -127,7 +127,9 @@ class Stream(Response):
         self, events: AsyncGenerator[bytes], count: Callable[[int], None] = lambda _by: None
     ) -> None:
         """Prepare to send what comes; `count` hears of the begin (1) and the end (-1)."""
+        # nginx would keep events back until its buffer is full.
         super().__init__(media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+        # Starlette sets it for the empty body; this one has no end that is known.
         del self.headers["content-length"]
         self._events = events
         self._count = count
@@ -171,6 +173,7 @@ def _after(scope: Scope) -> int | None:
     if given is None:
         return None
     digits = given.removeprefix("-")
+    # To Python, digits of other scripts are digits too, and a number of any length is one.
     if not (digits.isascii() and digits.isdigit() and len(digits) <= _LONGEST_NUMBER):
         raise refuse(400, "invalid_input", "`after` and Last-Event-ID take the number of an entry")
     return int(given)

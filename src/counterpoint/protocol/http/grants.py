@@ -101,6 +101,7 @@ class Limits:
         absent = round(1 - left, 9)
         wait = 0 if absent <= 0 else math.ceil(round(absent * 60 / most, 6))
         self._buckets[name] = (left if wait else max(0.0, left - 1), now)
+        # The one asked for longest ago goes: of all it is the likeliest to be full again.
         if len(self._buckets) > MOST_BUCKETS:
             self._buckets.popitem(last=False)
         return wait

@@ -98,6 +98,7 @@ class Hosts:
                 "this server does not go by that name",
                 "Use the address it was started with, or start it with `--allow-host NAME`.",
             )
+        # DNS rebinding: a page of a stranger can reach 127.0.0.1 under a name of its own.
         for origin in headers.getlist("origin"):
             scheme, _, place = origin.partition("://")
             if scheme not in {"http", "https"} or "/" in place or not self._is_ours(place):
@@ -107,11 +108,13 @@ class Hosts:
         try:
             parts = urlsplit(f"//{host}")
             named = parts.hostname or ""
+            # Raises ValueError for a port that is none.
             _ = parts.port
         except ValueError:
             return False
         if parts.username is not None or parts.path or parts.query or parts.fragment:
             return False
+        # urlsplit takes the brackets of an IPv6 address away.
         named = f"[{named}]" if ":" in named else named
         return named.lower() in self._names or host.lower() in self._names
 
@@ -161,6 +164,7 @@ async def read_body(headers: Headers, receive: Receive) -> bytes:
                 if message["type"] != "http.request":
                     raise refuse(400, "incomplete", "the request ended before its body did")
                 parts.append(message.get("body", b""))
+                # Counted as it comes: what a caller declares need not be true.
                 size += len(parts[-1])
                 if size > LARGEST_BODY:
                     raise _too_large()
@@ -187,6 +191,7 @@ def replayed(body: bytes, receive: Receive) -> Receive:
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def again() -> Message:
+        # What still comes is the news that the client is gone, which a stream waits for.
         return waiting.pop() if waiting else await receive()
 
     return again

@@ -35,6 +35,7 @@ LASTS: Final = 600.0
 PREFIX: Final = "counterpoint:"
 LARGEST_KEYS: Final = 1_000_000
 _TIMEOUT: Final = 5.0
+# Decoding and checking cost time that a caller without a token could ask for.
 _MOST_TOKEN: Final = 16_384
 
 
@@ -86,8 +87,11 @@ class KeySet:
         """Whether this caller shall read the set; the others go on with what is known."""
         with self._lock:
             age = self._seconds() - self._read_at
+            # Not at every strange name: whoever makes tokens up could have the issuer asked without
+            # end.
             due = age >= LASTS or (kid not in self._keys and age >= REST)
             if due:
+                # Before it is read: the others must not come and read it too.
                 self._read_at = self._seconds()
             return due
 
@@ -176,6 +180,8 @@ class Issuer:
             claims = jwt.decode(
                 token,
                 key,
+                # The key says which it is, and not the token: else a public key could be used as a
+                # shared secret.
                 algorithms=[key.algorithm_name],
                 audience=self.audience,
                 issuer=self.name,

@@ -97,6 +97,7 @@ class Spending:
         refusal = self._spend(store, grant.id, grant.calls_a_month)
         if refusal is None:
             refusal = self._spend(store, PROJECT, store.calls_a_month)
+            # The token's call was taken before the project had none: a refusal costs nothing.
             if refusal is not None and grant.calls_a_month:
                 self._put(grant.id, "", 1)
         return refusal
@@ -112,6 +113,7 @@ class Spending:
     def _spend(self, store: QuotaStore, subject: str, most: int) -> QuotaExceeded | None:
         if not most or self._take(subject):
             return None
+        # Outside of the lock: the store writes, and nobody else need wait for the disk.
         drawn = store.draw(subject, most)
         if drawn.granted:
             self._put(subject, drawn.month, drawn.granted - 1)

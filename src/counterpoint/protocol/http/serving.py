@@ -69,8 +69,10 @@ def _bound(family: int, place: tuple[str | int, int]) -> socket.socket:
     """
     made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
+        # Else a server could not start again on its port for a minute after it ended.
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
+            # The other half of the host's addresses has a socket of its own on the same port.
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         if hasattr(socket, "TCP_USER_TIMEOUT"):
             # Else the system would keep what a reader does not take for as long as it answers.
@@ -211,6 +213,7 @@ class Listener:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._gone.wait(), UNWIND)
         for connection in list(state.connections):
+            # What has not been taken by now is taken by nobody.
             connection.transport.abort()
 
 

@@ -102,6 +102,7 @@ class Subscribers(Generic[C]):
 
 async def _pieces(subscription: Subscription[Any]) -> AsyncGenerator[bytes]:
     """Return what to send; it ends when the reader may not follow any more."""
+    # The first id, so that who is cut off before any event knows where to go on.
     said = subscription.place
     yield f"retry: 1000\nid: {said}\n\n".encode()
     quiet = time.monotonic()

@@ -172,6 +172,7 @@ class Direct(Generic[C]):
 
     def close(self) -> None:
         """Return what is still under way with the end of the connection."""
+        # A copy: `_end` takes each away.
         for asked in list(self._under_way):
             self._refuse(asked.number, _CONNECTION_CLOSED, "Connection closed")
             self._end(asked)

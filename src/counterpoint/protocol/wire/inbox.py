@@ -105,6 +105,7 @@ class Inbox(Side):
         from anyio import EndOfStream
         from mcp.shared.message import SessionMessage
 
+        # The handshake that was held back comes before what woke the SDK.
         self._received.extendleft(reversed(self._held))
         self._held.clear()
         while True:
@@ -137,6 +138,7 @@ class Inbox(Side):
         while self._read():
             if self._received or self._is_over:
                 return
+            # Input that never ends must not keep everybody else from the loop.
             await asyncio.sleep(0)
         self._loop.add_reader(self._fd, self._read)
         try:
@@ -220,6 +222,8 @@ class Inbox(Side):
         from mcp_types import JSONRPCNotification, JSONRPCRequest
 
         if isinstance(message, JSONRPCRequest):
+            # By the handshake of a relay a client is made known, to a further server too: nobody
+            # has begun again.
             if message.method == _BEGIN and message.id != GREETING and self._direct is not None:
                 self._direct.restart()
             if message.method != _NEVER_ANSWERED:

@@ -146,6 +146,7 @@ class Outbox(Side):
             return 0
         except OSError:
             self._lose()
+            # As if it were taken: what nobody reads must not be kept either.
             return len(line)
 
 
@@ -153,6 +154,8 @@ def line_of(message: JSONRPCMessage) -> bytes:
     """Return the line of a message."""
     from mcp_types import JSONRPCResponse
 
+    # Most of what is sent: what a surface has answered is JSON already, and needs no model to be
+    # written.
     if isinstance(message, JSONRPCResponse):
         body = {"jsonrpc": "2.0", "id": message.id, "result": message.result}
         return orjson.dumps(body) + b"\n"
