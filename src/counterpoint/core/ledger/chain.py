@@ -91,6 +91,7 @@ class Verification:
         self._frontier, self._last, self._time = start.frontier, start.last, start.time
         self._sequence = start.size
         self._watch = watch
+        # Largest first: the next one to be reached is taken from the end.
         self._ahead = sorted(checkpoints, key=lambda one: one.size, reverse=True)
         self.faults = Faults()
         if self._ahead and self._ahead[-1].size < start.size:
@@ -190,6 +191,7 @@ class Verification:
                 sequence, time = value["n"], value["t"]
                 if self._watch is not None:
                     self._watch(value)
+            # Of what was read, sound or not: one edit must not make every later entry wrong.
             last = leaf.hex()
             sequence += 1
         self._sequence, self._last, self._time = sequence, last, time

@@ -85,6 +85,8 @@ _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9
 REFERENCE: Final = re.compile(rb'\{"\$text":"([0-9a-f]{64})"\}')
 RESERVED: Final = re.compile(rb'[{,]"\$')
 """How a key that begins with `$` looks in canonical bytes. A quotation mark inside of a text is escaped, so no text does."""
+# Passed through, a date or a dataclass is refused; by itself orjson would write it in a form of its
+# own.
 CANONICAL: Final = (
     orjson.OPT_SORT_KEYS
     | orjson.OPT_STRICT_INTEGER
@@ -211,8 +213,10 @@ def layout_faults(value: Parsed) -> list[str]:
     """List in words where a JSON value departs from the layout of an entry."""
     if type(value) is not dict:
         return ["an entry is an object"]
+    # `type`, here and below: to `isinstance`, true is an integer.
     if type(value.get("v")) is not int or value["v"] != VERSION:
         return [f"the version (v) is {value.get('v')!r}, not {VERSION}: {_OTHER_FORMAT}"]
+    # Canonical bytes have their keys in order: one look in a set is the answer for nearly all.
     if tuple(value) not in _SORTED and not _KEYS <= value.keys() <= _FULL:
         return [
             "an entry is an object with the keys a h n p t v w, and f r s if they are not empty"
@@ -275,6 +279,8 @@ def is_time(value: Parsed) -> bool:
     if type(value) is not str or not _TIME.fullmatch(value):
         return False
     try:
+        # The pattern says how a time is written; only the calendar knows whether there is such a
+        # day.
         datetime.fromisoformat(value)
     except ValueError:
         return False

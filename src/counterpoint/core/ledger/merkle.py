@@ -75,9 +75,11 @@ class Frontier:
         completed: list[Node] = []
         level = 0
         while row:
+            # The first has its neighbour on the edge that was there.
             if position & 1:
                 row.insert(0, before.pop())
                 position -= 1
+            # A last one without a neighbour waits on the edge for it.
             if len(row) & 1:
                 lowest.append(row.pop())
             pairs = zip(row[::2], row[1::2], strict=True)
@@ -230,6 +232,7 @@ def _both_roots(
     first: int, second: int, first_root: bytes, path: Sequence[bytes]
 ) -> tuple[bytes, bytes] | None:
     """Compute both roots from the path; None if the path is too long or too short."""
+    # A first tree of 2^n leaves is a node of the second one, which the proof does not repeat.
     steps = [first_root, *path] if first.bit_count() == 1 else list(path)
     here, last = first - 1, second - 1
     while here & 1:

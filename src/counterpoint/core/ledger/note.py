@@ -107,6 +107,7 @@ def seal_note(text: str, sign: Sign, key: VerifierKey) -> str:
 def open_note(document: str) -> Note:
     """Return the parts of a signed note, unchecked; MalformedDocument if it is not one."""
     _check_text(document)
+    # The last empty line: the text may have some of its own.
     text, gap, block = document.rpartition("\n\n")
     lines = block.split("\n")[:-1]
     if not gap or not lines:
@@ -146,6 +147,7 @@ def from_base64(text: str) -> bytes:
         raw = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as fault:
         raise MalformedDocument("not valid base64") from fault
+    # The unused bits at the end could differ, and two documents would be one.
     if to_base64(raw) != text:
         raise MalformedDocument("not the canonical spelling of base64")
     return raw

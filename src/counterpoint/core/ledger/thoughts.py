@@ -149,6 +149,7 @@ class Chains:
     def follow(self, link: Link, digest: str) -> Iterator[ChainBroken]:
         """Return how a link, with its hash in hex, departs from its chain; goes on from it."""
         sequence, before, time = self._ends.get(link.task, (-1, GENESIS, ""))
+        # Also where it is wrong, so that one edit is one fault and not one for each later thought.
         self._ends[link.task] = link.sequence, digest, link.timestamp
         skips = self._gaps and link.sequence > sequence + 1
         if link.sequence != sequence + 1 and not skips:

@@ -119,6 +119,7 @@ class Tokens:
         with self._context.reading() as view:
             found = view.select(Token, sha256=digest)
         for token in found:
+            # In constant time, so that it cannot be measured how much of a digest is right.
             same = hmac.compare_digest(token.sha256, digest)
             in_force = access.is_in_force(token, self._context.ports.clock.now())
             if same and in_force and access.is_admitted(token, address):
@@ -169,11 +170,13 @@ class Tokens:
         most: how many the month has. What is not used can be given back.
         """
         known = self.usage(subject)
+        # Most refusals are of a month that is used up: they need no turn among the writers.
         if known.used >= most:
             return known
         ports = self._context.ports
         with ports.store.writing(self._context.project) as writing:
             now = ports.clock.now()
+            # Read again: another server may have taken some since.
             used = _usage(writing, subject, now).used
             granted = access.granted(used, access.calls_ahead(most), most)
             writing.use(subject, _measure(access.month_of(now)), used + granted)
@@ -210,6 +213,7 @@ def _usage(view: Reading, subject: str, now: Timestamp, granted: int = 0) -> Usa
         month=month,
         used=view.meter(subject, _measure(month)),
         resets_at=resets_at,
+        # Rounded up: whoever comes back a moment early is refused once more.
         resets_in=-(-elapsed_ms(now, resets_at) // 1000),
         granted=granted,
     )

@@ -86,6 +86,7 @@ class Auditing:
             entries = view.entries()
             read = _counted(entries, progress) if progress else entries
             audit = self._verify(view, read, sealed, faults)
+        # An anchor of a ledger that is not sound would vouch for what was done to it.
         if audit.sound and audit.size:
             anchors.keep(self._context.project, self._seal(audit.size, bytes.fromhex(audit.root)))
         return audit
@@ -304,6 +305,8 @@ class Fold:
         """Keep what a change may leave out; the row that was written longest ago makes room."""
         if ruled := rules(noun, whole=False):
             place = _place(noun, key)
+            # Taken out first, so that it goes to the end: a dictionary keeps the order of
+            # insertion.
             self._before.pop(place, None)
             self._before[place] = {name: row[name] for name, _ in ruled}
             if len(self._before) > MOST_REMEMBERED:
@@ -333,6 +336,7 @@ def _head_faults(view: Reading, root: bytes, last: str) -> list[LedgerBroken]:
     faults: list[LedgerBroken] = []
     if (head.leaf or GENESIS) != last:
         faults.append(ChainBroken("the head does not name the last entry of the ledger"))
+    # The root is stored in two ways: as the edge that appends go on from, and as nodes for proofs.
     if _root_of(lambda: Frontier.from_bytes(head.frontier)) != root:
         faults.append(ProofMismatch("the head's tree is not the tree of the entries"))
     if _root_of(lambda: frontier_at(head.size, view.node)) != root:

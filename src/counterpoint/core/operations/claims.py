@@ -56,6 +56,7 @@ class Claims:
         """
         self._refuse_no_session()
         snapshot = self._context.ports.evidence.snapshot(self._context.caller.root)
+        # The tree was looked at before, so that nobody waits to write while git is asked.
         with recording(self._context, "task.started", item) as change:
             session = change.open_session()
             found = change.get(Item, item)

@@ -123,6 +123,7 @@ class Documents:
         self._refuse_without(shelf)
         evidence, root = self._context.ports.evidence, self._context.caller.root
         name = evidence.contain(root, path)
+        # A file system that ignores case opens `.git` by `.GIT` too.
         if not _CLOSED.isdisjoint(name.casefold().split("/")):
             raise PathOutside(
                 f"{name} is no document: it belongs to git or to the ledger",
@@ -143,6 +144,8 @@ class Documents:
             )
         with recording(self._context, "document.taken") as change:
             change.open_session()
+            # Read through the change, so that of a document that is there only what differs is
+            # written.
             change.find(Document, shelf, name)
             document = Document(
                 project=self._context.project,

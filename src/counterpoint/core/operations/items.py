@@ -195,6 +195,7 @@ class Items:
         elif category == "done" and closed_gates(change, item.id):
             refuse_own(change, item.id, "skip past the gates of", Act.WAIVE)
         refuse_unguarded(change, item, status, reason)
+        # Asked before the move, which closes them.
         dropped = open_issues(change, item) if category == "dropped" else []
         move(change, item, status, reason)
         gone = [one for one in dropped if change.get(Item, one).status == "cancelled"]
@@ -233,6 +234,7 @@ def _refuse_beyond_limits(edit: Edit) -> None:
 
 def _replace_criteria(change: Change, item: Item, sentences: Iterable[str]) -> None:
     old = change.select(Criterion, item=item.id)
+    # A sentence that stays is as met as it was, wherever it stands now.
     met = {criterion.text: criterion.met for criterion in old}
     wanted = list(sentences)
     for criterion in old[len(wanted) :]:
@@ -297,12 +299,14 @@ def _reparent(change: Change, item: Item, parent: str) -> Item:
     moved = replace(item, parent=parent, position=next_position(change, parent), held=held)
     after = touched(change, moved)
     change.put(after)
+    # Asked of the tree as it would be; a refusal undoes the change.
     refuse_circle(change.writing, after)
     after = shift(change, after, held - item.held)
     _set_root(change, after, root)
     change.add_facts(parent=parent)
     if not after.is_closed and after.category != "open":
         wake(change, parent)
+    # What it leaves may have been waiting for it alone.
     close_when_done(change, item.parent)
     close_when_done(change, parent)
     return change.get(Item, item.id)

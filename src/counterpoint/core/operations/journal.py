@@ -42,6 +42,7 @@ class Journal:
         Raises NotFound for the item, ClaimLost for a token that no longer holds it.
         """
         contain = self._context.ports.evidence.contain
+        # Before the transaction: links are followed on a disk that may be slow.
         files = tuple(contain(self._context.caller.root, path) for path in note.files)
         with recording(self._context, f"{note.kind}.recorded", note.item) as change:
             session = change.open_session()
@@ -143,6 +144,7 @@ def redactions(view: Reading) -> Iterator[tuple[int, list[str]]]:
 
     An entry that cannot be read tells nothing.
     """
+    # They come latest first.
     for place in sorted(view.sequences(action=REDACTION, limit=view.head().size)):
         try:
             entry = load_fields(next(view.entries(place, place + 1)))

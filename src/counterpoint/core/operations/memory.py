@@ -89,6 +89,7 @@ class Memory:
                 category=category,
                 description=Prose(description),
             )
+            # Masked before it is compared, as the value that is there was.
             entry = change.masked(entry)
             if before is not None and _says_the_same(before, entry):
                 return before

@@ -116,6 +116,7 @@ class Plans:
                     close_when_done(change, made[0].parent)
                     change.add_facts(title=made[0].title, items=len(made))
         with self._context.reading() as view:
+            # Read again: the edges, which came last, hold some of them.
             after = tuple(view.find(Item, item.id) or item for item in made)
             session, now = self._context.caller.actor.session, self._context.ports.clock.now()
             ready = tuple(item.id for item in ready_among(view, after, session, now))

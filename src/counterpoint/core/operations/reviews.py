@@ -75,6 +75,7 @@ class Reviews:
         """
         if path:
             path = self._context.ports.evidence.contain(self._context.caller.root, path)
+        # Before the transaction: nobody waits to write while files are hashed.
         sha256, size, commit = self._measure(path)
         with recording(self._context, "phase.submitted", item) as change:
             change.open_session()
@@ -134,12 +135,14 @@ class Reviews:
         """
         with self._context.reading() as view:
             asked = _asked(view, item, judgment)
+        # Before the transaction: nobody waits to write while git is asked.
         current = self._current(asked, must_lie_there=judgment.approves)
         with recording(self._context, "item.judged", item) as change:
             session = change.open_session()
             found = change.get(Item, item)
             refuse_own(change, item, "judge")
             stage: Holds = "finish" if judgment.of else _stage(change, item)
+            # What was looked at may have been replaced between the look and this transaction.
             if _asked(change.writing, item, judgment) != asked:
                 raise StaleVersion(f"{item} was handed in anew while you judged it")
             on = asked if stage == "finish" else None

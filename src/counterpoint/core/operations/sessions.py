@@ -161,6 +161,7 @@ class Sessions:
                     state=found.status,
                     agent=found.agent,
                 )
+            # Read through the change, so that the entry tells only what differs.
             change.get(Session, session)
             writer = actor.session if actor.session != session else ""
             after = replace(found.moved("active", change.now), agent=actor.name, writer=writer)
@@ -307,6 +308,7 @@ class Sessions:
 
     def _writable(self, session: str) -> Session:
         """Return a session that the caller may write in now, as the open transaction sees it."""
+        # It writes nothing and makes no entry: it begins the transaction that is to be looked at.
         with recording(self._context, "session.entered") as change:
             found = _found(change.writing, session)
         found.refuse_ended()

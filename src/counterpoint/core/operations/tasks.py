@@ -64,6 +64,7 @@ class Tasks:
         if again is not None:
             return again
         before = self._before(item, token)
+        # Before the transaction: git may take seconds, and every other writer would wait for it.
         comparison = self._context.ports.evidence.compare(
             self._context.caller.root, snapshot_of(before.point)
         )

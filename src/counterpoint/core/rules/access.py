@@ -52,9 +52,11 @@ def is_admitted(token: Token, address: str) -> bool:
     if not token.addresses:
         return True
     try:
+        # The zone of a link-local address is a name of this machine's, and no part of a network.
         found = ip_address(address.partition("%")[0])
     except ValueError:
         return False
+    # A socket for both families shows callers over IPv4 as `::ffff:192.0.2.7`.
     mapped = getattr(found, "ipv4_mapped", None) or found
     return any(mapped in ip_network(network) for network in token.addresses)
 
@@ -128,6 +130,7 @@ def normalized(request: TokenRequest) -> TokenRequest:
             faults=faults,
         )
     limits = tool_limits_of(request.tool_limits)
+    # Who may write hears answers, and so may read.
     scopes = SCOPES if "write" in request.scopes else ("read",)
     return TokenRequest(
         name=request.name,

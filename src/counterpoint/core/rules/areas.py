@@ -22,6 +22,7 @@ def parts_of(pattern: str) -> tuple[str, ...]:
 
 def covers(pattern: str, path: str) -> bool:
     """Return whether a path lies in an area; a `*` in the path is only a letter of its name."""
+    # What is a wildcard in an area may be a letter in the name of a file.
     plain = path.translate(_PLAIN)
     return _meet(parts_of(pattern), tuple(part for part in plain.split("/") if part))
 

@@ -247,6 +247,7 @@ def extract(path: str, content: bytes) -> Extracted:
 
 
 def _decoded(path: str, content: bytes) -> str:
+    # UTF-16 is full of NUL bytes: it is asked for before these are taken for a binary file.
     encoding = "utf-16" if content.startswith(_UTF16) else "utf-8-sig"
     is_binary = b"\0" in content and encoding != "utf-16"
     if not is_binary and not content.startswith(b"%PDF-"):

@@ -65,6 +65,7 @@ def plan_of(draft: Draft, exists: Callable[[str], bool]) -> list[Planned]:
 def _flatten(draft: Draft) -> list[tuple[Draft, int | None, int]]:
     flat: list[tuple[Draft, int | None, int]] = [(draft, None, 0)]
     place = 0
+    # By levels, without recursion: the depth is only judged afterwards.
     while place < len(flat):
         part = flat[place][0]
         flat += [(child, place, position) for position, child in enumerate(part.children)]
@@ -245,6 +246,7 @@ def _unordered(waits: Sequence[Sequence[int]]) -> set[int]:
         for need in waits[node]:
             if need in stuck:
                 back[need].append(node)
+    # Backwards too: what only waits for a circle is not a part of it.
     return _peel([part if node in stuck else [] for node, part in enumerate(back)]) or stuck
 
 

@@ -226,6 +226,7 @@ def plain(text: str) -> str:
     """Return text as a document may hold it, with a backslash before what is not to be read."""
     lines = text.splitlines()
     fences = [_FENCE.match(line) is not None for line in lines]
+    # A fence that nothing closes would take in what comes after this text.
     keeps_fences = sum(fences) % 2 == 0
     in_fence = False
     for place, line in enumerate(lines):
@@ -268,6 +269,8 @@ def command_of(text: str) -> tuple[tuple[str, ...], str]:
         return (), "the command has a NUL character"
     try:
         argv = tuple(shlex.split(text))
+        # Marked before it is split: what stands in quotation marks is a word, and no sign of a
+        # shell.
         marked = shlex.split(_SHELL.sub(lambda sign: _MARK + sign[0], text))
     except ValueError as fault:
         return (), f"the command cannot be read: {str(fault).lower()}"

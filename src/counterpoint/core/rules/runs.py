@@ -179,6 +179,7 @@ def _first(used: Mapping[str, Json], *names: str) -> int | None:
 
 def _count(value: Json, times: int = 1) -> int | None:
     """Return a whole number from 0; None for anything else."""
+    # To Python, true is a number.
     if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
         return None
     return round(value * times) if value * times < _COUNT_LIMIT else None

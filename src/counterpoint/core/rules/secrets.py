@@ -93,6 +93,7 @@ def _is_named(name: str, value: Json) -> bool:
 
 @lru_cache(maxsize=8)
 def _any_of(known: frozenset[str]) -> re.Pattern[str]:
+    # An alternation takes the first that fits: of a secret within another the rest would stay.
     longest_first = sorted(_long_enough(known), key=len, reverse=True)
     return re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
 

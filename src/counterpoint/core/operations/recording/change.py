@@ -104,6 +104,7 @@ class Change:
         if changed:
             self.writing.keep(texts)
             self.writing.change(kind, key, changed)
+            # What a reader of the ledger knows of the row before, and need not be told again.
             told = {name: getattr(before, name) for name, _ in rules(kind, whole=False)}
             image = compact_change(kind, told, changed, origin)
             self._log(kind, key, image, whole=False)
@@ -119,6 +120,7 @@ class Change:
     def add_facts(self, **facts: Json) -> None:
         """Add facts to the entry: what a reader of the log wants to know."""
         if _SIMPLE.issuperset(map(type, facts.values())):
+            # With what no secret has between them, so that none seems to stand across two of them.
             said = "\0".join(map(str, facts.values()))
             if is_plain(said, self.context.ports.secrets):
                 self.facts.update(facts)
@@ -198,6 +200,7 @@ class Change:
         self, kind: type[Noun], key: dict[str, Json], values: dict[str, Json] | None, *, whole: bool
     ) -> None:
         if values is not None:
+            # A copy: the caller's columns go to the table too, which holds bare digests.
             values = dict(values)
             for name in prose_columns(kind):
                 if values.get(name):
@@ -226,6 +229,7 @@ class Change:
             clean = self._clean_json(value) if masking == "json" else self._clean(value)
             if clean != value:
                 changes[name] = clean
+        # Two keys that are masked would be one and the same row.
         if not changes.keys().isdisjoint(noun.key):
             raise InvalidInput(
                 f"the name of this {type(noun).__name__.lower()} holds a secret",

@@ -64,6 +64,8 @@ def trace(change: Change, before: Item, after: Item, reason: str) -> None:
             agent=actor.name,
             session=actor.session,
             attempt=attempt + int((before.status, after.status) in after.states.retries),
+            # What was recorded until now has a number up to this one: a guard asks for what came
+            # later.
             mark=change.next_number(Record) - 1,
             at=change.now,
         )

@@ -44,6 +44,7 @@ def close(change: Change, session: Session, status: str) -> tuple[Session, tuple
     claims = live_claims(change.writing, session.id)
     for claim in claims:
         give_back(change, change.get(Item, claim.item))
+    # Read through the change, so that the entry tells only what differs.
     change.get(Session, session.id)
     after = session.moved(status, change.now)
     change.put(after)

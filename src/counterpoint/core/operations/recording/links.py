@@ -27,6 +27,7 @@ def shift(change: Change, item: Item, by: int) -> Item:
         return item
     after = replace(item, blockers=item.blockers + by)
     change.put(after)
+    # Children count their parent once, so that most changes of its counter cost them nothing.
     if (item.blockers > 0) != (after.blockers > 0):
         _hold_children(change, after, held=int(after.blockers > 0))
     return after
@@ -78,6 +79,7 @@ def depend(change: Change, item: Item, needs: Item, *, is_known: bool = True) ->
         return item
     change.put(Dependency(project=item.project, item=item.id, needs=needs.id))
     if is_known:
+        # After the edge is written, so that one walk sees all of them; a refusal undoes it.
         refuse_circle(change.writing, item)
     return shift(change, item, int(needs.category != "done"))
 
@@ -96,6 +98,7 @@ def refuse_circle(view: Reading, item: Item) -> None:
     An end waits for the item's beginning and its children's ends; a beginning waits for the parent's
     beginning and the ends of what the item needs. Closed items count: they may be reopened.
     """
+    # A circle through the item passes its beginning or its end; others were there before.
     for start in (_Moment(item.id, is_end=False), _Moment(item.id, is_end=True)):
         waiting = [*_waits_for(view, start)]
         seen = set(waiting)

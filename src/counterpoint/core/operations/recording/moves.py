@@ -40,6 +40,7 @@ def move(change: Change, item: Item, status: str, reason: str = "") -> Item:
     parked = int(after.status in states.parked) - int(item.status in states.parked)
     after = shift(change, after, parked)
     if after.category == "done" and item.category != "done":
+        # One entry may finish several items: what the others released is told too.
         freed = [*change.facts.get("released", ()), *release(change, after)]
         if freed:
             change.add_facts(released=list(dict.fromkeys(freed))[:_RELEASED_TOLD])
@@ -55,6 +56,7 @@ def move(change: Change, item: Item, status: str, reason: str = "") -> Item:
         close_when_done(change, after.parent)
     elif item.is_closed:
         _reopen(change, after.parent)
+    # As it is now: what followed may have moved it on.
     return change.get(Item, after.id)
 
 
@@ -130,6 +132,7 @@ def close_when_done(change: Change, part: str) -> None:
         return
     if change.writing.exists(Item, parent=part, category=UNCLOSED):
         return
+    # Where all was dropped nothing was done: what that means is for somebody to say.
     if not change.writing.exists(Item, parent=part, category="done"):
         return
     dropped = change.select(Item, parent=part, category="dropped")

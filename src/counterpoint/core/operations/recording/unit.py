@@ -66,6 +66,8 @@ class Unit:
             if self._spoiled is not None:
                 raise self._spoiled
             for change in self.changes:
+                # A change that did nothing, and says nothing, was only a look inside the
+                # transaction.
                 if change.images or change.facts:
                     change.append()
         return None
@@ -79,6 +81,7 @@ class Unit:
                 self.at_begin(writing)
         now = ports.clock.now()
         last = self.changes[-1].now if self.changes else Timestamp(writing.head().time)
+        # A clock that is behind by a little: the entry gets the time of the one before it.
         if now < last:
             _refuse_far_behind(now, last)
             now = last
@@ -87,6 +90,8 @@ class Unit:
     def spoil(self, change: Change, fault: BaseException) -> None:
         """Note that a change failed after it had written: nothing of this unit may land."""
         if change.images:
+            # Whoever catches the fault may go on as if nothing was, but half of this change is
+            # written.
             self._spoiled = self._spoiled or fault
 
 
@@ -138,11 +143,13 @@ def once(context: Context, name: str, request: Json, run: Callable[[], Json]) ->
         if found is not None:
             raise _AnsweredBefore(found)
 
+    # Looked for before anything is written: most retries need no turn among the writers.
     with context.reading() as view:
         known = view.find(Reply, agent, name)
     if known is not None:
         return _again(known, digest)
     try:
+        # Looked for again inside: the first call may land while this one waits for its turn.
         with Unit(context, at_begin=look) as unit:
             answer = run()
             if unit.changes:

@@ -130,6 +130,7 @@ class _Filler:
     room: int = GROWTH_LIMIT
 
     def text(self, text: str) -> str:
+        # Counted before it is filled: a short text may name a long value a thousand times.
         self.room -= sum(len(self.values[name]) for name in placeholders.names(text))
         if self.room < 0:
             raise InvalidInput(

@@ -38,6 +38,7 @@ def text_of(value: Json) -> str | None:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
+    # Beyond it a number is not the one that was meant; infinity and no number fail here too.
     is_number = isinstance(value, int | float) and abs(value) < _WHOLE_LIMIT
     return str(value) if is_number else None
 
