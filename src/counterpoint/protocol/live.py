@@ -269,6 +269,7 @@ class Live(Generic[C]):
             raise _too_many(f"{MOST_STREAMS} subscribers")
         if len(wanted) > MOST_ADDRESSES:
             raise _too_many(f"{MOST_ADDRESSES} addresses")
+        # Counted before the thread starts: of two that come at once only one is the last.
         self._streams += 1
         follower = Follower(self._watch, self._caller(context), wanted, self._closed)
         try:

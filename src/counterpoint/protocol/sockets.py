@@ -305,6 +305,7 @@ def _is_text(names: object) -> bool:
 
 
 async def _send(to: socket.socket, answer: Mapping[str, Json]) -> None:
+    # Whoever asked is gone, so that nobody is left to tell.
     with contextlib.suppress(ConnectionError):
         line = orjson.dumps(answer) + b"\n"
         await asyncio.get_running_loop().sock_sendall(to, line)

@@ -177,6 +177,7 @@ class Relay:
         """Return a line, or pass it on."""
         try:
             message = json.loads(line)
+        # JSON that is nested too deep ends the parser, and must not end the relay.
         except (ValueError, RecursionError):
             self._refuse(None, _PARSE_ERROR, "Parse error: not JSON")
             return
@@ -265,6 +266,7 @@ class Relay:
         except Refused as refused:
             found = refused
         self._arrived.append((attempt, found))
+        # A pipe that is full wakes the loop as well.
         with suppress(OSError):
             os.write(self._wake_writer, b"\0")
 
@@ -372,6 +374,7 @@ class Relay:
 
     def _send_client(self, message: Json) -> None:
         text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+        # Half a surrogate in what a client sent, such as an id, must not end the relay.
         self._to_client += text.encode("utf-8", "replace") + b"\n"
 
 

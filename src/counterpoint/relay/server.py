@@ -135,6 +135,7 @@ def _start(database: str, log: str, turn: int) -> None:
     for descriptor in (listens, turn):
         # Python makes descriptors that no child gets; the server needs these two.
         os.set_inheritable(descriptor, True)
+    # -P: the folder that an agent works in must not bring modules in place of ours.
     words = ["-P", "-m", "counterpoint", "serve", "--db", database]
     words += ["--ready-fd", str(listens), "--turn-fd", str(turn)]
     streams = [
@@ -150,6 +151,7 @@ def _start(database: str, log: str, turn: int) -> None:
             file_actions=streams,
             # In a session of its own, or closing the terminal of one agent would end it for all.
             setsid=True,
+            # What this process was started to ignore, its child would ignore too.
             setsigdef=(signal.SIGINT, signal.SIGTERM),
         )
     finally:

@@ -49,9 +49,11 @@ def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
     answers = Answers(listing)
     if not answers.narrow(flags.get("profile", ""), flags.get("tool_scope", "")):
         return None
+    # The server runs in another folder, where a relative path means something else.
     if flags.get("db"):
         flags["db"] = find_database("", flags["db"])
     if not flags.get("session"):
+        # As kernel/ids.py makes them, which imports more than a relay may.
         bits = int.from_bytes(os.urandom(16))
         flags["session"] = "ses_" + "".join(_ALPHABET[bits >> at & 31] for at in range(0, 130, 5))
     folder = os.getcwd()

@@ -58,6 +58,7 @@ def move_project(
                 writing.keep({digest: body})
                 texts += 1
             frontier = _copy(view, writing, progress)
+            # Before the commit: what is not the same is undone.
             _compare(view, writing)
     return Moved(project=project, size=frontier.size, root=frontier.root().hex(), texts=texts)
 

@@ -378,6 +378,7 @@ class StoreWriting(StoreReading):
                 for key in self._link.execute(holders(noun), held).fetchall():
                     self._stale[noun, key] = None
         self._texts.pop(digest, None)
+        # Any row that is remembered may have been made with the text.
         self._rows.clear()
         self._link.execute(statements.FORGET, held)
 

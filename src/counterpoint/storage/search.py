@@ -104,6 +104,7 @@ def document_of(
 def telling(words: Sequence[str], *, begun: bool) -> list[tuple[str, bool]]:
     """Return the words that say enough to be searched for, each with whether it may be a beginning."""
     parts = [part for word in words for part in word.replace("\0", " ").split()]
+    # A question made of stop words alone is still a question.
     chosen = ([part for part in parts if part.lower() not in STOP_WORDS] or parts)[:_MOST_WORDS]
     last = len(chosen) - 1
     return [(part, begun or place == last) for place, part in enumerate(chosen)]

@@ -115,6 +115,7 @@ def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
         *key_faults(header.key, key),
         *signature_faults(header.checkpoint, key),
     ]
+    # Taken here: what is found below is wrong with the entries, and not with the signature.
     signed = not faults
     trail = Trail(key)
     # Where each text is referred to last, and where it was last taken away.

@@ -149,6 +149,7 @@ def verify_sealed(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
     ]
     redacted: set[str] = set()
     faults += _ledger_faults(header, key, redacted)
+    # Taken here: what is found below is wrong with the thoughts, and not with the signature.
     signed = not faults
     leaves: list[bytes] = []
     referred: set[str] = set()

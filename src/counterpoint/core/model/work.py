@@ -80,6 +80,7 @@ class Item(Noun):
         "parent,kind,status",
         "parent,position",
         "root,kind,parent",
+        # Ready work in the order in which it is offered: one look into this index (decision 0010).
         "kind,category,blockers,priority,number",
     )
     partial: ClassVar[Partial | None] = Partial(

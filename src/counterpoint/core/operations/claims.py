@@ -128,6 +128,7 @@ class Claims:
         """Extend the caller's own lease; the start point stays the first one."""
         change.subject = item.id
         change.action = "claim.renewed"
+        # To renew a lease never shortens it.
         until = max(claim.leased_until, self._until(change, minutes))
         renewed = replace(claim, leased_until=until, state="live")
         change.put(renewed)
@@ -150,6 +151,7 @@ class Claims:
         claim = Claim(
             project=item.project,
             item=item.id,
+            # The row stays when a claim ends, so that no two claims of an item have the same token.
             token=before.token + 1 if before else 1,
             session=actor.session,
             agent=actor.name,

@@ -71,6 +71,7 @@ class Gates:
         if watch is not None:
             watch(f"running {' '.join(command.argv)}")
         execution = self._context.ports.evidence.run(root, command, watch)
+        # The tree after the command: that content is what the receipt vouches for.
         return execution, self._context.ports.evidence.snapshot(root)
 
     def _orders(self, check: Check, token: int | None) -> list[tuple[str, Command]]:
@@ -108,6 +109,7 @@ class Gates:
     ) -> Receipt:
         with recording(self._context, "check.ran", item) as change:
             session = change.open_session()
+            # Asked again: the claim may have been lost while the command ran.
             refuse_strangers(change, item, token)
             draft = self._receipt(change, item, gate, command, execution, snapshot)
             receipt = self._signed(change.masked(replace(draft, session=session)))
@@ -161,6 +163,7 @@ def signed_bytes(receipt: Receipt) -> bytes:
     """Return what a receipt's signature is over: its row image without the signature (docs/proofs.md)."""
     image = image_of(receipt, {})
     del image["signature"]
+    # With a name before it, so that what is signed here is nothing else that the key signs.
     return b"counterpoint receipt v1\n" + canonical.dump(image)
 
 
@@ -171,6 +174,7 @@ def _passed(receipt: Receipt) -> bool:
 def _move_gate(change: Change, item: str, name: str, receipt: Receipt) -> None:
     """Open or close a gate by what its command has just said."""
     gate = change.find(Gate, item, name)
+    # Somebody may have changed the gate while its command ran.
     if gate is None or gate.argv != receipt.argv or gate.status == "waived":
         return
     status = "met" if _passed(receipt) else "closed"

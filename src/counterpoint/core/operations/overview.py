@@ -400,6 +400,8 @@ def _draft(view: Reading, item: Item) -> Draft:
         title=item.title,
         name=item.id,
         body=item.body,
+        # Without a word a phase comes after the one before it: that it comes after nothing must be
+        # said.
         needs=needs if needs or item.kind == "phase" else None,
         areas=tuple(area.pattern for area in view.select(Area, item=item.id)),
         acceptance=tuple(criterion.text for criterion in view.select(Criterion, item=item.id)),

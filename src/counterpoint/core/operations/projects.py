@@ -38,6 +38,7 @@ class Projects:
                 hint="Use up to 64 lower-case letters, digits, dots, underscores and hyphens.",
             )
         with recording(self._context, "project.opened") as change:
+            # Another process may have opened it since the look above.
             again = change.find(Project)
             if again is not None:
                 return again

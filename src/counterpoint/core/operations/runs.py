@@ -72,6 +72,8 @@ class Runs:
         with recording(self._context, "run.ingested", order.run) as change:
             change.open_session()
             run = self._opened(change, order)
+            # Counted by the row, so that what another caller took in meanwhile is not taken in
+            # twice.
             part = events[run.events : run.events + BATCH]
             for number, one in enumerate(part, run.events + 1):
                 change.put(_event(run, number, one))

@@ -345,6 +345,7 @@ def view_of(view: Reading, session: Session, now: Timestamp) -> SessionView:
     times += [handed.created_at] if handed else []
     times += [claim.claimed_at for claim in claims]
     last = max(times)
+    # Who holds something is at work, and need not write anything down meanwhile.
     is_holding = any(claim.is_live(now) for claim in claims)
     return SessionView(
         session=session,
@@ -415,6 +416,8 @@ def _entries(view: Reading, session: str, first: int, last: int) -> Iterator[His
     """Return the entries that speak of a session; the others are not even parsed."""
     mark = session.encode()
     for data in view.entries(first, last + 1):
+        # An id of random letters stands nowhere by chance, and to look for it is faster than to
+        # parse.
         if mark in data:
             yield _entry(view, load_fields(data))
 

@@ -72,6 +72,7 @@ class Tasks:
             self._refuse_stale_checks(item, before)
         with recording(self._context, f"task.{_verb(report.outcome)}", item) as change:
             session = change.open_session()
+            # Asked again: others may have taken the item over while the tree was measured.
             claim = held(change.writing, session, item, token)
             found = change.get(Item, item)
             self._mark(change, item, report.met)
@@ -215,6 +216,7 @@ def _verb(outcome: Outcomes) -> str:
 def _unproved(change: Change, item: Item, report: Report) -> list[str]:
     """Return a remark if the words speak of passing tests and no receipt shows them."""
     words = " ".join((report.summary, *report.achievements)).lower()
+    # Only remarked upon: the words may be true, but nothing here shows it.
     claims = "tests pass" in words or "all tests" in words or "tests are green" in words
     if not claims or change.writing.exists(Receipt, item=item.id, exit_code=0):
         return []

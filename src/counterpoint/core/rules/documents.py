@@ -80,6 +80,7 @@ def cut(
     chunks: list[Chunk] = []
     seen: dict[str, int] = {}
     for section in _sections(text.split("\n"), markup):
+        # With room for what a chunk repeats of the one before it.
         lines = [part for line in section.lines for part in _parts(line, size - overlap - 1)]
         for piece in _pieces(lines, size, overlap):
             chunk = _chunk(path, piece, section.headings)
@@ -282,6 +283,7 @@ class _Page(HTMLParser):
     @override
     def handle_endtag(self, tag: str) -> None:
         """End what is not seen."""
+        # Pages end what they never began.
         self._hidden = max(0, self._hidden - (tag in _HIDDEN))
 
     def _take(self, data: str) -> None:
@@ -299,6 +301,7 @@ class _Page(HTMLParser):
 def _plain_page(text: str) -> str:
     page = _Page()
     page.feed(text)
+    # What stands behind the last tag is only told now.
     page.close()
     count = text.count("\n") + 1
     return "\n".join(" ".join(page.lines.get(number, "").split()) for number in range(1, count + 1))

@@ -108,6 +108,7 @@ class _Reader:
 
     def read(self, text: str) -> Draft:
         for number, line in enumerate(text.splitlines(), 1):
+            # Indents are compared by their width.
             self._line(number, line.expandtabs(4).rstrip())
         if not self.heads and not self.faults:
             self.faults.append((1, "there is no `# Title` heading"))
@@ -181,6 +182,7 @@ class _Reader:
             self.tasks.pop()
         node = (self.tasks or self.heads)[-1]
         if word not in ATTRIBUTES:
+            # There always is one: a bullet is only taken for an attribute if it is close to some.
             nearest = get_close_matches(word, ATTRIBUTES, n=1, cutoff=0.0)[0]
             self.faults.append(
                 (number, f"there is no attribute {word!r}; did you mean {nearest!r}?")

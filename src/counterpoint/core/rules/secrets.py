@@ -28,6 +28,7 @@ _SHAPES = re.compile(
     r"|(?<=://)[^/\s:@]{1,100}:[^/\s:@]{1,200}(?=@)",
     re.DOTALL,
 )
+# Bounded: an open beginning would be tried again at each letter of a long word.
 _NAMES_OF_SECRETS = r"[a-z0-9_-]{0,40}(?:password|passwd|secret|api_?key|access_?token|auth_?token)"
 _NAME_OF_SECRET = re.compile(_NAMES_OF_SECRETS, re.IGNORECASE)
 _NAMED = re.compile(

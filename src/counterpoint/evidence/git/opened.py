@@ -29,6 +29,7 @@ class OpenTrees:
     def find(self, top: Path, environ: Mapping[str, str]) -> GitTree | str:
         """Return the tree at a folder, or in words why git says nothing about it."""
         key, now = (top, deciding_for_git(environ)), standing(top)
+        # Without the lock: of a tree that two make at once `_keep` lets one stand.
         found = self._known.get(key)
         if found is not None and now is not None and found[0] == now:
             return found[1]

@@ -268,9 +268,11 @@ def open_tree(git: GitCall, hidden: Hidden | None = None) -> GitTree | str:
         # Git says it in words only; they are in English because the call asks for that.
         is_none = "not a git repository" in str(fault)
         return "" if is_none else f"git refuses the repository: {fault}"
+    # The prefix comes last: the name of a folder may have a newline in it.
     index, inside, shallow, form, prefix = answer.split("\n", 4)
     if inside != "true" or form not in EMPTY_TREES:
         return ""
+    # A folder that the repository around it ignores is no part of that.
     if prefix and git.agrees("check-ignore", "--quiet", "--", ".") and not git.ask("ls-files"):
         return ""
     if hidden is None or hidden.index != root / index:

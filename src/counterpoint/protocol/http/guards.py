@@ -153,6 +153,7 @@ def _words(scope: Scope) -> list[str]:
 async def read_body(headers: Headers, receive: Receive) -> bytes:
     """Return a request's whole body, refused when it is too large or too slow."""
     declared = headers.get("content-length", "")
+    # Refused before any of it is read.
     if declared.isdecimal() and int(declared) > LARGEST_BODY:
         raise _too_large()
     parts: list[bytes] = []

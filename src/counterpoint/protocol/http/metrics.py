@@ -45,6 +45,7 @@ class Metrics:
         gauges: name → (help, value); one whose name ends in `_total` only rises: it is a counter.
         """
         with self._lock:
+            # Copied under the lock and rendered outside of it, so that no request waits for it.
             requests, buckets = sorted(self._requests.items()), list(self._buckets)
             total = self._sum
         lines = [

@@ -82,6 +82,8 @@ class Subscription(Generic[C]):
         else:
             position, _ = await self._look(None, 1, 0)
             place = Place(position)
+        # A copy: whoever follows sees by the object that somebody has moved, even to an equal
+        # place.
         self._place, self._offered = replace(place), None
 
     def check(self, more: Collection[str]) -> None:

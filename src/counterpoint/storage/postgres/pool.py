@@ -114,6 +114,7 @@ class ConnectionPool:
             try:
                 link.execute(begin)
             except psycopg.OperationalError:
+                # It is alive and refused the statement: a fresh one would be refused too.
                 if not link.broken:
                     self._take_back(link)
                     raise

@@ -203,6 +203,7 @@ class SqliteStore:
 
     def close(self) -> None:
         """Let go of the database."""
+        # First: a connection that is given back from now on is closed, and not kept.
         self._closed = True
         self._waiters.close()
         while self._idle:

@@ -57,6 +57,7 @@ class Unit:
     ) -> bool | None:
         """Append the entries and commit; undo all if the block raised, or a change in it."""
         self._depth -= 1
+        # A block inside of the block lands together with it.
         if self._depth:
             return None
         self.context.unit = None

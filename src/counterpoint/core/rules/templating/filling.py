@@ -196,7 +196,10 @@ class _Filler:
         filled = [self.text(word) for word in words]
         if len(words) > 1 or not _is_slot(words[0]):
             return tuple(
-                new for new, old in zip(filled, words, strict=True) if new or not _is_slot(old)
+                # A slot that got nothing is no argument; an empty one that was written out is.
+                new
+                for new, old in zip(filled, words, strict=True)
+                if new or not _is_slot(old)
             )
         if not filled[0].strip():
             return ()

@@ -218,6 +218,7 @@ class _Reader(Parts):
         self, phases: Sequence[TemplatePart], said: Sequence[Json]
     ) -> tuple[TemplatePart, ...]:
         """Return the phases with every dependency as the place that it means."""
+        # Only now: a dependency may name what stands further down.
         by_name = _places(phases)
         tasks = _places(task for phase in phases for task in phase.tasks)
         linked: list[TemplatePart] = []
@@ -251,6 +252,7 @@ class _Reader(Parts):
         names = self.texts(way, at, "dependencies", has_slots=False)
         for number, name in enumerate(names):
             places = by_name.get(name.strip(), [])
+            # Python takes long to read a number of many thousand digits.
             if not places and name.strip().isdecimal() and len(name) < len(str(LIST_LIMIT * 100)):
                 order = int(name)
                 places = [siblings[order - 1].place] if 0 < order <= len(siblings) else []
