@@ -34,9 +34,9 @@ import sys
 
 KEYS = "agent content id previous sequence session task timestamp type version"
 TEXT = re.compile(rb'\{"\$text":"([0-9a-f]{64})"\}')
+KEY = re.compile(rb'[{,]"\$([^"\\]|\\.)*":')  # a key that begins with $
 dump = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
-P = 2**255 - 19  # the field, the order and the curve of Ed25519
-L = 2**252 + 27742317777372353535851937790883648493
+P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493  # field, order: Ed25519
 D = -121665 * pow(121666, -1, P) % P
 
 
@@ -61,7 +61,7 @@ def whole(text):
 def load(data):
     value = json.loads(data.decode(), parse_int=whole, parse_float=whole, parse_constant=whole)
     need(isinstance(value, dict) and dump(value).encode() == data, "a line is not canonical JSON")
-    need(not re.search(rb'[{,]"\$', TEXT.sub(b"", data)), "a reference that is not to a text")
+    need(not KEY.search(TEXT.sub(b"", data)), "a reference that is not to a text")
     return value
 
 

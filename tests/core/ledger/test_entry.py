@@ -22,6 +22,7 @@ from counterpoint.core.ledger.entry import (
 )
 from counterpoint.core.model.access import Actor, Principal
 from counterpoint.kernel import canonical
+from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import InvalidInput, MalformedDocument
 from fakes.entries import ENTRIES, FAULTS, NO_REFERENCES, OUTSIDE, SPELLINGS, TEXTS, VALUES, dump
@@ -180,8 +181,10 @@ def test_references_to_texts_are_found_wherever_they_stand(entry: Entry) -> None
 def test_text_that_looks_like_a_reference_is_none(entry: Entry) -> None:
     """An agent that writes the pattern into a text refers to nothing."""
     forged = dump(refer(canonical.text_digest("x"))).decode()
-    written = replace(entry, facts={"note": forged, "other": f"{forged},{forged}"}).to_bytes()
+    words: list[Json] = ["$(x)", "$x", '$"', '"$x":', forged, "$:"]
+    written = replace(entry, facts={"note": forged, "words": words, "more": "$x"}).to_bytes()
     assert list_references(written) == []
+    assert load_block([written]) == [load_fields(written)]
     assert load_fields(written)["f"]["note"] == forged
 
 

@@ -83,8 +83,8 @@ _HEX_64 = re.compile(r"[0-9a-f]{64}")
 ACTION: Final = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
 REFERENCE: Final = re.compile(rb'\{"\$text":"([0-9a-f]{64})"\}')
-RESERVED: Final = re.compile(rb'[{,]"\$')
-"""How a key that begins with `$` looks in canonical bytes. A quotation mark inside of a text is escaped, so no text does."""
+RESERVED: Final = re.compile(rb'[{,]"\$(?:[^"\\]|\\.)*":')
+"""How a key that begins with `$` looks in canonical bytes: no text inside of an array has a colon behind it."""
 # Passed through, a date or a dataclass is refused; by itself orjson would write it in a form of its
 # own.
 CANONICAL: Final = (
