@@ -1,6 +1,6 @@
 """The tables of a database, drawn from the nouns that it is opened with.
 
-A database is made by migrations, each noted with the SHA-256 of its text. The first is number 11 and
+A database is made by migrations, each noted with the SHA-256 of its text. The first is number 12 and
 makes what every ledger has: texts, entries, tree, search, meters, and a table for each noun of the
 core. A noun of a dialect is a migration of its own under the same number, made when it is first asked
 for; a database that has more of these than this program knows is sound, and they are left alone.
@@ -26,7 +26,7 @@ from counterpoint.core.model.rows import columns as columns_of
 from counterpoint.kernel.canonical import sha256
 from counterpoint.kernel.errors import StoreCorrupt, StoreNewer, StoreOlder
 
-FIRST: Final = 11
+FIRST: Final = 12
 """Those below it made the databases of the time before there was a release."""
 
 Noted = tuple[int, str, str]
@@ -74,7 +74,7 @@ CREATE TABLE entries (
   PRIMARY KEY (project, sequence)
 ){small};
 
-CREATE INDEX entries_subject ON entries (project, subject, sequence);
+CREATE INDEX entries_subject ON entries (project, subject, sequence) WHERE subject <> '';
 CREATE INDEX entries_action ON entries (project, action, sequence);
 
 CREATE TABLE heads (

@@ -273,7 +273,8 @@ def sequences(
     where = ["project = ?"]
     values: list[str | int] = [project]
     for condition, value in (
-        ("subject = ?", subject or None),
+        # The second half names the entries that the index of subjects has: those that are about an item.
+        ("subject = ? AND subject <> ''", subject or None),
         ("action = ?", action or None),
         ("sequence < ?", before),
         ("sequence > ?", after),

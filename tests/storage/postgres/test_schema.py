@@ -109,8 +109,8 @@ def test_a_newer_database_is_refused_by_its_version(shell, address):
 def test_a_database_from_before_the_first_release_is_refused(shell, address):
     """Nobody can bring it forward; the refusal says which version it has and where one begins."""
     shell.execute("DELETE FROM migrations")
-    shell.execute("INSERT INTO migrations VALUES (10, 'first', '')")
-    with pytest.raises(StoreOlder, match=r"version 10.*version 11"):
+    shell.execute("INSERT INTO migrations VALUES (11, 'first', '')")
+    with pytest.raises(StoreOlder, match=r"version 11.*version 12"):
         connected(address)
 
 

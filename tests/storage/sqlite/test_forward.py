@@ -69,8 +69,8 @@ def test_a_noun_that_is_new_gets_its_table(place):
 
 def test_a_database_from_before_the_first_release_is_refused(place):
     """Nobody can bring it forward; the refusal says which version it has and where one begins."""
-    _sql(place, "PRAGMA user_version = 10")
-    with pytest.raises(StoreOlder, match=r"store\.db has version 10.*version 11"):
+    _sql(place, "PRAGMA user_version = 11")
+    with pytest.raises(StoreOlder, match=r"store\.db has version 11.*version 12"):
         SqliteStore(place)
 
 

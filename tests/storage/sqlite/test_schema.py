@@ -137,6 +137,30 @@ def test_looking_up_reads_no_whole_table(connection, text):
     assert "(project=? AND" in plan or "max(number)" in text or "projects" in text
 
 
+@pytest.mark.parametrize(
+    ("asked", "index"),
+    [
+        ({"subject": "p-1", "action": ""}, "entries_subject"),
+        ({"subject": "", "action": "task.started"}, "entries_action"),
+        ({"subject": "", "action": ""}, "PRIMARY KEY"),
+    ],
+)
+@pytest.mark.parametrize("after", [None, 7])
+def test_entries_are_found_by_an_index_in_order(connection, asked, index, after):
+    """That of the subjects holds no entry without one, and the planner sees that none is asked for."""
+    text, _ = statements.sequences("p", before=None, after=after, limit=5, **asked)
+    plan = _plan(connection, text)
+    assert f" {index} (" in plan
+    assert "SCAN" not in plan
+    assert "TEMP B-TREE" not in plan
+
+
+def test_an_entry_without_a_subject_takes_no_room_in_the_index_of_subjects(connection):
+    """The index says of itself that it is of some of the rows."""
+    partial = "SELECT name FROM pragma_index_list('entries') WHERE partial"
+    assert connection.execute(partial).fetchall() == [("entries_subject",)]
+
+
 def test_going_on_in_ready_work_starts_at_the_place(connection):
     """The page after a place is found by the index, not by walking from the beginning."""
     shape, _ = statements.shaped(Item, {"kind": "k", "category": "open", "blockers": 0})

@@ -24,6 +24,15 @@ from counterpoint.kernel.errors import (
 from counterpoint.storage.sqlite.queue import WriterQueue
 from counterpoint.storage.sqlite.store import SqliteStore
 
+SETTINGS = {
+    "synchronous": 2,
+    "foreign_keys": 1,
+    "trusted_schema": 0,
+    "secure_delete": 1,
+    "temp_store": 2,
+    "wal_autocheckpoint": 2000,
+    "journal_size_limit": 16_777_216,
+}
 KILLED = """
 import hashlib, sys
 from counterpoint.core.ports.store import Append
@@ -38,6 +47,14 @@ while True:
             subject="s", action="a", frontier=b"", nodes=()))
     print(n, flush=True)
 """
+
+
+def test_every_connection_is_set_as_it_is_told_to_the_last_word(file_store):
+    """Some settings answer when they are set; those behind them hold too."""
+    with file_store._reader() as reader:
+        for connection in (file_store._writer, reader):
+            told = {name: connection.pragma(name) for name in SETTINGS}
+            assert told == SETTINGS
 
 
 def test_a_full_database_refuses_and_goes_on_when_there_is_room(file_store, task, save):

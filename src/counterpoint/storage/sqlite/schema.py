@@ -52,5 +52,8 @@ CREATE VIRTUAL TABLE search USING fts5 (
   contentless_delete = 1,
   tokenize = 'porter unicode61'
 );
+
+-- A leaf that fills a page leaves no room beside it: each commit would move the rows of three pages.
+INSERT INTO search (search, rank) VALUES ('pgsz', 1000);
 """
 """Run after the ledger's own tables and before those of the nouns."""

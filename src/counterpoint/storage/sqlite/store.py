@@ -50,8 +50,6 @@ PRAGMA foreign_keys = ON;
 PRAGMA trusted_schema = OFF;
 PRAGMA secure_delete = ON;
 PRAGMA temp_store = MEMORY;
-PRAGMA cache_size = -16000;
-PRAGMA mmap_size = 268435456;
 PRAGMA wal_autocheckpoint = 2000;
 PRAGMA journal_size_limit = 16777216;
 """
@@ -285,7 +283,8 @@ class SqliteStore:
             flags = apsw.SQLITE_OPEN_READWRITE
             connection = apsw.Connection(self._where, flags=flags, statementcachesize=256)
             connection.set_busy_timeout(self._busy)
-            connection.execute(_PRAGMAS)
+            # Fetched: whoever asks for no answer gets none of the statements behind the first that has one.
+            connection.execute(_PRAGMAS).fetchall()
             return connection
 
     def _bring_forward(self, known: tuple[Migration, ...]) -> None:
