@@ -129,7 +129,7 @@ class Agent:
         if self._client is None:
             server = create_server(
                 surface(self.surface, self.settings),
-                lambda _caller: Call(core=self.core, secret=SECRET, settings=self.settings),
+                lambda _caller: Call(core=self.core, secret=lambda: SECRET, settings=self.settings),
             )
             client = Client(server, mode=self.era)
             self._client = self.stack.enter_context(self.portal.wrap_async_context_manager(client))

@@ -7,12 +7,18 @@ import sys
 
 
 def main() -> None:
-    """Run the relay of an agent, or the command line, and leave with its exit code."""
+    """Run the relay of an agent, its server, or the command line; leave with its exit code."""
     words = sys.argv[1:]
     if words[:1] == ["mcp"] and os.name == "posix":
         from counterpoint.relay.start import main as relay
 
         code = relay(words[1:], os.environ)
+        if code is not None:
+            sys.exit(code)
+    if words[:1] == ["serve"]:
+        from counterpoint.cli.server.serving import main as serve
+
+        code = serve(words[1:])
         if code is not None:
             sys.exit(code)
     from counterpoint.cli.main import run

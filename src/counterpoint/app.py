@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model import catalogue, lifecycles
@@ -19,9 +19,6 @@ from counterpoint.core.operations.recording.context import Caller, Ports
 from counterpoint.core.ports.store import Store
 from counterpoint.core.rules import wording
 from counterpoint.dialects import nouns
-from counterpoint.dialects.agentic.rules.precedence import ToolOrder, read_table
-from counterpoint.dialects.colibri.skill_files import SkillDirectory
-from counterpoint.dialects.symphony.contract_files import ContractDirectory
 from counterpoint.evidence.directories import FileAnchors, TemplateDirectory
 from counterpoint.evidence.environment import secret_values
 from counterpoint.evidence.git.opened import OpenTrees
@@ -36,6 +33,9 @@ from counterpoint.kernel.places import DATABASE, find_database
 from counterpoint.settings import Settings, is_address, load_settings, masked
 from counterpoint.storage.breaker import Breaker, GuardedStore
 from counterpoint.storage.sqlite.store import MEMORY, fresh_file, open_sqlite
+
+if TYPE_CHECKING:
+    from counterpoint.dialects.agentic.rules.precedence import ToolOrder
 
 NOUNS: Final = (*catalogue.NOUNS, *nouns.NOUNS)
 """What the product has tables for: the nouns of the core and those of its own dialects."""
@@ -171,14 +171,9 @@ class App:
     @cached_property
     def ports(self) -> Ports:
         """Every port, joined; the project is opened on first use."""
-        passed = tuple(name for name in self.settings.pass_env.split(",") if name)
-        folders = tuple(name.strip() for name in self.settings.skills.split(",") if name.strip())
-        evidence = LocalEvidence(
-            clock=self.clock, passed=passed, environ=self.environ, trees=self.trees
-        )
         ports = Ports(
             store=self.store,
-            evidence=evidence,
+            evidence=self._evidence,
             signer=self.signer,
             library=TemplateDirectory(folder=self.folder / "templates"),
             anchors=FileAnchors(folder=self.checkpoints),
@@ -189,19 +184,42 @@ class App:
             secrets=secret_values(self.places.tree, self.environ),
             lease_seconds=self.settings.lease_seconds,
             host=self.host,
-            extras={
-                SkillDirectory: SkillDirectory(self.places.tree, evidence, self.clock, folders),
-                ContractDirectory: ContractDirectory(home=self.places.home, evidence=evidence),
-                ToolOrder: self._tool_order,
-            },
+            extras=lambda: self._extras,
         )
+        if self.settings.tool_dependencies:
+            # Whatever is called first is refused for what is wrong with the file.
+            _ = self._extras
         system = Caller(actor=Actor(kind="system", name="counterpoint"), root=self.places.tree)
         Core(ports, system).projects.open(self.places.home.name)
         return ports
 
+    @cached_property
+    def _evidence(self) -> LocalEvidence:
+        passed = tuple(name for name in self.settings.pass_env.split(",") if name)
+        return LocalEvidence(
+            clock=self.clock, passed=passed, environ=self.environ, trees=self.trees
+        )
+
+    @cached_property
+    def _extras(self) -> Mapping[type[Any], Any]:
+        """What the verbs of one dialect ask for, by its class; loaded when the first of them asks."""
+        from counterpoint.dialects.agentic.rules.precedence import ToolOrder
+        from counterpoint.dialects.colibri.skill_files import SkillDirectory
+        from counterpoint.dialects.symphony.contract_files import ContractDirectory
+
+        folders = tuple(name.strip() for name in self.settings.skills.split(",") if name.strip())
+        tree, evidence = self.places.tree, self._evidence
+        return {
+            SkillDirectory: SkillDirectory(tree, evidence, self.clock, folders),
+            ContractDirectory: ContractDirectory(home=self.places.home, evidence=evidence),
+            ToolOrder: self._tool_order,
+        }
+
     @property
     def _tool_order(self) -> ToolOrder:
         """Which tools need something else first; InvalidInput, MalformedDocument."""
+        from counterpoint.dialects.agentic.rules.precedence import ToolOrder, read_table
+
         if not self.settings.tool_dependencies:
             return ToolOrder()
         from counterpoint.dialects import registry

@@ -160,7 +160,7 @@ class Studio:
                     "clock": self.clock,
                     "mint": self.mint,
                     "project": PROJECT,
-                    "extras": {
+                    "extras": lambda: {
                         SkillDirectory: self.cabinet,
                         ContractDirectory: self.cabinet,
                         ToolOrder: ToolOrder(table=order or {}),

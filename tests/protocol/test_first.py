@@ -219,7 +219,7 @@ def test_ids_are_one_where_the_sdk_takes_them_for_one(number: int | str) -> None
 def test_a_server_is_there_before_the_sdk_is_loaded() -> None:
     """Neither the command that serves nor a dialect needs what takes long to load."""
     script = (
-        "import sys, json, counterpoint.cli.main, counterpoint.cli.server.serve\n"
+        "import sys, json, counterpoint.cli.main, counterpoint.cli.server.serving\n"
         "from counterpoint.dialects import registry\n"
         "registry.surface('native')\n"
         "print(json.dumps(sorted(sys.modules)))"

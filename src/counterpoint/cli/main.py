@@ -163,7 +163,7 @@ def _run(arguments: Sequence[str]) -> int:
         output_for().aside("Stopped.")
         return STOPPED
     except CounterpointError as refusal:
-        return _refused(refusal)
+        return refused(refusal)
     except BrokenPipeError:
         raise
     except Exception as fault:
@@ -187,7 +187,7 @@ def _invoke(arguments: Sequence[str]) -> int:
     return answered if isinstance(answered, int) else 0
 
 
-def _refused(refusal: CounterpointError) -> int:
+def refused(refusal: CounterpointError) -> int:
     """Say what was refused and what to do next; answer the exit code of its kind."""
     out = output_for()
     out.aside(f"counterpoint: {refusal.message}", style="red")

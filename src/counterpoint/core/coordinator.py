@@ -2,34 +2,39 @@
 
 A `Core` is made for each call and is cheap; it lives in one thread. `once` runs a call under an
 idempotency key, so that a retry hears the first answer again and nothing happens twice.
+
+A group of verbs is imported when it is first asked for, for a client waits for the first answer of a
+server that was just started, and most answers need two or three groups.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from counterpoint.core.operations.access import Tokens
-from counterpoint.core.operations.audit import Auditing
-from counterpoint.core.operations.claims import Claims
-from counterpoint.core.operations.documents import Documents
-from counterpoint.core.operations.feed import Following
-from counterpoint.core.operations.gates import Gates
-from counterpoint.core.operations.items import Items
-from counterpoint.core.operations.journal import Journal
-from counterpoint.core.operations.memory import Memory, Notebooks
-from counterpoint.core.operations.overview import Overview
-from counterpoint.core.operations.plans import Plans
-from counterpoint.core.operations.projects import Projects
-from counterpoint.core.operations.readiness import Ready
 from counterpoint.core.operations.recording.context import Caller, Context, OpenUnit, Ports
 from counterpoint.core.operations.recording.unit import once
-from counterpoint.core.operations.reviews import Reviews
-from counterpoint.core.operations.runs import Runs
-from counterpoint.core.operations.sessions import Sessions
-from counterpoint.core.operations.tasks import Tasks
 from counterpoint.kernel.canonical import Json
+
+if TYPE_CHECKING:
+    from counterpoint.core.operations.access import Tokens
+    from counterpoint.core.operations.audit import Auditing
+    from counterpoint.core.operations.claims import Claims
+    from counterpoint.core.operations.documents import Documents
+    from counterpoint.core.operations.feed import Following
+    from counterpoint.core.operations.gates import Gates
+    from counterpoint.core.operations.items import Items
+    from counterpoint.core.operations.journal import Journal
+    from counterpoint.core.operations.memory import Memory, Notebooks
+    from counterpoint.core.operations.overview import Overview
+    from counterpoint.core.operations.plans import Plans
+    from counterpoint.core.operations.projects import Projects
+    from counterpoint.core.operations.readiness import Ready
+    from counterpoint.core.operations.reviews import Reviews
+    from counterpoint.core.operations.runs import Runs
+    from counterpoint.core.operations.sessions import Sessions
+    from counterpoint.core.operations.tasks import Tasks
 
 V = TypeVar("V")
 
@@ -74,89 +79,125 @@ class Core:
     @cached_property
     def projects(self) -> Projects:
         """Verbs for the project itself."""
+        from counterpoint.core.operations.projects import Projects
+
         return Projects(self._context)
 
     @cached_property
     def plans(self) -> Plans:
         """Verbs for whole trees of work."""
+        from counterpoint.core.operations.plans import Plans
+
         return Plans(self._context)
 
     @cached_property
     def items(self) -> Items:
         """Verbs for single items and lists of them."""
+        from counterpoint.core.operations.items import Items
+
         return Items(self._context)
 
     @cached_property
     def ready(self) -> Ready:
         """Verbs that find out what can be done."""
+        from counterpoint.core.operations.readiness import Ready
+
         return Ready(self._context)
 
     @cached_property
     def claims(self) -> Claims:
         """Verbs for taking up work."""
+        from counterpoint.core.operations.claims import Claims
+
         return Claims(self._context)
 
     @cached_property
     def tasks(self) -> Tasks:
         """Verbs for the end of work."""
+        from counterpoint.core.operations.tasks import Tasks
+
         return Tasks(self._context)
 
     @cached_property
     def journal(self) -> Journal:
         """Verbs for records."""
+        from counterpoint.core.operations.journal import Journal
+
         return Journal(self._context)
 
     @cached_property
     def reviews(self) -> Reviews:
         """Verbs for handing in and judging."""
+        from counterpoint.core.operations.reviews import Reviews
+
         return Reviews(self._context)
 
     @cached_property
     def gates(self) -> Gates:
         """Verbs for checks."""
+        from counterpoint.core.operations.gates import Gates
+
         return Gates(self._context)
 
     @cached_property
     def sessions(self) -> Sessions:
         """Verbs for sessions."""
+        from counterpoint.core.operations.sessions import Sessions
+
         return Sessions(self._context)
 
     @cached_property
     def memory(self) -> Memory:
         """Verbs for remembered values."""
+        from counterpoint.core.operations.memory import Memory
+
         return Memory(self._context)
 
     @cached_property
     def audit(self) -> Auditing:
         """Verbs for proving."""
+        from counterpoint.core.operations.audit import Auditing
+
         return Auditing(self._context)
 
     @cached_property
     def documents(self) -> Documents:
         """Verbs for documents that are kept to be found."""
+        from counterpoint.core.operations.documents import Documents
+
         return Documents(self._context)
 
     @cached_property
     def notebooks(self) -> Notebooks:
         """Verbs for what roles remember."""
+        from counterpoint.core.operations.memory import Notebooks
+
         return Notebooks(self._context)
 
     @cached_property
     def runs(self) -> Runs:
         """Verbs for runs of agents."""
+        from counterpoint.core.operations.runs import Runs
+
         return Runs(self._context)
 
     @cached_property
     def feed(self) -> Following:
         """Verbs for following the ledger."""
+        from counterpoint.core.operations.feed import Following
+
         return Following(self._context)
 
     @cached_property
     def overview(self) -> Overview:
         """Verbs for looking at the whole."""
+        from counterpoint.core.operations.overview import Overview
+
         return Overview(self._context)
 
     @cached_property
     def tokens(self) -> Tokens:
         """Verbs for access from other machines."""
+        from counterpoint.core.operations.access import Tokens
+
         return Tokens(self._context)

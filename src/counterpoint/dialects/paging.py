@@ -146,7 +146,7 @@ class Pages:
 
     def cursor(self, position: Json) -> str:
         """Return the cursor that goes on at a position; empty for None, which is the end."""
-        return "" if position is None else cursors.seal(self.call.secret, self.query, position)
+        return "" if position is None else cursors.seal(self.call.secret(), self.query, position)
 
     def rows(
         self,
@@ -181,5 +181,5 @@ class Pages:
 def pages_of(call: Call, cursor: str, *query: Json, first: Json = 0) -> Pages:
     """Return the pages of a query of this project, from a cursor or the first position; InvalidInput."""
     whole = [call.core.project, *query]
-    at = cursors.unseal(call.secret, whole, cursor) if cursor else first
+    at = cursors.unseal(call.secret(), whole, cursor) if cursor else first
     return Pages(call, whole, at)

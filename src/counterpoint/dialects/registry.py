@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import lru_cache
-from importlib import metadata
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from counterpoint.core.model import lifecycles
 from counterpoint.dialects.call import Call
@@ -17,6 +16,9 @@ from counterpoint.dialects.plugin import GROUP, Dialect
 from counterpoint.kernel.errors import NotFound, Unavailable
 from counterpoint.protocol.surface import Surface
 from counterpoint.settings import Settings
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 _KEPT: Final = 64
 """How many built surfaces are kept."""
@@ -82,7 +84,7 @@ def names() -> tuple[str, ...]:
 
 def known() -> tuple[str, ...]:
     """Return the names of all surfaces: those that are built in, and those of installed packages."""
-    return (*_BUILT_IN, *sorted(metadata.entry_points(group=GROUP).names - _BUILT_IN.keys()))
+    return (*_BUILT_IN, *sorted(_entry_points().names - _BUILT_IN.keys()))
 
 
 def surface(name: str, settings: Settings | None = None) -> Surface[Call]:
@@ -110,11 +112,18 @@ def bring_table(name: str) -> None:
 
     A package that cannot be loaded is passed over: it is told to whoever asks for its surface.
     """
-    for installed in sorted(metadata.entry_points(group=GROUP).names - _BUILT_IN.keys()):
+    for installed in sorted(_entry_points().names - _BUILT_IN.keys()):
         with suppress(ImportError, AttributeError, ValueError, Unavailable):
             _installed(installed)
         if name in lifecycles.LIFECYCLES:
             return
+
+
+def _entry_points() -> EntryPoints:
+    # Reading what is installed takes long to load, and the dialects that are built in need it not.
+    from importlib import metadata
+
+    return metadata.entry_points(group=GROUP)
 
 
 @lru_cache(maxsize=_KEPT)
@@ -130,7 +139,7 @@ def _dialect(name: str) -> Dialect:
 @lru_cache(maxsize=_KEPT)
 def _installed(name: str) -> Dialect:
     """Return the dialect that an installed package has by this name; its states are known from now on."""
-    found = metadata.entry_points(group=GROUP)
+    found = _entry_points()
     if name not in found.names:
         raise NotFound(
             f"there is no surface {name[:60]!r}", hint=f"There are: {', '.join(known())}."

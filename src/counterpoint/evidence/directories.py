@@ -12,12 +12,14 @@ import re
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from counterpoint.core.model.templates import Form, Source, TemplateSource
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _FORMS: dict[str, Form] = {".yaml": "yaml", ".yml": "yaml", ".md": "markdown"}
@@ -66,6 +68,8 @@ class TemplateDirectory:
 
 
 def _shipped() -> Traversable:
+    from importlib import resources
+
     return resources.files("counterpoint.evidence") / _SHIPPED
 
 

@@ -19,8 +19,6 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Protocol, cast
 
-from pathspec import GitIgnoreSpec
-
 from counterpoint.core.model.evidence import Comparison, FileChange, Snapshot
 from counterpoint.evidence.marks import EMPTY, mark_at, shown
 
@@ -178,6 +176,9 @@ def renames(deleted: Mapping[str, str], added: Mapping[str, str]) -> dict[str, s
 
 def _read(text: str) -> tuple[_Rule, ...]:
     """Read the lines one by one, since git passes over a line that is no pattern."""
+    # Loading the library takes longer than most calls, and few trees are without git.
+    from pathspec import GitIgnoreSpec
+
     rules: list[_Rule] = []
     for ended in text.split("\n"):
         line = ended.removesuffix("\r")

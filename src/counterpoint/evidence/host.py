@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import fcntl
 import os
-import platform
 import shutil
+import socket
 import threading
 from contextlib import suppress
 from hashlib import sha256
@@ -88,7 +88,7 @@ class ProcessHost:
 
 
 def _machine() -> str:
-    return sha256(platform.node().encode()).hexdigest()[:_DIGITS]
+    return sha256(socket.gethostname().encode()).hexdigest()[:_DIGITS]
 
 
 def _is_free(file: Path) -> bool:

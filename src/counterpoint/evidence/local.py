@@ -1,4 +1,8 @@
-"""Evidence from this machine's disk: git where there is one, else hashes."""
+"""Evidence from this machine's disk: git where there is one, else hashes.
+
+What measures and what runs is imported by the first call that needs it: a server that was just started
+is asked other things first, and its client waits.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,9 @@ from pathlib import Path
 
 from counterpoint.core.model.evidence import Branch, Command, Comparison, Execution, Snapshot
 from counterpoint.core.ports.evidence import Watch
-from counterpoint.evidence import commands, hashes, paths
+from counterpoint.evidence import paths
 from counterpoint.evidence.environment import for_command
-from counterpoint.evidence.git import branches
 from counterpoint.evidence.git.opened import OpenTrees
-from counterpoint.evidence.git.tree import GitTree
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.errors import NotFound
 
@@ -33,9 +35,11 @@ class LocalEvidence:
 
     def snapshot(self, root: Path) -> Snapshot:
         """Return the state of the tree at this moment; NotFound without a root."""
+        from counterpoint.evidence import hashes
+
         top = paths.real_root(root)
         tree = self.trees.find(top, self.environ)
-        if isinstance(tree, GitTree):
+        if not isinstance(tree, str):
             return tree.snapshot()
         found = hashes.snapshot(top)
         return replace(found, warnings=(tree, *found.warnings)) if tree else found
@@ -45,6 +49,8 @@ class LocalEvidence:
 
         A tree that is gone answers nothing but a warning: what was done there cannot be known.
         """
+        from counterpoint.evidence import hashes
+
         try:
             top = paths.real_root(root)
         except NotFound:
@@ -55,7 +61,7 @@ class LocalEvidence:
         if start.method == "hash":
             return hashes.compare(top, start)
         tree = self.trees.find(top, self.environ)
-        if isinstance(tree, GitTree):
+        if not isinstance(tree, str):
             return tree.compare(start)
         reason = tree or "the repository is no longer there"
         return Comparison(
@@ -66,6 +72,8 @@ class LocalEvidence:
 
     def run(self, root: Path, command: Command, watch: Watch | None = None) -> Execution:
         """Run a command below the root; ProgramMissing, PathOutside, InvalidInput."""
+        from counterpoint.evidence import commands
+
         environ = for_command(self.environ, self.passed)
         return commands.run(root, command, environ=environ, clock=self.clock, watch=watch)
 
@@ -91,8 +99,12 @@ class LocalEvidence:
 
     def branch(self, root: Path, name: str, base: str, limit: int) -> Branch:
         """Return a branch and its difference; NotFound, InvalidInput."""
+        from counterpoint.evidence.git import branches
+
         return branches.read_branch(root, name, base, environ=self.environ, limit=limit)
 
     def head(self, root: Path, name: str) -> str:
         """Return the commit a branch is on; NotFound."""
+        from counterpoint.evidence.git import branches
+
         return branches.read_head(root, name, environ=self.environ)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from counterpoint.cli.server.connect import Connection
+from counterpoint.cli.server.serving import Connection
 
 INITIALIZE = {
     "protocolVersion": "2025-06-18",
@@ -106,8 +106,8 @@ def test_calls_of_one_connection_share_session_and_secret(app):
     other = Connection(app).call("")
     assert other.core.caller.actor.name == "agent"
     assert other.core.caller.actor.session != one.core.caller.actor.session
-    assert one.secret == two.secret == other.secret
-    assert len(one.secret) == 32
+    assert one.secret() == two.secret() == other.secret()
+    assert len(one.secret()) == 32
 
 
 @pytest.mark.parametrize(

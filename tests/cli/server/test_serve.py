@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import subprocess
+import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +16,8 @@ import pytest
 
 from counterpoint.app import App, open_app
 from counterpoint.cli import doctor
-from counterpoint.cli.server import serve
-from counterpoint.cli.server.serve import ConnectionApps, end_server, serve_sockets
+from counterpoint.cli.server import serving
+from counterpoint.cli.server.serving import ConnectionApps, end_server, serve_sockets
 from counterpoint.core.model.access import Actor
 from counterpoint.dialects import registry
 from counterpoint.kernel.errors import (
@@ -75,7 +76,7 @@ def test_each_connection_is_its_own_agent_over_one_store(app, ledger):
         1800,
         5,
     )
-    assert ada.secret == judge.secret
+    assert ada.secret() == judge.secret()
 
 
 def test_evidence_is_measured_in_the_tree_of_the_connection(app, ledger, tmp_path):
@@ -104,14 +105,14 @@ def test_another_database_and_a_wrong_setting_are_refused(app, ledger, tmp_path)
 
 def test_a_server_leaves_when_nobody_came_and_when_nobody_is_left(app, ledger, monkeypatch):
     """The first client has longer; as long as one is there it stays."""
-    monkeypatch.setattr(serve, "FIRST", 0.05)
+    monkeypatch.setattr(serving, "FIRST", 0.05)
 
     async def nobody() -> None:
         async with serve_sockets(app, workers=Workers(1), idle=0) as sockets:
             await soon(sockets.over)
 
     async def somebody() -> None:
-        monkeypatch.setattr(serve, "FIRST", PATIENCE)
+        monkeypatch.setattr(serving, "FIRST", PATIENCE)
         async with serve_sockets(app, workers=Workers(1), idle=0) as sockets:
             one = await sit(ledger)
             assert not sockets.over.is_set()
@@ -139,7 +140,7 @@ def test_there_are_never_two_servers(app, ledger, monkeypatch):
 
 def test_a_server_whose_folder_is_gone_leaves_and_touches_no_other(app, ledger, monkeypatch):
     """What lies at its place then is somebody else's."""
-    monkeypatch.setattr(serve, "GLANCE", 0.02)
+    monkeypatch.setattr(serving, "GLANCE", 0.02)
     meeting = find_rendezvous(app.database)
 
     async def lose() -> None:
@@ -165,6 +166,77 @@ def test_what_a_dead_server_left_is_replaced(app, ledger):
             (await sit(ledger)).close()
 
     asyncio.run(live())
+
+
+FIRST_CALL = """
+import json, os, sys
+from pathlib import Path
+from counterpoint.app import open_app
+from counterpoint.cli.server.serving import ConnectionApps
+from counterpoint.protocol.sockets import Greeting
+from counterpoint.protocol.surface import Caller
+
+app = open_app(Path.cwd(), {})
+greeting = Greeting(flags={}, environ={}, folder=os.getcwd(), version="0")
+context = ConnectionApps(host=app).admit(greeting)
+assert not context.surface.invoke(context.call_for(Caller()), "brief").is_error
+print(json.dumps(sorted(sys.modules)))
+"""
+"""What the server that a relay starts does until it has answered a first call."""
+
+NOT_NEEDED = (
+    *("anyio", "click", "cryptography", "html", "importlib.metadata", "importlib.resources"),
+    *("mcp", "pathspec", "re2", "rich", "starlette", "yaml"),
+    *(
+        "counterpoint.cli.main",
+        "counterpoint.core.operations.audit",
+        "counterpoint.core.rules.runs",
+    ),
+    *("counterpoint.core.operations.plans", "counterpoint.core.rules.templating"),
+    *("counterpoint.dialects.colibri.rules", "counterpoint.dialects.symphony"),
+    *(
+        "counterpoint.evidence.git.tree",
+        "counterpoint.evidence.hashes",
+        "counterpoint.protocol.http",
+    ),
+)
+"""Modules that take long to load and have no part in a first answer."""
+
+
+def test_a_first_answer_waits_for_nothing_that_it_does_not_need(ledger):
+    """Whoever imports one of these on the way makes each first call slower."""
+    script = [sys.executable, "-P", "-c", FIRST_CALL]
+    done = subprocess.run(script, cwd=ledger, capture_output=True, check=True)
+    loaded = json.loads(done.stdout)
+    assert "counterpoint.core.operations.overview" in loaded
+    beneath = tuple(f"{name}." for name in NOT_NEEDED)
+    assert [one for one in loaded if one in NOT_NEEDED or one.startswith(beneath)] == []
+
+
+def test_only_what_a_relay_writes_is_served_without_the_command_line():
+    """Flags in any other form are read, and refused, by the command."""
+    assert serving.main(["--db", "l.db"]) is None
+    assert serving.main(["--db", "l.db", "--ready-fd", "x", "--turn-fd", "4"]) is None
+
+
+def test_a_server_that_cannot_start_says_why(ledger, monkeypatch, capfd):
+    """The last line of its log is what the relay tells: what to do next."""
+    monkeypatch.chdir(ledger)
+    with find_rendezvous(ledger / ".counterpoint" / "ledger.db").turn("lock"):
+        code = serving.main(
+            [
+                "--db",
+                str(ledger / ".counterpoint" / "ledger.db"),
+                "--ready-fd",
+                "9",
+                "--turn-fd",
+                "9",
+            ]
+        )
+    assert code == 3
+    said = capfd.readouterr().err
+    assert said.startswith("counterpoint: ")
+    assert "counterpoint down" in said.splitlines()[-1]
 
 
 @pytest.mark.e2e

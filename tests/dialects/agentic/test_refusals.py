@@ -148,7 +148,7 @@ def test_a_store_that_fails_opens_the_breaker(workshop: Workshop, opus: Agent, p
     spoken = surface("agentic")
 
     def ask(slug: str) -> Any:
-        call = Call(core=app.core(opus.identity, guarded=True), secret=SECRET)
+        call = Call(core=app.core(opus.identity, guarded=True), secret=lambda: SECRET)
         return spoken.invoke(call, "plan_get", {"slug": slug})
 
     for _ in range(9):
@@ -174,7 +174,7 @@ def test_the_breaker_recovers_by_one_trial(workshop: Workshop, opus: Agent, plan
     spoken = surface("agentic")
 
     def ask(slug: str = plan) -> dict[str, Any]:
-        call = Call(core=app.core(opus.identity, guarded=True), secret=SECRET)
+        call = Call(core=app.core(opus.identity, guarded=True), secret=lambda: SECRET)
         return spoken.invoke(call, "plan_get", {"slug": slug}).answer
 
     assert ask()["success"] is True
@@ -234,7 +234,8 @@ def _ordered(app: Any, order: str = ORDER) -> Any:
     from dataclasses import replace
 
     asked = {ToolOrder: ToolOrder(table=read_table(order, TOOLS))}
-    return replace(app.ports, extras={**app.ports.extras, **asked})
+    kept = app.ports.extras()
+    return replace(app.ports, extras=lambda: {**kept, **asked})
 
 
 @pytest.mark.parametrize(

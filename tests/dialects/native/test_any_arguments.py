@@ -113,7 +113,7 @@ def crowd(
     root = builders.copy_repository(pristine_repository, tmp_path_factory.mktemp("any") / "demo")
     workshop = builders.Workshop(root)
     agent = workshop.agent("ada", profile="coder")
-    call = Call(core=agent.core, secret=builders.SECRET)
+    call = Call(core=agent.core, secret=lambda: builders.SECRET)
     for name, arguments in (
         ("plan", {"markdown": "# P\n## Q\n- [ ] A\n  - verify: git status\n- [ ] B\n- [ ] C\n"}),
         ("start", {"id": "demo-3"}),
@@ -141,7 +141,7 @@ def test_any_arguments_are_answered_or_refused(
     # A session that ends would make all that follows a refusal, so each handoff has its own.
     who = replace(crowd.identity, session=f"ses_{crowd.ledger_size}")
     core = crowd.app.core(who) if tool.name == "handoff" else crowd.core
-    call = Call(core=core, secret=builders.SECRET)
+    call = Call(core=core, secret=lambda: builders.SECRET)
     before = crowd.ledger_size
     with caplog.at_level(logging.ERROR):
         outcome = NATIVE.invoke(call, tool.name, arguments)

@@ -123,7 +123,7 @@ def test_a_prompt_refuses_what_it_does_not_take(ada: Agent) -> None:
 
 def test_a_change_is_seen_in_the_item_and_in_all_that_hold_it(ada: Agent, plan: Plan) -> None:
     """A watcher is told what to read again, in order, and where to go on."""
-    call = Call(core=ada.core, secret=b"")
+    call = Call(core=ada.core, secret=bytes)
     position, changed = documents.watch(call, None, 0)
     assert changed == []
     assert documents.watch(call, position, 0) == (position, [])

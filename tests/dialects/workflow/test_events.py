@@ -23,7 +23,7 @@ def lead(workshop: Workshop) -> Agent:
 @pytest.fixture
 def hear(workshop: Workshop) -> Any:
     """Give what hears the events since it was last asked."""
-    call = Call(core=workshop.agent("ear").core, secret=b"")
+    call = Call(core=workshop.agent("ear").core, secret=bytes)
     place, _ = tell(call, None, 100, 0)
 
     def parse() -> list[Any]:

@@ -21,7 +21,7 @@ from counterpoint.cli.demo.repository import MAIN, child_environ, create_reposit
 from counterpoint.cli.demo.scenario import Scenario
 from counterpoint.cli.demo.summary import DemoResult, faults_of, history_of, prove, tree_of
 from counterpoint.cli.output import Output, output_for
-from counterpoint.cli.server.serve import end_server
+from counterpoint.cli.server.serving import end_server
 from counterpoint.core.model.journal import Verdict
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Unavailable

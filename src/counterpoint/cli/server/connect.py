@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import logging
 import sys
-import threading
 from collections.abc import Callable
-from dataclasses import replace
-from functools import cached_property
-from hashlib import sha256
-from typing import Final, TypeVar
+from typing import TypeVar
 
 import click
 
-from counterpoint.app import App
 from counterpoint.cli.context import open_here
 from counterpoint.cli.output import Output, one_line, output_for
+from counterpoint.cli.server.serving import Connection
 from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
 from counterpoint.kernel.canonical import dump_any
@@ -25,45 +21,6 @@ from counterpoint.protocol.tools import Tool
 from counterpoint.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., object])
-
-_CURSORS: Final = b"counterpoint cursor v1"
-
-
-_SHARING: Final = threading.Lock()
-"""Held by whoever opens what connections share: it is opened once."""
-
-
-class Connection:
-    """One agent's connection: its first call opens the ledger, in whatever thread it runs."""
-
-    def __init__(self, app: App, host: App | None = None) -> None:
-        """Decide who calls, and open nothing.
-
-        host: the app of the same database whose store and key this connection shares.
-        """
-        self._app = app
-        self._host = host
-        self._identity = app.agent()
-        self._opening = threading.Lock()
-        self._secret = b""
-
-    @cached_property
-    def _is_guarded(self) -> bool:
-        return registry.surface(self._app.settings.surface).guarded
-
-    def call(self, client: str) -> Call:
-        """Return what a tool gets; CounterpointError while the ledger cannot be opened."""
-        name = self._app.settings.agent or client or self._identity.name
-        identity = replace(self._identity, name=name, client=client)
-        with self._opening:
-            if self._host is not None:
-                with _SHARING:
-                    self._app.share(self._host, guarded=self._is_guarded)
-                self._host = None
-            core = self._app.core(identity, guarded=self._is_guarded)
-            if not self._secret:
-                self._secret = sha256(self._app.signer.sign(_CURSORS)).digest()
-        return Call(core=core, secret=self._secret, settings=self._app.settings)
 
 
 @click.command("mcp")

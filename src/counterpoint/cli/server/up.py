@@ -28,7 +28,7 @@ from counterpoint.app import App, Identity
 from counterpoint.cli.context import open_here, project_options, require
 from counterpoint.cli.present import present_entry
 from counterpoint.cli.server.connect import surface_named
-from counterpoint.cli.server.serve import WORKERS, end_server, serve_sockets
+from counterpoint.cli.server.serving import WORKERS, end_server, serve_sockets
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Token, Usage
 from counterpoint.core.rules import access
@@ -126,7 +126,7 @@ class HttpBackend:
             item=self.app.item,
         )
         core = self.app.core(identity, guarded=caller.guarded)
-        return Call(core=core, secret=self._secret, settings=self.app.settings)
+        return Call(core=core, secret=lambda: self._secret, settings=self.app.settings)
 
     def draw(self, subject: str, most: int) -> Usage:
         """Take some calls of this month, for a token or for all."""

@@ -234,7 +234,7 @@ def trouble() -> CounterpointError | None:
 
 def turns_of(call: Call) -> Turns:
     """Return the lock of a project; every connection of this process has the same."""
-    place = (call.secret, call.core.project)
+    place = (call.secret(), call.core.project)
     with _choosing:
         turns = _turns.get(place)
         if turns is None:

@@ -7,14 +7,16 @@ They are read in the main tree, so that nobody changes in a worktree what judges
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from counterpoint.core.ports.evidence import Evidence
 from counterpoint.dialects.symphony.rules.contracts import Contract, is_phase, load_contract
 from counterpoint.kernel.canonical import sha256
 from counterpoint.kernel.errors import InvalidInput, MalformedDocument, NotFound
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 FOLDERS = (".counterpoint/phases", "prompts/phases")
 SIZE_LIMIT = 200_000
@@ -83,4 +85,6 @@ class ContractDirectory:
 
 
 def _shipped() -> Traversable:
+    from importlib import resources
+
     return resources.files("counterpoint.dialects.symphony") / _SHIPPED

@@ -1,7 +1,8 @@
 """The working trees that this process has looked at, for all who look at them.
 
 A tree is asked about itself once, and again only when its `.git` or its configuration is another.
-Callers whose variables lead git to the same answers get the same tree, and so share its looks.
+Callers whose variables lead git to the same answers get the same tree, and so share its looks. What
+speaks with git is imported by the first look: a server is asked other things first.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from counterpoint.evidence.environment import deciding_for_git
-from counterpoint.evidence.git.call import GitCall
-from counterpoint.evidence.git.tree import GitTree, is_marked, open_tree, standing
 from counterpoint.kernel.errors import ProgramMissing
+
+if TYPE_CHECKING:
+    from counterpoint.evidence.git.tree import GitTree
 
 _Key = tuple[Path, tuple[str, ...]]
 
@@ -28,6 +31,9 @@ class OpenTrees:
 
     def find(self, top: Path, environ: Mapping[str, str]) -> GitTree | str:
         """Return the tree at a folder, or in words why git says nothing about it."""
+        from counterpoint.evidence.git.call import GitCall
+        from counterpoint.evidence.git.tree import is_marked, open_tree, standing
+
         key, now = (top, deciding_for_git(environ)), standing(top)
         # Without the lock: of a tree that two make at once `_keep` lets one stand.
         found = self._known.get(key)
@@ -40,7 +46,7 @@ class OpenTrees:
         except ProgramMissing:
             inside = is_marked(top)
             return "there is a repository, but git is not installed" if inside else ""
-        return self._keep(key, now, tree) if isinstance(tree, GitTree) else tree
+        return tree if isinstance(tree, str) else self._keep(key, now, tree)
 
     def _keep(self, key: _Key, now: tuple[int, ...] | None, tree: GitTree) -> GitTree:
         """Return the tree that all share: the one that is known already if it is the same."""

@@ -183,7 +183,7 @@ def test_a_contract_that_cannot_be_read_makes_a_claim_wait(
         def phases(self) -> list[str]:
             return []
 
-    ports = replace(studio.ports, extras={ContractDirectory: Broken()})
+    ports = replace(studio.ports, extras=lambda: {ContractDirectory: Broken()})
     (step,) = Core(ports, person.caller).use(Phases).advance()
     assert (step.fate, step.reasons) == ("waiting", ("research.md cannot be read",))
     assert board.labels(item) == ["phase:research"]
@@ -323,6 +323,8 @@ def test_a_claim_that_another_process_acted_upon_is_left(
         def phases(self) -> list[str]:
             return shelf.phases()
 
-    slow = Core(replace(studio.ports, extras={ContractDirectory: Meanwhile()}), person.caller)
+    slow = Core(
+        replace(studio.ports, extras=lambda: {ContractDirectory: Meanwhile()}), person.caller
+    )
     assert slow.use(Phases).advance()[0].fate == "left"
     assert person.use(Phases).claims(item)[0].status == "accepted"

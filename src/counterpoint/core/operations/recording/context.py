@@ -55,7 +55,7 @@ class Ports:
     secrets: values that are masked wherever they turn up.
     lease_seconds: how long a claim holds when the caller does not say.
     host: the process that runs the calls.
-    extras: what only the verbs of a dialect ask for, each by its class.
+    extras: answers what only the verbs of a dialect ask for, each by its class; asked when they do.
     """
 
     store: Store
@@ -70,11 +70,11 @@ class Ports:
     secrets: frozenset[str] = frozenset()
     lease_seconds: int = DEFAULT_LEASE_SECONDS
     host: Host = field(default_factory=OnlyHost)
-    extras: Mapping[type[Any], Any] = field(default_factory=dict[type[Any], Any])
+    extras: Callable[[], Mapping[type[Any], Any]] = dict[type[Any], Any]
 
     def get(self, kind: type[V]) -> V:
         """Return what the verbs of one dialect ask of their surroundings, by its class."""
-        return self.extras[kind]
+        return self.extras()[kind]
 
 
 @dataclass(slots=True, kw_only=True)

@@ -43,7 +43,8 @@ _ROOM = 6_000
 class Node(BaseModel):
     """One item of a tree, in the words of a Markdown plan."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    # What checks a plan is built with the tool's arguments, not when a server starts.
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
     kind: Kind | None = None
     title: Name
