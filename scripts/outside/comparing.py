@@ -96,11 +96,15 @@ def differences(
 
 
 def _named(scene: str, steps: _Scene, rules: Rules) -> _Scene:
-    """Return steps by the names by which they are told, in words that are alike in both records."""
-    names = (f"{scene} / {title}" for title in steps)
-    return {
-        rules.rewording(name)(name): steps[title] for title, name in zip(steps, names, strict=True)
-    }
+    """Return steps by the names that both records have for them. Raise ValueError if two get one."""
+    named: dict[str, Any] = {}
+    for title, answer in steps.items():
+        step = f"{scene} / {title}"
+        name = rules.rewording(step)(step)
+        if name in named:
+            raise ValueError(f"a rule gives two steps the name {name}")
+        named[name] = answer
+    return named
 
 
 def _lines(found: Sequence[Any], reword: Rewording, ignore_wording: bool) -> list[str]:

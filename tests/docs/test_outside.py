@@ -201,6 +201,8 @@ def test_a_step_that_is_named_alike_is_one_step(differing: Any) -> None:
         "native / ada: show demo-s1",
     }
     assert not differing(before, after, rule)
+    with pytest.raises(ValueError, match="two steps the name native / ada: show demo-s1"):
+        differing(before | after, after, rule)
 
 
 def test_a_rule_that_nothing_meets_is_told(load: Any, tmp_path: Path) -> None:
