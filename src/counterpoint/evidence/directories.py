@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from counterpoint.core.model.templates import Form, Source, TemplateSource
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
+
+    from counterpoint.core.model.templates import Form, Source, TemplateSource
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _FORMS: dict[str, Form] = {".yaml": "yaml", ".yml": "yaml", ".md": "markdown"}
@@ -35,6 +36,8 @@ class TemplateDirectory:
 
     def template(self, name: str) -> TemplateSource:
         """Return the sheet of a template; NotFound names those there are, InvalidInput if unreadable."""
+        from counterpoint.core.model.templates import TemplateSource
+
         if not _NAME.fullmatch(name):
             raise InvalidInput(f"{name!r} is not the name of a template")
         found = list(self._files(name))

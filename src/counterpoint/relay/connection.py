@@ -15,7 +15,7 @@ from counterpoint.relay.server import PATIENCE, Refused, open_server
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import socket
+    import _socket
     from typing import Any, Final
 
     from counterpoint.relay.answers import Answers
@@ -49,10 +49,10 @@ class Relay:
         self._version = ""
         self._hello: Json | None = None
         self._is_greeted = False
-        self._server: socket.socket | None = None
+        self._server: _socket.socket | None = None
         self._deadline = 0.0
         self._attempt = 0
-        self._arrived: list[tuple[int, socket.socket | Refused]] = []
+        self._arrived: list[tuple[int, _socket.socket | Refused]] = []
         self._wake_reader, self._wake_writer = os.pipe()
         self._from_client, self._from_server = Lines(), Lines()
         self._to_server, self._to_client = bytearray(), bytearray()
@@ -262,7 +262,7 @@ class Relay:
 
     def _find_server(self, attempt: int) -> None:
         try:
-            found: socket.socket | Refused = open_server(self._database, self._greeting)
+            found: _socket.socket | Refused = open_server(self._database, self._greeting)
         except Refused as refused:
             found = refused
         self._arrived.append((attempt, found))
@@ -270,7 +270,7 @@ class Relay:
         with suppress(OSError):
             os.write(self._wake_writer, b"\0")
 
-    def _begin(self, server: socket.socket) -> None:
+    def _begin(self, server: _socket.socket) -> None:
         """Speak with a server that was found: tell it who is there, and what waits."""
         self._server, self._deadline, self._from_server = server, 0.0, Lines()
         if self._hello is not None:
@@ -305,13 +305,13 @@ class Relay:
             return False
         return True
 
-    def _exchange(self, server: socket.socket, events: int) -> None:
+    def _exchange(self, server: _socket.socket, events: int) -> None:
         if events & select.POLLOUT:
             self._push()
         if events & ~select.POLLOUT and not self._read(server, pieces=1):
             self._lose(server)
 
-    def _read(self, server: socket.socket, pieces: int = 1 << 20) -> bool:
+    def _read(self, server: _socket.socket, pieces: int = 1 << 20) -> bool:
         """Take what the server has said; answer whether it may say more."""
         for _ in range(pieces):
             try:
@@ -335,7 +335,7 @@ class Relay:
         self._under_way.pop(name, None)
         self._to_client += line + b"\n"
 
-    def _lose(self, server: socket.socket) -> None:
+    def _lose(self, server: _socket.socket) -> None:
         """Say of everything under way that its answer never comes."""
         server.close()
         self._server = None

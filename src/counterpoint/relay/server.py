@@ -1,18 +1,19 @@
 """Finds the server of a database, or starts it, and greets it.
 
 A server that is missing is started by whoever holds `<prefix>.starting`; the others wait for that
-lock and then find it.
+lock and then find it. Sockets are those of `_socket`, which has all that is used here: `socket` around
+it would take half a megabyte in each agent's relay.
 """
 
 from __future__ import annotations
 
+import _socket
 import _thread
 import fcntl
 import json
 import os
 import select
 import signal
-import socket
 import sys
 
 from counterpoint import __version__
@@ -40,7 +41,7 @@ class Refused(Exception):
         self.message, self.hint = message, hint
 
 
-def open_server(database: str, greeting: bytes) -> socket.socket:
+def open_server(database: str, greeting: bytes) -> _socket.socket:
     """Return a connection that was greeted, to a server that was there or was started; Refused."""
     try:
         prefix = find_prefix(database)
@@ -74,7 +75,7 @@ def open_server(database: str, greeting: bytes) -> socket.socket:
     return to
 
 
-def _greeted(prefix: str, greeting: bytes) -> socket.socket | None:
+def _greeted(prefix: str, greeting: bytes) -> _socket.socket | None:
     """Return a connection to the server that is known; None if none is there; Refused by it."""
     try:
         with open(f"{prefix}.json", "rb") as file:
@@ -88,7 +89,7 @@ def _greeted(prefix: str, greeting: bytes) -> socket.socket | None:
             f" relay of version {__version__} cannot speak with",
             "Run `counterpoint down`, and connect again with the newest version.",
         )
-    to = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    to = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     to.settimeout(PATIENCE)
     try:
         to.connect(path)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import _socket
 import json
 import os
-import socket
 
 from counterpoint import __version__
 from counterpoint.kernel.listing_cache import find_listing
@@ -70,7 +70,7 @@ def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
 
 def _flags(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, str] | None:
     """Return the flags that were given, as words or as variables; None for any other call."""
-    if not hasattr(socket, "AF_UNIX") or not hasattr(os, "posix_spawn"):
+    if not hasattr(_socket, "AF_UNIX") or not hasattr(os, "posix_spawn"):
         return None
     if environ.get("COLIBRI_MODE") or any(environ.get(f"COUNTERPOINT_{name}") for name in FOREIGN):
         return None

@@ -192,7 +192,8 @@ NOT_NEEDED = (
         "counterpoint.core.operations.audit",
         "counterpoint.core.rules.runs",
     ),
-    *("counterpoint.core.operations.plans", "counterpoint.core.rules.templating"),
+    *("counterpoint.core.model.templates", "counterpoint.core.operations.plans"),
+    "counterpoint.core.rules.templating",
     *("counterpoint.dialects.colibri.rules", "counterpoint.dialects.symphony"),
     *(
         "counterpoint.evidence.git.tree",

@@ -11,13 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from counterpoint.core.model.rows import Cell, N, Noun
-from counterpoint.core.model.templates import TemplateSource
 from counterpoint.core.model.work import Item, Project
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
+
+if TYPE_CHECKING:
+    # Templates are read by few calls; the store is opened by the first.
+    from counterpoint.core.model.templates import TemplateSource
 
 Filter = Cell | tuple[Cell, ...]
 """One value that a column must have, or several of which it must have one."""
