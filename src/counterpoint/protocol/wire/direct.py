@@ -17,6 +17,7 @@ and one that the end of the connection overtakes is answered with "Connection cl
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -66,10 +67,15 @@ class _Pattern(Generic[C]):
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class _Asked:
-    """A call under way."""
+    """A call under way.
+
+    is_told: its answer is written. is_over: it is not to be, by whoever has not written it yet.
+    """
 
     number: RequestId
     job: Job[bytes] | None = None
+    is_told: bool = False
+    is_over: bool = False
 
 
 class Direct(Generic[C]):
@@ -92,6 +98,7 @@ class Direct(Generic[C]):
         outbox.on_answer = self._answered
         self._learning: dict[RequestId, tuple[bytes, Callable[[], C]]] = {}
         self._pattern: _Pattern[C] | None = None
+        self._telling = threading.Lock()
         self._under_way: set[_Asked] = set()
         self._named: dict[RequestId, _Asked] = {}
         self._is_off = False
@@ -156,7 +163,7 @@ class Direct(Generic[C]):
         asked = self._named[key] = _Asked(number=number)
         self._under_way.add(asked)
         self._outbox.open.add(number)
-        work = partial(self._line, pattern, tool, number, params.get("arguments", {}))
+        work = partial(self._work, asked, pattern, tool, params.get("arguments", {}))
         asked.job = self._workers.submit(work, partial(self._tell, asked))
         return True
 
@@ -174,8 +181,9 @@ class Direct(Generic[C]):
         """Return what is still under way with the end of the connection."""
         # A copy: `_end` takes each away.
         for asked in list(self._under_way):
-            self._refuse(asked.number, _CONNECTION_CLOSED, "Connection closed")
             self._end(asked)
+            if not asked.is_told:
+                self._refuse(asked.number, _CONNECTION_CLOSED, "Connection closed")
 
     def _presumed(self, params: Mapping[str, Any], envelope: bytes | None) -> _Pattern[C] | None:
         """Return the pattern of a first call whose envelope is known."""
@@ -194,17 +202,24 @@ class Direct(Generic[C]):
         call = partial(call_for, known.caller)
         return _Pattern(envelope=envelope, call=call, result=known.result)
 
-    def _line(
-        self, pattern: _Pattern[C], tool: Tool[C], number: RequestId, arguments: dict[str, Json]
+    def _work(
+        self, asked: _Asked, pattern: _Pattern[C], tool: Tool[C], arguments: dict[str, Json]
     ) -> bytes:
-        return pattern.line(number, self._surface.answer(tool, pattern.call, arguments))
+        """Run a tool in a worker and answer the call; return what the loop has to write."""
+        line = pattern.line(asked.number, self._surface.answer(tool, pattern.call, arguments))
+        # Written here, the answer does not wait until the loop has been woken.
+        with self._telling:
+            if asked.is_over or not self._outbox.post_now(line):
+                return line
+            asked.is_told = True
+        return b""
 
     def _tell(self, asked: _Asked, line: bytes | CounterpointError) -> None:
-        if isinstance(line, bytes):
-            self._outbox.post(line)
-        else:
+        if not isinstance(line, bytes):
             logger.error("a call of a tool has ended its thread")
             self._refuse(asked.number, _INTERNAL_ERROR, "Internal server error")
+        elif line:
+            self._outbox.post(line)
         self._end(asked)
 
     def _refuse(self, number: RequestId, code: int, words: str) -> None:
@@ -213,6 +228,8 @@ class Direct(Generic[C]):
 
     def _end(self, asked: _Asked) -> None:
         """Take a call as done; what it still answers is dropped."""
+        with self._telling:
+            asked.is_over = True
         if asked.job is not None:
             asked.job.drop()
         self._under_way.discard(asked)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import threading
 from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -56,6 +57,7 @@ class Outbox(Side):
         self._limit = limit
         self._loop = asyncio.get_running_loop()
         self._kept = bytearray()
+        self._pushing = threading.Lock()
         self._drained = asyncio.Event()
         self._drained.set()
         self.is_gone = False
@@ -97,43 +99,60 @@ class Outbox(Side):
 
     def post(self, line: bytes) -> None:
         """Write one line without waiting; nothing happens if nobody reads any more."""
-        if self.is_gone:
-            return
-        # Behind what waits already, or two lines would be mixed.
-        if self._kept:
-            self._kept += line
-        else:
-            self._keep(line)
-        if 0 < self._limit < len(self._kept):
-            self.leave()
+        with self._pushing:
+            if self.is_gone:
+                return
+            # Behind what waits already, or two lines would be mixed.
+            sent = 0 if self._kept else self._push(line)
+            self._kept += line[sent:]
+        self._flush_later()
+
+    def post_now(self, line: bytes) -> bool:
+        """Write one line from another thread; answer False if the loop has to, and nothing is written."""
+        with self._pushing:
+            if self.is_gone or self._kept:
+                return False
+            try:
+                sent = os.write(self._fd, line)
+            except OSError:  # full or gone: the loop finds the same, and knows what to do
+                return False
+            self._kept += line[sent:]
+        if sent < len(line):
+            with contextlib.suppress(RuntimeError):  # a loop that is closed writes nothing
+                self._loop.call_soon_threadsafe(self._flush_later)
+        return True
 
     async def drain(self, seconds: float) -> None:
         """Wait until all is written, or the time is over."""
+        self._flush_later()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._drained.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._drained.wait()
 
     def leave(self) -> None:
         """Take the other side as gone, and forget what waits for it."""
-        if self._kept:
-            self._loop.remove_writer(self._fd)
+        with self._pushing:
             self._kept.clear()
-            self._drained.set()
-        self._lose()
+            self._lose()
+        self._loop.remove_writer(self._fd)
+        self._drained.set()
 
     def _lose(self) -> None:
         self.is_gone = True
         self.answered.set()
         self.on_gone()
 
-    def _keep(self, line: bytes) -> None:
-        sent = self._push(line)
-        if sent < len(line):
-            self._kept += line[sent:]
+    def _flush_later(self) -> None:
+        """Have the rest written when the other side takes it; let one go that takes too little."""
+        if 0 < self._limit < len(self._kept):
+            self.leave()
+        elif self._kept and self._drained.is_set():
             self._drained.clear()
             self._loop.add_writer(self._fd, self._flush)
 
     def _flush(self) -> None:
-        del self._kept[: self._push(self._kept)]
+        with self._pushing:
+            del self._kept[: self._push(self._kept)]
         if not self._kept:
             self._loop.remove_writer(self._fd)
             self._drained.set()
