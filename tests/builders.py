@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from mcp import Client
 
 from counterpoint.app import App, Identity
 from counterpoint.core.coordinator import Core
+from counterpoint.core.model.access import Principal
+from counterpoint.core.model.identity import Attested
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.registry import surface
 from counterpoint.evidence.places import find_places
@@ -73,6 +76,14 @@ def commit(folder: Path, path: str, text: str) -> str:
     git(folder, "add", path)
     git(folder, "commit", "-q", "-m", f"write {path}")
     return git(folder, "rev-parse", "HEAD")
+
+
+AGENT_PROCESS = (
+    sys.executable,
+    "-c",
+    "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))",
+)
+"""What starts a command as an agent does: as the child of a process of its own."""
 
 
 class HandClock:
@@ -234,7 +245,14 @@ class Workshop:
     ) -> Agent:
         """Answer an agent with a fresh session."""
         session = (app or self.app).ports.mint.mint("ses")
-        identity = Identity(kind="agent", name=name, profile=profile, session=session, item=item)
+        identity = Identity(
+            kind="agent",
+            name=name,
+            profile=profile,
+            session=session,
+            item=item,
+            attested=Attested(principal=Principal(strength="connection", id=f"cn_{name}")),
+        )
         return Agent(
             app=app or self.app,
             identity=identity,

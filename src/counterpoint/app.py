@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model import catalogue, lifecycles
 from counterpoint.core.model.access import Actor, ActorKind
+from counterpoint.core.model.identity import Attested
 from counterpoint.core.operations.recording.context import Caller, Ports
 from counterpoint.core.ports.store import Store
 from counterpoint.core.rules import wording
@@ -26,6 +27,7 @@ from counterpoint.evidence.host import ProcessHost
 from counterpoint.evidence.keys import ProjectKey, open_key
 from counterpoint.evidence.local import LocalEvidence
 from counterpoint.evidence.places import Places, find_places, open_folder
+from counterpoint.evidence.processes import peer
 from counterpoint.kernel.clock import Clock, SystemClock
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
 from counterpoint.kernel.ids import RandomMint
@@ -53,6 +55,7 @@ class Identity:
     session: str = ""
     client: str = ""
     item: str = ""
+    attested: Attested | None = None
 
 
 class LazyKey:
@@ -297,6 +300,7 @@ class App:
             name=identity.name,
             profile=identity.profile,
             session=identity.session,
+            principal=identity.attested.principal if identity.attested else None,
         )
         caller = Caller(
             actor=actor,
@@ -304,13 +308,16 @@ class App:
             home=self.places.home,
             client=identity.client,
             item=identity.item,
+            connection=identity.attested.connection if identity.attested else None,
         )
         return Core(self._guarded if guarded else self.ports, caller)
 
     def person(self) -> Core:
-        """Return the core for whoever sits at the command line."""
+        """Return the core for whoever sits at the command line; an agent may, from a shell of its own."""
         name = self.settings.agent or self.environ.get("USER") or "person"
-        return self.core(Identity(kind="human", name=name))
+        identity = Identity(kind="human", name=name)
+        attested = self.core(identity).identities.attest(peer(os.getpid()))
+        return self.core(replace(identity, attested=attested))
 
     def agent(self) -> Identity:
         """Return the identity of an agent's connection, with a fresh session unless one is set.

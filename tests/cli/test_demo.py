@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from builders import AGENT_PROCESS
 from counterpoint.cli.demo.agents import Reviewer, Worker
 from counterpoint.cli.demo.command import perform
 from counterpoint.cli.demo.display import Board, Lines, opened_screen
@@ -267,7 +268,7 @@ def connected(agent: str, folder: Path) -> Iterator[tuple[Connection, WakeSignal
     """Open a connection for an agent whose bell says at once that it is time to leave."""
     source, sink = os.pipe()
     os.close(sink)
-    argv = server_argv(agent)
+    argv = [*AGENT_PROCESS, *server_argv(agent)]
     with connect(argv, folder=folder, environ=child_environ(os.environ)) as connection:
         yield connection, WakeSignal(source)
     os.close(source)

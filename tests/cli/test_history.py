@@ -44,7 +44,7 @@ def test_an_entry_has_stable_keys(call, ledger):
     """Programs read it."""
     entry = call("log", "--json", "--limit", "1").json["entries"][0]
     assert set(entry) == {"sequence", "time", "actor", "action", "subject", "facts", "previous"}
-    assert set(entry["actor"]) == {"kind", "name", "profile", "session"}
+    assert set(entry["actor"]) == {"kind", "name", "profile", "session", "principal"}
 
 
 @pytest.mark.e2e

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from builders import commit, git
+from builders import AGENT_PROCESS, commit, git
 from counterpoint.app import App
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit
@@ -42,7 +42,9 @@ def seat(repository: Path, wire: ModuleType) -> Iterator[Callable[..., Any]]:
 
         def seated(type_: str, issue: str = "", folder: Path = repository, *more: str) -> Any:
             bound = ("--issue-id", issue) if issue else ()
-            client = wire.Client(folder, (*COMMAND, "--agent-type", type_, *bound, *more))
+            client = wire.Client(
+                folder, (*AGENT_PROCESS, *COMMAND, "--agent-type", type_, *bound, *more)
+            )
             held.callback(client.close)
             client.greet(type_)
             return client

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from builders import AGENT_PROCESS
 from counterpoint.app import App
 from counterpoint.core.model.filters import Edit
 
@@ -27,12 +28,12 @@ def test_a_worker_and_a_judge_each_with_their_own_tools(
     repository: Path, app: App, wire: ModuleType, assert_whole: Callable[[App], None]
 ) -> None:
     """The flags bind issue, role, run and scope; what is out of scope is refused in words."""
-    intake = wire.Client(repository, (*COMMAND, "--agent-type", "intake"))
+    intake = wire.Client(repository, (*AGENT_PROCESS, *COMMAND, "--agent-type", "intake"))
     intake.greet("intake")
     made = intake.call("create_issue", title="Make it float", labels=["phase:ready"])
     app.person().items.edit(made["id"], Edit(status="open"))
     bound = ("--issue-id", made["identifier"], "--run-id", "run-7")
-    worker = wire.Client(repository, (*COMMAND, "--agent-type", "worker", *bound))
+    worker = wire.Client(repository, (*AGENT_PROCESS, *COMMAND, "--agent-type", "worker", *bound))
     worker.greet("worker")
     assert "approve_pr" not in names_of(worker)
     with pytest.raises(wire.Refused, match="PERMISSION_DENIED"):
@@ -44,7 +45,7 @@ def test_a_worker_and_a_judge_each_with_their_own_tools(
     scope = repository / "tools.json"
     scope.write_text('["get_issue_status", "update_issue_status"]')
     narrowed = ("--agent-type", "judge", "--tool-scope-file", "tools.json", *bound)
-    judge = wire.Client(repository, (*COMMAND, *narrowed))
+    judge = wire.Client(repository, (*AGENT_PROCESS, *COMMAND, *narrowed))
     judge.greet("judge")
     assert names_of(judge) == ["get_issue_status", "update_issue_status"]
     assert judge.call("update_issue_status", status="todo", reason="Mend it")["status"] == "todo"

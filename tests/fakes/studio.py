@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from builders import HandClock
 from counterpoint.app import NOUNS
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.access import Actor, ActorKind
+from counterpoint.core.model.access import Actor, ActorKind, Principal
 from counterpoint.core.model.templates import TemplateSource
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.context import Caller, Context, Ports
@@ -181,7 +181,8 @@ class Studio:
     ) -> Core:
         """Answer the core for an agent in a session; `session` is minted if it is not given."""
         named = session or (self.mint.mint("ses") if kind == "agent" else "")
-        actor = Actor(kind=kind, name=name, session=named)
+        principal = Principal(strength="connection", id=f"cn_{kind}_{name}")
+        actor = Actor(kind=kind, name=name, session=named, principal=principal)
         return Core(self.ports, Caller(actor=actor, root=ROOT, **caller))
 
     def context(self, core: Core) -> Context:

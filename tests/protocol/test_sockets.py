@@ -43,7 +43,9 @@ def test_a_guest_is_greeted_seated_and_counted(house):
     async def course(sockets):
         guest = await house.seated()
         assert sockets.clients == 1
-        assert house.greeted == [Greeting(flags={}, environ={}, folder="/", version="0")]
+        assert house.greeted == [
+            Greeting(flags={}, environ={}, folder="/", version="0", peer=os.getpid())
+        ]
         guest.writer.close()
         while sockets.clients:
             sockets.changed.clear()

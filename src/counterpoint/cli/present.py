@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 from counterpoint.cli.output import one_line
 from counterpoint.core.ledger.entry import Entry
+from counterpoint.core.model.access import Principal
 from counterpoint.core.model.journal import Outcome, Receipt, Record, StartPoint, Submission
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import Claim
@@ -50,6 +51,11 @@ def present_briefly(item: Item) -> dict[str, Json]:
     return found
 
 
+def present_principal(principal: Principal | None) -> Json:
+    """Return who stands behind an actor as JSON; None if nothing attests that."""
+    return {"strength": principal.strength, "id": principal.id} if principal else None
+
+
 def present_entry(entry: Entry) -> dict[str, Json]:
     """Return an entry as JSON, without the rows it wrote."""
     return {
@@ -60,6 +66,7 @@ def present_entry(entry: Entry) -> dict[str, Json]:
             "name": entry.actor.name,
             "profile": entry.actor.profile,
             "session": entry.actor.session,
+            "principal": present_principal(entry.actor.principal),
         },
         "action": entry.action,
         "subject": entry.subject,

@@ -18,7 +18,7 @@ from counterpoint.core.operations.recording.unit import once
 from counterpoint.kernel.canonical import Json
 
 if TYPE_CHECKING:
-    from counterpoint.core.operations.access import Tokens
+    from counterpoint.core.operations.access import Identities, Tokens
     from counterpoint.core.operations.audit import Auditing
     from counterpoint.core.operations.claims import Claims
     from counterpoint.core.operations.documents import Documents
@@ -75,6 +75,13 @@ class Core:
     def once(self, key: str, request: Json, run: Callable[[], Json]) -> Json:
         """Run a call under an idempotency key; a retry hears the first answer. KeyReused."""
         return once(self._context, key, request, run)
+
+    @cached_property
+    def identities(self) -> Identities:
+        """Verbs for finding out who calls."""
+        from counterpoint.core.operations.access import Identities
+
+        return Identities(self._context)
 
     @cached_property
     def projects(self) -> Projects:

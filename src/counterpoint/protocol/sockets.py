@@ -19,6 +19,7 @@ import logging
 import os
 import socket
 import struct
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -49,6 +50,10 @@ UNWIND: Final = 0.1
 """Seconds that calls under way get when the server leaves."""
 
 _CREDENTIALS: Final = struct.Struct("3i")
+"""struct ucred of unix(7): process, user, group."""
+_XUCRED: Final = struct.Struct("2Ih16I")
+"""struct xucred of sys/ucred.h on macOS: version, user, number of groups, groups."""
+_LOCAL, _LOCAL_PEERCRED, _LOCAL_PEERPID = 0, 1, 2
 _ENDS: Final = 0.05
 
 logger = logging.getLogger(__name__)
@@ -56,12 +61,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Greeting:
-    """What a relay says first: the flags and variables its agent was started with, and where."""
+    """What a relay says first: the flags and variables its agent was started with, and where.
+
+    peer: number of the relay's process, as the kernel says; 0 where it does not.
+    """
 
     flags: dict[str, str]
     environ: dict[str, str] = field(repr=False)
     folder: str
     version: str
+    peer: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +176,7 @@ class Sockets(Generic[C]):
                 await _send(to, {"ok": False, "version": __version__, "error": error})
 
     async def _receive(self, to: socket.socket) -> None:
-        _require_own(to)
+        peer = _own_peer(to)
         try:
             line, begun = await asyncio.wait_for(_first_line(to), PATIENCE)
         except (TimeoutError, ConnectionError):
@@ -179,7 +188,7 @@ class Sockets(Generic[C]):
             await self._answer(to, first["ask"])
         else:
             # A dialect may have to be loaded for it, which the others need not wait for.
-            context = await asyncio.to_thread(self._admit, _greeting(first))
+            context = await asyncio.to_thread(self._admit, _greeting(first, peer))
             await _send(to, {"ok": True, "version": __version__})
             await self._serve(to, context, begun)
 
@@ -243,15 +252,21 @@ def _load_sdk() -> ModuleType:
     return server
 
 
-def _require_own(to: socket.socket) -> None:
-    """Refuse a peer of another user with Forbidden, where the system names it."""
-    option = getattr(socket, "SO_PEERCRED", None)
-    if option is None:
-        return
-    peer = to.getsockopt(socket.SOL_SOCKET, option, _CREDENTIALS.size)
+def _own_peer(to: socket.socket) -> int:
+    """Return the process at the other end, 0 if the system names none; Forbidden for another user's."""
+    if sys.platform == "darwin":
+        told = to.getsockopt(_LOCAL, _LOCAL_PEERCRED, _XUCRED.size)
+        user = _XUCRED.unpack_from(told)[1]
+        pid = int.from_bytes(to.getsockopt(_LOCAL, _LOCAL_PEERPID, 4), sys.byteorder)
+    elif hasattr(socket, "SO_PEERCRED"):
+        told = to.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        pid, user, _ = _CREDENTIALS.unpack(told)
+    else:
+        return 0
     # The mode of the socket keeps others out already; not every system looks at it.
-    if _CREDENTIALS.unpack(peer)[1] != os.getuid():
+    if user != os.getuid():
         raise Forbidden("this server belongs to another user", hint="Use a database of your own.")
+    return pid
 
 
 async def _first_line(to: socket.socket) -> tuple[bytes, bytes]:
@@ -285,7 +300,7 @@ def _parsed(line: bytes) -> dict[str, Any]:
     return cast("dict[str, Any]", first)
 
 
-def _greeting(first: Mapping[str, Any]) -> Greeting:
+def _greeting(first: Mapping[str, Any], peer: int) -> Greeting:
     """Return the greeting of a first line; InvalidInput if it is none."""
     flags, environ, folder = first.get("flags"), first.get("environ"), first.get("folder")
     if not (_is_text(flags) and _is_text(environ) and isinstance(folder, str)):
@@ -295,6 +310,7 @@ def _greeting(first: Mapping[str, Any]) -> Greeting:
         environ=cast("dict[str, str]", environ),
         folder=folder,
         version=str(first.get("version", "")),
+        peer=peer,
     )
 
 

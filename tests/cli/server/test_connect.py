@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from counterpoint.cli.server.serving import Connection
+from counterpoint.core.rules.identity import connection_id
+from counterpoint.evidence.processes import boot, peer
 
 INITIALIZE = {
     "protocolVersion": "2025-06-18",
@@ -68,7 +71,11 @@ def test_flags_and_variables_say_who_calls(start, call, ledger, monkeypatch):
     wire = Wire(start("mcp", "--agent", "eve", "--session", session))
     assert not wire.call("note", kind="finding", text="Knots").get("isError")
     actor = call("log", "--json", "--limit", "1").json["entries"][0]["actor"]
+    principal = actor.pop("principal")
     assert actor == {"kind": "agent", "name": "eve", "profile": "judge", "session": session}
+    # Whoever starts the relay is the agent: here that is this process.
+    me = peer(os.getpid()).lineage[0]
+    assert principal == {"strength": "connection", "id": connection_id(me, boot())}
 
 
 @pytest.mark.e2e
@@ -99,11 +106,11 @@ def test_a_broken_database_is_told_by_each_call_and_ends_nothing(start, ledger):
 
 def test_calls_of_one_connection_share_session_and_secret(app):
     """The ledger is opened once; another connection signs its cursors alike."""
-    connection = Connection(app)
+    connection = Connection(app, peer(os.getpid()))
     one, two = connection.call("harbour-master"), connection.call("harbour-master")
     assert one.core.caller.actor == two.core.caller.actor
     assert one.core.caller.actor.name == "harbour-master"
-    other = Connection(app).call("")
+    other = Connection(app, peer(0)).call("")
     assert other.core.caller.actor.name == "agent"
     assert other.core.caller.actor.session != one.core.caller.actor.session
     assert one.secret() == two.secret() == other.secret()

@@ -39,7 +39,9 @@ PATIENCE = 20.0
 
 def greeting(folder: Path, *, environ: dict[str, str] | None = None, **flags: str) -> Greeting:
     """Make what a relay says first."""
-    return Greeting(flags=flags, environ=environ or {}, folder=str(folder), version="0")
+    return Greeting(
+        flags=flags, environ=environ or {}, folder=str(folder), version="0", peer=os.getpid()
+    )
 
 
 async def soon(event: asyncio.Event) -> None:
@@ -68,7 +70,12 @@ def test_each_connection_is_its_own_agent_over_one_store(app, ledger):
     )
     ada = one.call_for(Caller(client="claude"))
     judge = other.call_for(Caller(client="codex"))
-    assert ada.core.caller.actor == Actor(kind="agent", name="ada", session="ses_" + "7" * 26)
+    principal = ada.core.caller.actor.principal
+    assert principal is not None
+    assert ada.core.caller.actor == Actor(
+        kind="agent", name="ada", session="ses_" + "7" * 26, principal=principal
+    )
+    assert judge.core.caller.actor.principal == principal  # of one process, as is its parent
     assert (ada.core.caller.client, ada.core.caller.item) == ("claude", "harbour-3")
     assert (judge.core.caller.actor.name, judge.core.caller.actor.profile) == ("codex", "judge")
     assert ada.core._context.ports.store is judge.core._context.ports.store is app.store
@@ -177,7 +184,7 @@ from counterpoint.protocol.sockets import Greeting
 from counterpoint.protocol.surface import Caller
 
 app = open_app(Path.cwd(), {})
-greeting = Greeting(flags={}, environ={}, folder=os.getcwd(), version="0")
+greeting = Greeting(flags={}, environ={}, folder=os.getcwd(), version="0", peer=os.getpid())
 context = ConnectionApps(host=app).admit(greeting)
 assert not context.surface.invoke(context.call_for(Caller()), "brief").is_error
 print(json.dumps(sorted(sys.modules)))

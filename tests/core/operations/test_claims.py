@@ -48,7 +48,7 @@ def test_start_claims_and_remembers_the_tree(studio, ada, task):
     assert (entry.action, entry.subject) == ("task.started", task)
     assert entry.facts == {"token": 1, "until": started.claim.leased_until}
     tables = {row.table for row in entry.rows}
-    assert tables == {"items", "claims", "start_points"}
+    assert tables == {"items", "claims", "contributions", "start_points"}
 
 
 def test_a_second_start_renews_and_keeps_token_and_start_point(studio, ada, task):

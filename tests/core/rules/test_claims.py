@@ -6,15 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from counterpoint.core.model.access import Actor, ActorKind
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.rules.claims import (
-    OwnBy,
     Proof,
     held_until,
     holder_of,
     other_claim,
-    own_by,
     prove,
 )
 from counterpoint.kernel.clock import Timestamp
@@ -66,24 +63,3 @@ def test_a_holder_without_a_name_is_named_by_the_session() -> None:
     """The words are the same in readiness and in refusals."""
     assert held_until(CLAIM) == "held by ada until 2026-01-02T03:30:00.000Z"
     assert holder_of(replace(CLAIM, agent="")) == "ses_a"
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "session", "expected"),
-    [
-        ("agent", "bob", "ses_a", "session"),
-        ("human", "eve", "ses_a", "session"),
-        ("agent", "ada", "ses_b", "name"),
-        ("human", "ada", "", None),
-        ("agent", "bob", "ses_b", None),
-        ("agent", "bob", "", None),
-    ],
-)
-def test_work_is_ones_own_by_session_and_for_an_agent_by_name(
-    kind: ActorKind, name: str, session: str, expected: OwnBy | None
-) -> None:
-    """A person who has an agent's name did not do its work; work outside a session has a name only."""
-    actor = Actor(kind=kind, name=name, session=session)
-    assert own_by(actor, [CLAIM]) == expected
-    assert own_by(actor, [replace(CLAIM, session="", agent="eve")]) is None
-    assert own_by(actor, []) is None

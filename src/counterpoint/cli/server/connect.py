@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections.abc import Callable
 from typing import TypeVar
@@ -14,6 +15,7 @@ from counterpoint.cli.output import Output, one_line, output_for
 from counterpoint.cli.server.serving import Connection
 from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
+from counterpoint.evidence.processes import peer
 from counterpoint.kernel.canonical import dump_any
 from counterpoint.kernel.errors import InvalidInput, NotFound
 from counterpoint.protocol.surface import Surface
@@ -68,7 +70,7 @@ def mcp_command(in_process: bool, **flags: str | None) -> None:
 
     app = open_here(**flags)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    connection = Connection(app)
+    connection = Connection(app, peer(os.getpid()))
     surface = surface_named(app.settings.surface, app.settings)
     serve_stdio(surface, lambda caller: connection.call(caller.client))
 

@@ -21,9 +21,11 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from counterpoint.app import App, open_app
+from counterpoint.core.model.identity import Peer
 from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
 from counterpoint.evidence.places import FOLDER, open_folder
+from counterpoint.evidence.processes import peer
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, StoreBusy, Unavailable
 from counterpoint.protocol.rendezvous import Rendezvous, find_rendezvous
 from counterpoint.protocol.sockets import ConnectionContext, Greeting, Sockets
@@ -75,12 +77,14 @@ def serve(app: App, ready_fd: int | None = None, turn_fd: int | None = None) -> 
 class Connection:
     """One agent's connection: its first call opens the ledger, in whatever thread it runs."""
 
-    def __init__(self, app: App, host: App | None = None) -> None:
+    def __init__(self, app: App, peer: Peer, host: App | None = None) -> None:
         """Decide who calls, and open nothing.
 
-        host: the app of the same database whose store and key this connection shares.
+        peer: who is at the other end. host: the app of the same database whose store and key this
+        connection shares.
         """
         self._app = app
+        self._peer: Peer | None = peer
         self._host = host
         self._identity = app.agent()
         self._opening = threading.Lock()
@@ -102,7 +106,13 @@ class Connection:
                 with _SHARING:
                     self._app.share(self._host, guarded=self._is_guarded)
                 self._host = None
-            core = self._app.core(identity, guarded=self._is_guarded)
+            if self._peer is not None:
+                core = self._app.core(identity, guarded=self._is_guarded)
+                attested = core.identities.attest(self._peer)
+                self._identity = replace(self._identity, attested=attested)
+                self._peer = None
+        identity = replace(identity, attested=self._identity.attested)
+        core = self._app.core(identity, guarded=self._is_guarded)
         return Call(core=core, secret=lambda: self._secret, settings=self._app.settings)
 
 
@@ -120,7 +130,7 @@ class ConnectionApps:
                 f"this is the server of {self.host.database}, not of {app.database}",
                 hint="Run `counterpoint down` there and connect again.",
             )
-        connection = Connection(app, self.host)
+        connection = Connection(app, peer(greeting.peer), self.host)
         surface = registry.surface(app.settings.surface, app.settings)
         _freeze(app.settings.surface)
         return ConnectionContext(

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from counterpoint.core.model.access import Token
 from counterpoint.core.model.documents import Document, Passage
+from counterpoint.core.model.identity import Connection, Contribution
 from counterpoint.core.model.journal import (
     Changeset,
     Outcome,
@@ -41,6 +42,7 @@ from counterpoint.core.model.work import (
 
 NOUNS: tuple[type[Noun], ...] = (
     Project,
+    Connection,
     Session,
     Item,
     Label,
@@ -48,6 +50,7 @@ NOUNS: tuple[type[Noun], ...] = (
     Area,
     Criterion,
     Gate,
+    Contribution,
     Claim,
     StartPoint,
     Outcome,

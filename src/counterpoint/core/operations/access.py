@@ -21,18 +21,55 @@ from counterpoint.core.model.access import (
     TokenRequest,
     Usage,
 )
+from counterpoint.core.model.identity import Attested, Connection, Peer
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules import access
+from counterpoint.core.rules.identity import candidates, connection_of, principal_of
 from counterpoint.core.rules.sessions import may_write
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.clock import Timestamp, elapsed_ms, later
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput
 
 _BYTES = 32
+
+
+class Identities:
+    """Verbs for finding out who calls."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def attest(self, peer: Peer) -> Attested | None:
+        """Return who stands behind the caller's connection; None if nothing attests that.
+
+        Nothing is written: a connection that only reads leaves no trace.
+        """
+        if not peer.lineage:
+            return None
+        possible = tuple(candidates(peer))
+        with self._context.reading() as view:
+            found = view.select(Connection, id=possible) if possible else []
+        principal = principal_of(peer, {one.id for one in found})
+        if principal is None:
+            return None
+        kept = next((one for one in found if one.id == principal.id), None)
+        caller = self._context.caller
+        return Attested(
+            principal=principal,
+            connection=kept
+            or connection_of(
+                peer,
+                principal,
+                project=self._context.project,
+                agent=caller.actor.name,
+                client=caller.client,
+                now=self._context.ports.clock.now(),
+            ),
+        )
 
 
 class Tokens:

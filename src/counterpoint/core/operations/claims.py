@@ -4,8 +4,7 @@ Rule 1: an item has at most one live claim; who takes it is decided inside one t
 Rule 2: the token rises with every claim of the item. A write under a claim carries the token; an older
 token, another session, or a lease that has run out and was taken over is refused with ClaimLost.
 Rule 3: a lease that has run out stays good until somebody takes the item over; then never again.
-Rule 4: who holds or held an item judges none of its gates: no verdict, no waiver, no check taken away,
-no skipping past them.
+Rule 4: a claim is a part in the item for ever: see recording/contributions.py for what follows.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from counterpoint.core.model.answers import Readiness, ReadyItem, Started
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Snapshot
 from counterpoint.core.model.filters import ReadyFilter
-from counterpoint.core.model.journal import Outcome, StartPoint, Submission
+from counterpoint.core.model.journal import StartPoint
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Item
@@ -25,10 +24,11 @@ from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import judged, offers
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.contributions import contribute
 from counterpoint.core.operations.recording.moves import give_back, move, touched
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.claims import held_until, holder_of, other_claim, own_by, prove
+from counterpoint.core.rules.claims import held_until, holder_of, other_claim, prove
 from counterpoint.core.rules.evidence import files_text
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.clock import Timestamp, later
@@ -160,6 +160,7 @@ class Claims:
             leased_until=self._until(change, minutes),
         )
         change.put(claim)
+        contribute(change, item.id)
         point = _point(change, claim, snapshot)
         change.put(point)
         lost = holder_of(before) if before and before.is_held else ""
@@ -256,18 +257,3 @@ def refuse_taken(claim: Claim, hint: str = "") -> NoReturn:
         holder=claim.agent,
         until=claim.leased_until,
     )
-
-
-def refuse_own(change: Change, item: str, act: str, instead: Act = Act.REVIEW) -> None:
-    """Raise Forbidden if the caller worked on an item, by session or by name, and would `act` on it."""
-    actor = change.context.caller.actor
-    marks = [
-        *change.select(Outcome, item=item),
-        *change.select(Submission, item=item),
-        *change.select(Claim, item=item),
-    ]
-    if own_by(actor, marks):
-        raise Forbidden(
-            f"{actor.name} worked on {item} and cannot {act} it",
-            hint=f"{instead}.",
-        )

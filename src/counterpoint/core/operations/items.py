@@ -11,12 +11,17 @@ from counterpoint.core.model.filters import Edit, ItemFilter, Note
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.rows import Prose, shared_fields
 from counterpoint.core.model.work import Area, Criterion, Dependency, Gate, Item, Project
-from counterpoint.core.operations.claims import refuse_held, refuse_own
+from counterpoint.core.operations.claims import refuse_held
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.readiness import refuse_open_children
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.contributions import (
+    contribute,
+    inherit,
+    refuse_own,
+)
 from counterpoint.core.operations.recording.facets import (
     attributes_of,
     item_named,
@@ -197,6 +202,8 @@ class Items:
         refuse_unguarded(change, item, status, reason)
         # Asked before the move, which closes them.
         dropped = open_issues(change, item) if category == "dropped" else []
+        if item.is_workable and category in {"active", "done"}:
+            contribute(change, item.id)
         move(change, item, status, reason)
         gone = [one for one in dropped if change.get(Item, one).status == "cancelled"]
         if gone:
@@ -304,6 +311,7 @@ def _reparent(change: Change, item: Item, parent: str) -> Item:
     after = shift(change, after, held - item.held)
     _set_root(change, after, root)
     change.add_facts(parent=parent)
+    inherit(change, after.id, parent)
     if not after.is_closed and after.category != "open":
         wake(change, parent)
     # What it leaves may have been waiting for it alone.

@@ -20,11 +20,12 @@ from counterpoint.core.model.filters import Judgment, Note
 from counterpoint.core.model.journal import Submission, SubmissionKind, SubmissionStatus, Verdict
 from counterpoint.core.model.rows import Prose, Proses, shared_fields
 from counterpoint.core.model.work import Gate, Holds, Item
-from counterpoint.core.operations.claims import held, refuse_own
+from counterpoint.core.operations.claims import held
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.readiness import has_open_children, refuse_open_children
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.contributions import contribute, refuse_own
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import (
     closed_gates,
@@ -268,6 +269,8 @@ class Reviews:
 def hand_in(change: Change, made: SubmissionDraft) -> Submission:
     """Return a submission as a part of a change, in place of the one of its kind before it."""
     session = change.open_session()
+    if not made.agent:  # what somebody else made is put down to him by his claim
+        contribute(change, made.item)
     for before in change.select(Submission, item=made.item, of=made.of):
         if before.is_live:
             close(change, before, "superseded")

@@ -1,26 +1,34 @@
-"""Decide who holds an item, and who may write under its claim.
+"""Decide who holds an item, who writes under its claim, and who may judge it.
 
 Rule 1: a claim is in force while its lease runs; after that it stays good until somebody else takes the
 item over. Rule 2: a write under a claim is proved by the session that made it and by its token. Rule 3:
-a lower token, or the token of another's claim, has lost it: somebody took the item over. Rule 4: work is
-one's own if it was done in one's session, or under one's name if one is an agent.
+a lower token, or the token of another's claim, has lost it: somebody took the item over.
+
+Of judging: rule 4: who acts is the principal behind him, and where nothing attests one, the name that he gives.
+Rule 5: nobody judges what he worked on, or what has something below it that he worked on; nor what was worked on
+in his session. Rule 6: a name proves nothing about a principal, so who is not attested judges no work of one who
+is. Rule 7: neither does a process that one who worked may have started and left (`rules.identity.may_descend`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal
+from collections.abc import Collection, Iterable
+from typing import Final, Literal
 
 from counterpoint.core.model.access import Actor
-from counterpoint.core.model.journal import Outcome, Submission
+from counterpoint.core.model.identity import Connection, Contribution
 from counterpoint.core.model.sessions import Claim
+from counterpoint.core.rules.identity import is_below, may_descend
 from counterpoint.kernel.clock import Timestamp
 
 Proof = Literal["proved", "not_held", "lost", "ended", "no_token", "wrong_token"]
 """What comes of asking whether a caller may write under a claim."""
 
-OwnBy = Literal["session", "name"]
-"""What shows that somebody did a piece of work."""
+
+Dependence = Literal["own", "unattested", "orphan"]
+"""Why somebody may not judge."""
+
+_DECLARED: Final = "?"
 
 
 def prove(claim: Claim | None, session: str, token: int | None) -> Proof:
@@ -34,19 +42,6 @@ def prove(claim: Claim | None, session: str, token: int | None) -> Proof:
     if token is None:
         return "no_token"
     return "proved" if token == claim.token else "wrong_token"
-
-
-def own_by(actor: Actor, marks: Iterable[Claim | Outcome | Submission]) -> OwnBy | None:
-    """Return what makes the work that left these marks the caller's own, who must not judge it; None: nothing.
-
-    A principal, once marks name one, is compared here too: one principal may speak as several agents.
-    """
-    for mark in marks:
-        if actor.session and mark.session == actor.session:
-            return "session"
-        if actor.kind == "agent" and mark.agent == actor.name:
-            return "name"
-    return None
 
 
 def other_claim(claim: Claim | None, session: str, now: Timestamp) -> Claim | None:
@@ -63,3 +58,35 @@ def holder_of(claim: Claim) -> str:
 def held_until(claim: Claim) -> str:
     """Return in words by whom and until when an item is held."""
     return f"held by {holder_of(claim)} until {claim.leased_until}"
+
+
+def standing(actor: Actor) -> str:
+    """Return whom an actor's work is put down to: the principal, or `?` and the name without one."""
+    return actor.principal.id if actor.principal else f"{_DECLARED}{actor.name}"
+
+
+def dependence(
+    actor: Actor,
+    contributions: Iterable[Contribution],
+    sessions: Collection[str],
+    own: Connection | None = None,
+    others: Iterable[Connection] = (),
+) -> Dependence | None:
+    """Return why an actor may not judge what others contributed to; None: he may.
+
+    sessions: those in which it was worked on. own: the connection behind the actor. others: those behind
+    the contributions.
+    """
+    worked = {one.principal for one in contributions if one.how == "worked"}
+    if standing(actor) in worked or (actor.session and actor.session in sessions):
+        return "own"
+    if actor.principal is None and any(not one.startswith(_DECLARED) for one in worked):
+        return "unattested"
+    if own is None:
+        return None
+    known = list(others)
+    # What runs a person's command may have agents below it that are not the person's doing.
+    is_above = actor.kind == "agent" and any(is_below(one, own) for one in known)
+    if is_above or any(is_below(own, one) for one in known):
+        return "own"
+    return "orphan" if any(may_descend(own, one) for one in known) else None

@@ -30,7 +30,7 @@ PHRASES: Final[Phrases] = {
     Act.VERIFY: "run `verify` on it until it passes",
     Act.GIVE_COMMAND: "pass a command as a list of arguments, or add a check with `edit`",
     Act.SUBMIT: "hand in its artifact with `submit`",
-    Act.REVIEW: "have another session, with another agent's name, `review` it, or a person:"
+    Act.REVIEW: "have another agent, which did not work on it, `review` it, or a person:"
     " `counterpoint approve ID` or `counterpoint reject ID`",
     Act.REOPEN: "reopen it with `edit`",
     Act.UNBLOCK: "resolve its blockers with `note`",

@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 from counterpoint.core.ledger.derived import Origin, compact, compact_change, rules
 from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage, refer
 from counterpoint.core.ledger.merkle import Frontier, leaf_hash
+from counterpoint.core.model.identity import Connection
 from counterpoint.core.model.rows import (
     REDACTED,
     Cell,
@@ -138,11 +139,16 @@ class Change:
         return number, f"{self.get(Project).prefix}-{noun.letter}{number}"
 
     def open_session(self) -> str:
-        """Return the caller's session, opened on its first write; SessionEnded."""
+        """Return the caller's session, opened on its first write; SessionEnded.
+
+        With it is kept who stands behind the caller, if that is not known yet.
+        """
         actor = self.context.caller.actor
+        session = self.find(Session, actor.session) if actor.session else None
+        if session is None:
+            self._keep_connection()
         if not actor.session:
             return ""
-        session = self.find(Session, actor.session)
         if session is None:
             session = Session(
                 project=self.context.project,
@@ -164,6 +170,15 @@ class Change:
             session.refuse_ended()
             self.put(session.moved("active", self.now))  # it was paused
         return session.id
+
+    def _keep_connection(self) -> None:
+        caller = self.context.caller
+        connection = caller.connection
+        # What a person's command runs below may have agents below it too: that makes no agent of it.
+        if connection is None or caller.actor.kind != "agent":
+            return
+        if self.find(Connection, connection.id) is None:
+            self.put(replace(connection, opened_at=self.now))
 
     def append(self) -> None:
         """Append the entry of this change to the ledger."""

@@ -21,12 +21,13 @@ from counterpoint.core.model.journal import Record
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Gate, Item
-from counterpoint.core.operations.claims import refuse_held, refuse_own
+from counterpoint.core.operations.claims import refuse_held
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.readiness import obstacles
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.contributions import contribute, refuse_own
 from counterpoint.core.operations.recording.facets import set_attributes
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import closed_gates, move, refuse_closed_gates
@@ -251,6 +252,8 @@ def _settle(change: Change, item: Item, to: Standing, reason: str) -> list[str]:
         elif closed_gates(change, item.id):
             refuse_own(change, item.id, "skip past the gates of", Act.WAIVE)
     set_attributes(change, item, {REASON: (reason or None) if to == "skipped" else None})
+    if to in {"active", "done"}:
+        contribute(change, item.id)
     _walk(change, item, _STATES[to])
     return skipped
 

@@ -19,11 +19,12 @@ from counterpoint.core.model.filters import ItemFilter, Note, Report
 from counterpoint.core.model.journal import Record, RecordKind
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Item
-from counterpoint.core.operations.claims import Claims, refuse_own, refuse_taken
+from counterpoint.core.operations.claims import Claims, refuse_taken
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import judged
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.contributions import refuse_own
 from counterpoint.core.operations.recording.facets import labels_of
 from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import joined, recording
@@ -200,7 +201,7 @@ class Issues:
     def _send_back(self, item: Item) -> None:
         with recording(self._context, "issue.sent_back", item.id) as change:
             change.open_session()
-            refuse_own(change, item.id, "send back")
+            refuse_own(change, item.id, "reopen")
             move(change, change.get(Item, item.id), "open")
 
     def _tell(self, item: Item, status: Reported, reason: str) -> None:

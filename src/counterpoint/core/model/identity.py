@@ -1,0 +1,97 @@
+"""Who is behind a connection: processes, as the kernel tells of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
+
+from counterpoint.core.model.access import Principal
+from counterpoint.core.model.rows import Agent, Id, JsonText, Name, Noun
+from counterpoint.kernel.clock import Timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """One process as the kernel tells of it.
+
+    parent: number of the process that has it now: the one that started it, or after the end of that
+        one whoever takes up orphans; 0 if there is none, or none that can be seen from here.
+    session: number of the process that leads its session (setsid(2)); 0 if it cannot be told.
+    has_terminal: whether a terminal controls that session.
+    started: ticks since the boot (Linux), microseconds since 1970 (macOS).
+    executable: path of the program; empty where the kernel does not show it, as for another user's.
+    """
+
+    pid: int
+    parent: int
+    uid: int
+    session: int
+    has_terminal: bool
+    started: int
+    executable: str
+
+    @property
+    def name(self) -> str:
+        """The file name of the program."""
+        return self.executable.rpartition("/")[2]
+
+
+class Peer(NamedTuple):
+    """Who is at the other end of a connection.
+
+    lineage: its process and the ancestors of that, the nearest first; none if the kernel does not say.
+    boot: what tells this boot of the machine from all others.
+    """
+
+    lineage: tuple[Process, ...]
+    boot: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection(Noun):
+    """The process of an agent that was seen to connect: a principal.
+
+    agent, client: what it called itself when it was first seen; a label. pid, started, boot: which
+    process it is. is_orphan: whether nobody who can still be seen had started it. ancestry: a JSON array of
+    `{"pid", "started", "executable", "terminal"}`, as they were when it was first seen, the nearest first;
+    `terminal`: whether it is the shell of one.
+    """
+
+    table: ClassVar[str] = "connections"
+    key: ClassVar[tuple[str, ...]] = ("project", "id")
+
+    id: Id
+    agent: Agent
+    client: Name
+    uid: int
+    pid: int
+    started: int
+    boot: Id
+    executable: Name
+    is_orphan: bool
+    ancestry: JsonText
+    opened_at: Timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contribution(Noun):
+    """A principal's part in an item, or in something below it; it stays when the claim goes to another.
+
+    principal: as `rules.claims.standing` gives it. how: `worked` for whoever claimed, handed in or
+    moved it, `loosened` for whoever took a gate away before that.
+    """
+
+    table: ClassVar[str] = "contributions"
+    key: ClassVar[tuple[str, ...]] = ("project", "item", "principal")
+
+    item: Id
+    principal: Name
+    how: Literal["worked", "loosened"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attested:
+    """Who stands behind a connection, and what is to be kept of it if that is not known yet."""
+
+    principal: Principal
+    connection: Connection | None = None

@@ -1,0 +1,94 @@
+"""Who may judge whose work."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from counterpoint.core.model.access import Actor, Principal
+from counterpoint.core.model.identity import Connection, Contribution
+from counterpoint.core.model.rows import Prose
+from counterpoint.core.rules.claims import Dependence, dependence, standing
+from counterpoint.kernel.clock import Timestamp
+
+ADA = Actor(
+    kind="agent",
+    name="ada",
+    session="ses_a",
+    principal=Principal(strength="connection", id="cn_a"),
+)
+NOBODY = Actor(kind="agent", name="ada", session="ses_b")
+CONNECTION = Connection(
+    project="p",
+    id="cn_a",
+    agent="ada",
+    client="",
+    uid=1,
+    pid=10,
+    started=10,
+    boot="b",
+    executable="/a",
+    is_orphan=True,
+    ancestry=Prose("[]"),
+    opened_at=Timestamp("2026-01-02T03:04:05.000Z"),
+)
+
+
+def worked(principal: str) -> Contribution:
+    """Answer a part of a principal in the work."""
+    return Contribution(project="p", item="p-1", principal=principal, how="worked")
+
+
+@pytest.mark.parametrize(
+    ("actor", "parts", "sessions", "expected"),
+    [
+        (ADA, ["cn_a"], (), "own"),
+        (ADA, ["cn_b"], (), None),
+        (ADA, ["?ada"], (), None),
+        (ADA, [], (), None),
+        (ADA, ["cn_b"], ("ses_a",), "own"),
+        (ADA, ["cn_b"], ("ses_x",), None),
+        (NOBODY, ["?ada"], (), "own"),
+        (NOBODY, ["?eve"], (), None),
+        (NOBODY, ["cn_a"], (), "unattested"),
+        (replace(NOBODY, session=""), ["?eve"], ("",), None),
+    ],
+)
+def test_nobody_judges_own_work_whatever_his_name(
+    actor: Actor, parts: list[str], sessions: tuple[str, ...], expected: Dependence | None
+) -> None:
+    """A principal is asked for, a name only where nothing attests one."""
+    assert dependence(actor, map(worked, parts), sessions) == expected
+
+
+def test_whoever_only_loosened_a_gate_did_not_work() -> None:
+    """What follows from that is another rule."""
+    assert dependence(ADA, [replace(worked("cn_a"), how="loosened")], ()) is None
+
+
+def test_a_process_that_the_worker_may_have_left_behind_judges_nothing() -> None:
+    """As long as the worker was there before it."""
+    other = replace(CONNECTION, id="cn_b", started=9)
+    assert dependence(ADA, [worked("cn_b")], (), CONNECTION, [other]) == "orphan"
+    assert dependence(ADA, [worked("cn_b")], (), CONNECTION, [replace(other, started=11)]) is None
+
+
+def test_what_the_worker_has_started_is_the_worker() -> None:
+    """And what has started the worker, also if neither was known when the other connected."""
+    above = '[{"executable":"/b","pid":20,"started":5,"terminal":false}]'
+    worker = replace(CONNECTION, id="cn_b", pid=20, started=5, is_orphan=False)
+    inner = replace(CONNECTION, ancestry=Prose(above), is_orphan=False)
+    assert dependence(ADA, [worked("cn_b")], (), inner, [worker]) == "own"
+    outer = replace(ADA, principal=Principal(strength="connection", id="cn_b"))
+    assert dependence(outer, [worked("cn_a")], (), worker, [inner]) == "own"
+    person = replace(outer, kind="human")
+    assert dependence(person, [worked("cn_a")], (), worker, [inner]) is None
+    stranger = replace(worker, pid=21)
+    assert dependence(ADA, [worked("cn_b")], (), inner, [stranger]) is None
+
+
+def test_a_name_is_told_apart_from_every_principal() -> None:
+    """No name that anybody gives himself is the id of one."""
+    assert standing(ADA) == "cn_a"
+    assert standing(replace(NOBODY, name="cn_a")) == "?cn_a"

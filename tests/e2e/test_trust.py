@@ -1,0 +1,137 @@
+"""Who did it and who may judge it, with the plain flags: every client has the same name."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from counterpoint.app import App
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+
+PROGRAM = Path(__file__).parent / "programs" / "agent.py"
+PLAN = "# Orchard\n## Planting\n- review: yes\n- [ ] Plant the walnut\n"
+APPROVES = {"verdict": "approve", "reason": "it stands"}
+
+
+class Agent:
+    """An agent's process of its own; what it starts is its child."""
+
+    def __init__(self, folder: Path) -> None:
+        """Start it in a folder, and let it connect as any client does."""
+        self._process = subprocess.Popen(
+            [sys.executable, str(PROGRAM)],
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.order(connect="main", words=[])
+
+    def order(self, **order: Any) -> dict[str, Any]:
+        """Tell it what to do; answer what came of it."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        return json.loads(self._process.stdout.readline())
+
+    def does(self, tool: str, connection: str = "main", **arguments: Any) -> dict[str, Any]:
+        """Call a tool that must succeed."""
+        told = self.order(call=connection, tool=tool, arguments=arguments)
+        assert "answer" in told, told
+        return told["answer"]
+
+    def is_refused(self, tool: str, connection: str = "main", **arguments: Any) -> str:
+        """Call a tool that must be refused; answer the code."""
+        told = self.order(call=connection, tool=tool, arguments=arguments)
+        assert "refused" in told, told
+        return told["refused"]["error"]
+
+    def runs(self, *words: str) -> dict[str, Any]:
+        """Run the command line from a shell of its own."""
+        return self.order(run=["sh", "-c", f"{sys.executable} -m counterpoint {' '.join(words)}"])
+
+    def close(self) -> None:
+        """Let it end."""
+        self._process.communicate(timeout=60)
+
+
+@pytest.fixture
+def hire(repository: Path) -> Iterator[Callable[[], Agent]]:
+    """Give what starts an agent's process in the repository."""
+    with ExitStack() as held:
+
+        def start() -> Agent:
+            agent = Agent(repository)
+            held.callback(agent.close)
+            return agent
+
+        yield start
+
+
+@pytest.fixture
+def worker(hire: Callable[[], Agent]) -> Agent:
+    """Give an agent that has done the only task of a phase that is to be reviewed."""
+    agent = hire()
+    agent.does("plan", markdown=PLAN)
+    claim = agent.does("next", claim=True)["claim"]
+    done = {"id": claim["item"], "token": claim["token"], "outcome": "done"}
+    agent.does("finish", **done, summary="It stands")
+    return agent
+
+
+@pytest.fixture
+def phase(app: App) -> str:
+    """Answer the id of the phase, once it is planned."""
+    return f"{app.person().items.project().prefix}-2"
+
+
+def test_who_did_the_only_task_of_a_phase_does_not_approve_it(
+    worker: Agent, phase: str, app: App
+) -> None:
+    """Neither by its tool, nor by another connection from its shell, nor by the command line from there."""
+    assert worker.is_refused("review", id=phase, **APPROVES) == "forbidden"
+    worker.order(connect="second", words=["--agent", "somebody-else", "--agent-type", "judge"])
+    assert worker.is_refused("review", "second", id=phase, **APPROVES) == "forbidden"
+    ran = worker.runs("approve", phase, "--json")
+    assert ran["code"] == 1
+    assert "worked on" in ran["out"] + ran["err"]
+    assert app.person().items.get(phase).status != "done"
+
+
+def test_another_process_with_the_same_name_judges(
+    worker: Agent, hire: Callable[[], Agent], phase: str, app: App
+) -> None:
+    """Two windows of one client are two; the ledger tells them apart."""
+    judge = hire()
+    assert judge.does("review", id=phase, **APPROVES)["item"]["status"] == "done"
+    acts = json.loads(worker.runs("log", "--json")["out"])["entries"]
+    found = {
+        entry["action"]: entry["actor"]["principal"]
+        for entry in acts
+        if entry["actor"]["kind"] == "agent"
+    }
+    assert found["item.approved"]["strength"] == found["task.finished"]["strength"] == "connection"
+    assert found["item.approved"]["id"] != found["task.finished"]["id"]
+    assert {entry["actor"]["name"] for entry in acts if entry["actor"]["kind"] == "agent"} == {
+        "claude-code"
+    }
+    assert app.person().audit.rebuild().differences == ()
+
+
+def test_a_person_approves_from_a_terminal_of_their_own(
+    worker: Agent, phase: str, counterpoint: Callable[..., Any], repository: Path, app: App
+) -> None:
+    """What was not started by the agent is not the agent."""
+    del worker
+    ran = counterpoint("approve", phase, cwd=repository)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert app.person().items.get(phase).status == "done"

@@ -1,0 +1,119 @@
+"""What the kernel says of processes: of this one, of children, of those that have ended."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from counterpoint.core.model.identity import Process
+from counterpoint.evidence import processes
+from counterpoint.evidence.processes import boot, lineage, look, peer
+
+WAITING = "import sys; print(flush=True); sys.stdin.read()"
+ORPHAN = f"""
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", {WAITING!r}], stdin=sys.stdin, stdout=subprocess.PIPE)
+child.stdout.readline()
+print(child.pid, flush=True)
+"""
+
+
+@pytest.fixture
+def child() -> Iterator[subprocess.Popen[str]]:
+    """Give a process that waits until it is told to end."""
+    with subprocess.Popen(
+        [sys.executable, "-c", WAITING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield process
+        process.communicate()
+
+
+def test_a_process_is_seen_as_it_is(child: subprocess.Popen[str]) -> None:
+    """Its number, its parent, its owner, its program; the one that started it began before."""
+    seen, mine = look(child.pid), look(os.getpid())
+    assert seen is not None
+    assert mine is not None
+    assert (seen.pid, seen.parent, seen.uid) == (child.pid, os.getpid(), os.getuid())
+    assert Path(seen.executable) == Path(sys.executable).resolve()
+    assert seen.session == os.getsid(child.pid)
+    assert mine.started <= seen.started
+    assert look(child.pid) == seen
+
+
+def test_the_ancestors_are_told_from_the_nearest_on(child: subprocess.Popen[str]) -> None:
+    """Each is the parent of the one before it."""
+    found = lineage(child.pid)
+    assert [one.pid for one in found[:3]] == [child.pid, os.getpid(), os.getppid()]
+    assert all(one.parent == above.pid for one, above in pairwise(found))
+
+
+def test_who_has_ended_is_nobody() -> None:
+    """Also to a socket that still names him."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait()
+    assert look(process.pid) is None
+    assert lineage(process.pid) == ()
+    assert peer(process.pid).lineage == ()
+    assert peer(0).lineage == ()
+
+
+def test_an_orphan_has_no_longer_the_parent_that_it_had() -> None:
+    """Its lineage goes on at whoever has taken it up."""
+    with subprocess.Popen(
+        [sys.executable, "-c", ORPHAN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as starter:
+        assert starter.stdout is not None
+        orphan = int(starter.stdout.readline())
+        starter.wait()
+        found = lineage(orphan)
+        assert found[0].pid == orphan
+        assert starter.pid not in {one.pid for one in found}
+        starter.communicate()
+
+
+def test_a_number_that_was_given_again_ends_the_lineage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No parent begins after its child: it is another process that has its number now."""
+    told = {
+        7: Process(
+            pid=7, parent=5, uid=1, session=7, has_terminal=False, started=70, executable="/a"
+        ),
+        5: Process(
+            pid=5, parent=1, uid=1, session=5, has_terminal=False, started=90, executable="/b"
+        ),
+    }
+    monkeypatch.setattr(processes, "look", told.get)
+    assert [one.pid for one in lineage(7)] == [7]
+
+
+def test_a_peer_that_changes_while_it_is_looked_at_is_not_attested(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever has its number at the second look may be somebody else."""
+    first = Process(
+        pid=7, parent=0, uid=1, session=7, has_terminal=False, started=70, executable="/a"
+    )
+    later = Process(
+        pid=7, parent=0, uid=1, session=7, has_terminal=False, started=71, executable="/a"
+    )
+    answers = iter([first, later])
+    monkeypatch.setattr(processes, "look", lambda _pid: next(answers))
+    assert peer(7).lineage == ()
+
+
+def test_the_boot_is_told_the_same_each_time() -> None:
+    """Everybody on the machine is told the same."""
+    said = subprocess.run(
+        [sys.executable, "-c", "from counterpoint.evidence.processes import boot; print(boot())"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout.strip() == boot()
