@@ -72,6 +72,7 @@ DICTIONARY: Final = b"".join(
         b'{"a":"task.started","f":{"token":1,"until":"2026-01-01T00:00:00.000Z"},\x00,"r":[{"k":{"item":"',
         b'"},"t":"claims","v":{"leased_until":"2026-',
         b'Z","state":"live","token":1}},{"k":{"item":"',
+        b'{"k":{"item":"","principal":"cn_"},"t":"contributions","v":{"how":"worked"}},',
         b'","token":1},"t":"start_points","v":{"branch":"main","commit":"","files":{"$text":\x01},"method":"git"',
         b'","token":1},"t":"start_points","v":{"method":"hash"}},{"c":{"assignee":"',
         b'","category":"active","status":"active"},"k":{"id":"',
@@ -79,6 +80,7 @@ DICTIONARY: Final = b"".join(
         b'","t":"2026-',
         b'Z","v":2,"w":{"k":"human","n":"',
         b'Z","v":2,"w":{"k":"agent","n":"',
+        b'Z","v":2,"w":{"i":{"i":"cn_","k":"connection"},"k":"agent","n":"',
         b'","s":"ses_',
         b'"}}',
     )

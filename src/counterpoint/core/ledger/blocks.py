@@ -29,10 +29,9 @@ import orjson
 from counterpoint.core.ledger.entry import (
     ACTION,
     CANONICAL,
-    REFERENCE,
-    RESERVED,
     VERSION,
     Parsed,
+    has_other_reference,
     is_who,
     load_fields,
 )
@@ -67,7 +66,7 @@ def load_block(block: Sequence[bytes]) -> list[Fields] | None:
         # Together they are in the one spelling only if each is: an object ends where its bytes end.
         if orjson.dumps(values, option=CANONICAL) != written:
             return None
-        if len(RESERVED.findall(written)) != len(REFERENCE.findall(written)):
+        if has_other_reference(written):
             return None
         return values if _are_entries(values, is_ascii=written.isascii()) else None
     except (LookupError, TypeError, ValueError):
