@@ -10,7 +10,7 @@ from counterpoint.core.model.filters import Report
 
 _TASKS = 10_000
 _MOST_MB = 19.3
-"""Of the 20 MB promised, so much less that each of the 20,102 entries may carry a signature of 64 bytes."""
+"""Of the 20 MB promised, so much less that every second of the 20,102 entries may carry a signature of 64 bytes."""
 
 
 def main() -> None:
