@@ -70,6 +70,7 @@ def test_who_stands_behind_an_agent_is_kept_with_its_first_write(studio: Studio)
     assert connections(studio) == []
     core.journal.append(Note(kind="comment", body="one"))
     core.journal.append(Note(kind="comment", body="two"))
+    connect(studio, PEER, "eve").journal.append(Note(kind="comment", body="in another session"))
     (kept,) = connections(studio)
     assert (kept.id, kept.pid, kept.agent) == (BEHIND, 7, "ada")
     assert studio.last().actor.principal == Principal(strength="connection", id=BEHIND)
