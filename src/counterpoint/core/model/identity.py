@@ -78,7 +78,7 @@ class Contribution(Noun):
     """A principal's part in an item, or in something below it; it stays when the claim goes to another.
 
     principal: as `rules.claims.standing` gives it. how: `worked` for whoever claimed, handed in or
-    moved it, `loosened` for whoever took a gate away before that.
+    moved it; `loosened` is for whoever takes a gate away before that, and not written yet.
     """
 
     table: ClassVar[str] = "contributions"

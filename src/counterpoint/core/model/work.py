@@ -67,7 +67,7 @@ class Item(Noun):
     parent: the item that holds this one; empty for a root. root: the top of the tree.
     position: the place among the siblings, from 0.
     blockers: how many open things are in the way: unfinished dependencies, closed gates that hold
-        the start, open blocker records, and a parent that itself has any (counted once).
+        the start, open blocker records, a parked state, and a parent that itself has any (counted once).
     held: how many of `blockers` come from the parent: 0 or 1.
     """
 

@@ -71,7 +71,10 @@ class Claims:
             return self._take(change, found, before, minutes, snapshot)
 
     def begin(self, draft: Draft, parent: str, minutes: int | None = None) -> Started:
-        """Make an item below another and claim it, in one transaction; the refusals of both."""
+        """Make an item below another and claim it, in one transaction; the refusals of making it.
+
+        Whether it is ready is not asked: see rules/readiness.py.
+        """
         self._refuse_no_session()
         snapshot = self._context.ports.evidence.snapshot(self._context.caller.root)
         with joined(self._context):

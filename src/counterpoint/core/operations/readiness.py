@@ -105,7 +105,7 @@ def _areas(view: Reading, item: str) -> tuple[str, ...]:
 def _around(view: Reading, item: Item, busy: dict[str, tuple[str, ...]]) -> Surroundings:
     return Surroundings(
         obstacles=tuple(obstacles(view, item)),
-        is_above_open=has_open_children(view, item),
+        has_open_below=has_open_children(view, item),
         claim=view.find(Claim, item.id) if item.category == "active" else None,
         areas=_areas(view, item.id) if busy else (),
         busy=busy,

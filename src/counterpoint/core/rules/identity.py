@@ -36,10 +36,6 @@ STARTERS: Final = frozenset(
         "ksh",
         "nice",
         "nohup",
-        "npx",
-        "pdm",
-        "pipx",
-        "poetry",
         "sh",
         "setsid",
         "stdbuf",
@@ -51,7 +47,8 @@ STARTERS: Final = frozenset(
         "zsh",
     ]
 )
-"""Programs that stand between an agent and what it starts; `npx` runs as `node` and is taken for the agent."""
+"""Programs that stand between an agent and what it starts. Runners that are scripts (npx, pipx) are seen as their
+interpreter, and taken for the agent."""
 REAPERS: Final = frozenset(
     [
         "catatonit",

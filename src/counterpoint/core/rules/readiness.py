@@ -2,11 +2,12 @@
 
 Ready if and only if (1) a session can work on its kind, (2) its state is of the category `open`, or
 `active` without a lease that still runs, (3) nothing is in the way: no unfinished dependency, no closed
-gate that holds the start, no open blocker, no parked state, no blocked parent, and (4) its areas do not overlap with
-the areas of an item that another session holds at this moment.
+gate that holds the start, no open blocker, no parked state, no blocked parent, (4) no work below it is open, and
+(5) its areas do not overlap with the areas of an item that another session holds at this moment.
 
-The one exception is work that is begun by word, where nobody claims: `holds_against_word` says what of
-(3) refuses that.
+There are two exceptions. Work that is begun by word, where nobody claims: `holds_against_word` says what of
+(3) refuses that. And a task that is made by whoever begins it in the same call (`Claims.begin`): it is what its
+maker does now, whatever holds its parent.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from counterpoint.kernel.clock import Timestamp
 class Surroundings:
     """What readiness looks at beside the item itself.
 
-    obstacles: each open thing in the way. is_above_open: whether work below it is not closed.
+    obstacles: each open thing in the way. has_open_below: whether work below it is not closed.
     claim: the item's last claim.
     busy: areas of every item that is held now, by item.
     """
 
     obstacles: tuple[Obstacle, ...] = ()
-    is_above_open: bool = False
+    has_open_below: bool = False
     claim: Claim | None = None
     areas: tuple[str, ...] = ()
     busy: Mapping[str, tuple[str, ...]]
@@ -43,7 +44,7 @@ def judge(item: Item, around: Surroundings, session: str, now: Timestamp) -> Rea
     """Return whether a session may take up an item, and why or why not."""
     reasons = list(_state_reasons(item, around, session, now))
     reasons += [obstacle_text(one, item) for one in around.obstacles]
-    if around.is_above_open:
+    if around.has_open_below:
         reasons.append("its sub-tasks are not finished")
     reasons += overlap_reasons(around.areas, around.busy, but=item.id)
     if reasons:
