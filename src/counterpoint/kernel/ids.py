@@ -26,6 +26,9 @@ class RandomMint:
 
     def mint(self, prefix: str) -> str:
         """Return a fresh identifier that starts with the prefix."""
-        bits = secrets.randbits(128)
-        letters = [_ALPHABET[(bits >> shift) & 31] for shift in range(0, _LENGTH * 5, 5)]
-        return f"{prefix}_{''.join(letters)}"
+        return f"{prefix}_{spelled(secrets.randbits(128))}"
+
+
+def spelled(bits: int, letters: int = _LENGTH) -> str:
+    """Return a number as letters of Crockford's base 32, the lowest five bits first."""
+    return "".join(_ALPHABET[(bits >> shift) & 31] for shift in range(0, letters * 5, 5))

@@ -15,6 +15,7 @@ from ipaddress import ip_address, ip_network
 from counterpoint.core.model.access import SCOPES, SECRET_PREFIX, Token, TokenRequest
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import InvalidInput
+from counterpoint.kernel.ids import spelled
 
 MOST_CALLS = 1_000_000
 MOST_CALLS_A_MONTH = 1_000_000_000
@@ -29,7 +30,6 @@ _LASTING = re.compile(r"([1-9][0-9]{0,8})([smhdwy])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 366 * 86_400}
 _TOOL_LIMIT = re.compile(r"([A-Za-z0-9_.-]{1,64})=([1-9][0-9]{0,6})")
 _DECEMBER = 12
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 def is_secret(text: str) -> bool:
@@ -93,7 +93,7 @@ def is_session(text: str) -> bool:
 def session_from(*parts: str) -> str:
     """Return the session that these words always lead to: 130 bits of their SHA-256."""
     bits = int.from_bytes(sha256("\0".join(("session", *parts)).encode()).digest(), "big")
-    return "ses_" + "".join(_ALPHABET[(bits >> shift) & 31] for shift in range(0, 130, 5))
+    return f"ses_{spelled(bits)}"
 
 
 def seconds_of(text: str) -> int:

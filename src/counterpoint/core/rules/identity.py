@@ -24,6 +24,7 @@ from counterpoint.core.model.rows import REDACTED, Prose
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.ids import spelled
 
 STARTERS: Final = frozenset(
     [
@@ -68,9 +69,7 @@ REAPERS: Final = frozenset(
 
 _FIRST: Final = 1
 _PREFIX: Final = "cn_"
-_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _LETTERS: Final = 16
-_BITS: Final = 5
 
 
 def agent_of(lineage: tuple[Process, ...]) -> Process | None:
@@ -91,8 +90,7 @@ def is_terminal_shell(process: Process) -> bool:
 def connection_id(process: Process, boot: str) -> str:
     """Return the id of the principal that a process is: the same for each of its connections."""
     digest = sha256(f"{boot}\n{process.pid}\n{process.started}".encode()).digest()
-    number = int.from_bytes(digest)
-    return _PREFIX + "".join(_ALPHABET[number >> _BITS * at & 31] for at in range(_LETTERS))
+    return _PREFIX + spelled(int.from_bytes(digest), _LETTERS)
 
 
 def candidates(peer: Peer) -> dict[str, Process]:
