@@ -16,7 +16,7 @@ from itertools import zip_longest
 
 from counterpoint.core.ledger.entry import load_fields
 from counterpoint.core.ledger.merkle import Frontier, leaf_hash
-from counterpoint.core.operations.audit import Fold
+from counterpoint.core.operations.auditing.replay import Fold
 from counterpoint.core.ports.store import Append, Reading, Store, Writing
 from counterpoint.kernel.errors import Conflict, NotFound, StateDiffers
 

@@ -19,6 +19,7 @@ from counterpoint.core.model.filters import Check, Handover, Judgment, Note, Rep
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.rows import columns
 from counterpoint.core.operations import audit
+from counterpoint.core.operations.auditing import replay
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
@@ -366,7 +367,7 @@ def test_a_replay_reads_a_row_before_it_changes_it_only_if_it_has_forgotten_it(
             found.append(key)
             return super().find(noun, *key)
 
-    monkeypatch.setattr(audit, "MOST_REMEMBERED", most)
+    monkeypatch.setattr(replay, "MOST_REMEMBERED", most)
     monkeypatch.setattr(store, "StoreWriting", Heard)
     assert studio.system.audit.rebuild().differences == ()
     assert bool(found) is (most < 50_000)

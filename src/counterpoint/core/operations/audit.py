@@ -10,36 +10,30 @@ entries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import groupby, islice
-from operator import itemgetter
-from typing import Any, Final
 
 from counterpoint.core.ledger import checkpoint as checkpoints
-from counterpoint.core.ledger.blocks import load_entries
 from counterpoint.core.ledger.bundle import BundleHeader, dump_bundle
 from counterpoint.core.ledger.chain import Verification
 from counterpoint.core.ledger.checkpoint import Checkpoint
-from counterpoint.core.ledger.derived import Origin, expand, expand_change, filled, rules
-from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage, origin_of_fields
+from counterpoint.core.ledger.derived import Origin, filled
+from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage
 from counterpoint.core.ledger.merkle import (
     Frontier,
-    Node,
     consistency_proof,
     frontier_at,
     inclusion_proof,
-    leaf_hash,
 )
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.trail import Trail
 from counterpoint.core.model.answers import Audit, Proof, Rebuilt
-from counterpoint.core.model.rows import Noun, columns
-from counterpoint.core.operations.journal import redactions
+from counterpoint.core.model.rows import Noun
+from counterpoint.core.operations.auditing.replay import replay
+from counterpoint.core.operations.auditing.sameness import compare_table, compare_tree
+from counterpoint.core.operations.auditing.texts import look_at_texts
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.ports.store import Reading, Store, Writing
-from counterpoint.kernel import canonical
-from counterpoint.kernel.canonical import Json
+from counterpoint.core.ports.store import Reading, Store
 from counterpoint.kernel.errors import (
     ChainBroken,
     CounterpointError,
@@ -49,11 +43,7 @@ from counterpoint.kernel.errors import (
     StateDiffers,
 )
 
-_DIFFERENCES_SHOWN = 20
 _COUNTED_EVERY = 5000
-_LEAVES = 1024
-MOST_REMEMBERED: Final = 50_000
-"""Rows of which a replay remembers what changes of them leave out."""
 
 
 class Auditing:
@@ -116,7 +106,7 @@ class Auditing:
             verified = verification.verified()
             root, last = verified.root, verified.last
             faults += _head_faults(view, root, last)
-        redacted, text_faults = _texts(view)
+        redacted, text_faults = look_at_texts(view)
         faults += text_faults
         return Audit(
             project=self._context.project,
@@ -208,10 +198,10 @@ class Auditing:
         differences: list[StateDiffers] = []
         with scratch.reading(self._context.project) as replayed:
             for noun in view.tables.values():
-                count, found = _compare_table(noun, view, replayed)
+                count, found = compare_table(noun, view, replayed)
                 rows[noun.table] = count
                 differences += found
-        differences += _compare_tree(view)
+        differences += compare_tree(view)
         return Rebuilt(size=size, rows=rows, differences=tuple(differences))
 
     def entry(self, sequence: int) -> Entry:
@@ -251,84 +241,11 @@ def _counted(entries: Iterator[bytes], progress: Callable[[int], None]) -> Itera
         yield entry
 
 
-def replay(entries: Iterator[bytes], writing: Writing) -> int:
-    """Fold entries into the tables of an empty store; answer how many there were."""
-    fold, many = Fold(writing), 0
-    for fields in load_entries(entries):
-        fold.apply(fields)
-        many += 1
-    return many
-
-
-class Fold:
-    """Applies the rows of entries, one entry after the other, to tables that begin empty.
-
-    A change leaves out what follows from the row before it: of the rows written last that much is
-    remembered, so that it is not read again for each change.
-    """
-
-    def __init__(self, writing: Writing) -> None:
-        """Write in a transaction."""
-        self._writing = writing
-        self._before: dict[tuple[str, tuple[Any, ...]], dict[str, Json]] = {}
-
-    def apply(self, fields: Mapping[str, Any]) -> None:
-        """Write what the rows of an entry, as its short keys, say; ChainBroken, StateDiffers."""
-        origin = origin_of_fields(fields)
-        for image in fields.get("r", ()):
-            noun = self._writing.tables.get(image["t"])
-            if noun is None:
-                raise ChainBroken(f"an entry writes to a table {image['t']!r} that there is not")
-            if "c" in image:
-                self._change(noun, image, origin)
-            elif image["v"] is None:
-                self._before.pop(_place(noun, image["k"]), None)
-                self._writing.drop(noun, image["k"])
-            else:
-                row = expand(noun, image["k"], _plain(image["v"]), origin)
-                self._remember(noun, image["k"], row)
-                self._writing.put(noun, {"project": self._writing.project, **row})
-
-    def _change(self, noun: type[Noun], image: Mapping[str, Any], origin: Origin) -> None:
-        key: Mapping[str, Any] = image["k"]
-        before = None
-        if ruled := rules(noun, whole=False):
-            before = self._before.get(_place(noun, key))
-            if before is None and (found := self._writing.find(noun, *_place(noun, key)[1])):
-                before = {name: getattr(found, name) for name, _ in ruled}
-        changed = expand_change(noun, before, _plain(image["c"]), origin)
-        if before is not None:
-            self._remember(noun, key, {**before, **changed})
-        self._writing.change(noun, key, changed)
-
-    def _remember(self, noun: type[Noun], key: Mapping[str, Any], row: Mapping[str, Json]) -> None:
-        """Keep what a change may leave out; the row that was written longest ago makes room."""
-        if ruled := rules(noun, whole=False):
-            place = _place(noun, key)
-            # Taken out first, so that it goes to the end: a dictionary keeps the order of
-            # insertion.
-            self._before.pop(place, None)
-            self._before[place] = {name: row[name] for name, _ in ruled}
-            if len(self._before) > MOST_REMEMBERED:
-                del self._before[next(iter(self._before))]
-
-
-def _place(noun: type[Noun], key: Mapping[str, Any]) -> tuple[str, tuple[Any, ...]]:
-    return noun.table, tuple(key.get(name) for name in noun.key[1:])
-
-
 def _filled(image: RowImage, noun: type[Noun] | None, origin: Origin) -> RowImage:
     """Return a row image with the columns that it leaves out; as it is if the table is unknown."""
     if noun is None:
         return image
     return replace(image, values=filled(noun, image.key, image.values, origin, whole=image.whole))
-
-
-def _plain(columns: Mapping[str, Any]) -> dict[str, Json]:
-    """Return columns with the digest of each text that they refer to in place of the reference."""
-    return {
-        name: value["$text"] if type(value) is dict else value for name, value in columns.items()
-    }
 
 
 def _head_faults(view: Reading, root: bytes, last: str) -> list[LedgerBroken]:
@@ -350,125 +267,3 @@ def _root_of(read: Callable[[], Frontier]) -> bytes:
         return read().root()
     except (LedgerBroken, InvalidInput):
         return b""
-
-
-def _texts(view: Reading) -> tuple[int, list[CounterpointError]]:
-    """Return how many texts were taken away, and a fault for each that was changed or is missing."""
-    faults: list[CounterpointError] = []
-    kept: set[str] = set()
-    for digest, body in view.texts():
-        kept.add(digest)
-        if canonical.text_digest(body) != digest:
-            faults.append(
-                ProofMismatch(f"the text {digest[:12]}… was changed", hint="Restore a backup.")
-            )
-    wanted: set[str] = set()
-    for noun in view.tables.values():
-        wanted |= _digests(noun, view)
-    gone = wanted - kept
-    removed = {digest for _, digests in redactions(view) for digest in digests}
-    faults += [
-        ProofMismatch(
-            f"the text {digest[:12]}… is missing, and no entry tells that it was taken away",
-            hint="Restore a backup.",
-        )
-        for digest in sorted(gone - removed)[:_DIFFERENCES_SHOWN]
-    ]
-    return len(gone & removed), faults
-
-
-def _digests(noun: type[Noun], view: Reading) -> set[str]:
-    places = [place for place, column in enumerate(columns(noun)) if column.is_prose]
-    if not places:
-        return set()
-    return {str(row[place]) for row in view.table(noun) for place in places if row[place]}
-
-
-def _compare_table(
-    noun: type[Noun], view: Reading, replayed: Reading
-) -> tuple[int, list[StateDiffers]]:
-    """Walk two tables side by side, both in the order of their keys."""
-    count = 0
-    differences: list[StateDiffers] = []
-    mine, theirs = view.table(noun), replayed.table(noun)
-    row: Any = next(mine, None)
-    other: Any = next(theirs, None)
-    while row is not None or other is not None:
-        if row == other:  # as nearly all are
-            count += 1
-            row, other = next(mine, None), next(theirs, None)
-            continue
-        here, there = _key(noun, row), _key(noun, other)
-        is_here = other is None or (row is not None and here <= there)
-        is_there = row is None or (other is not None and there <= here)
-        found = row if is_here else None, other if is_there else None
-        if len(differences) < _DIFFERENCES_SHOWN:
-            differences.append(_differs(noun, *found))
-        if is_here:
-            count += 1
-            row = next(mine, None)
-        if is_there:
-            other = next(theirs, None)
-    return count, differences
-
-
-def _compare_tree(view: Reading) -> list[StateDiffers]:
-    """Build the tree anew from the entries and compare every hash that is kept."""
-    differences: list[StateDiffers] = []
-    wrong: set[tuple[int, int]] = set()
-    frontier, entries = Frontier(), view.entries()
-    while leaves := list(map(leaf_hash, islice(entries, _LEAVES))):
-        bottom = [(0, place, leaf) for place, leaf in enumerate(leaves, frontier.size)]
-        frontier, nodes = frontier.extend(leaves)
-        for level, row in groupby((*bottom, *nodes), key=itemgetter(0)):
-            differences += _wrong_nodes(view, level, list(row), wrong)
-    return differences[:_DIFFERENCES_SHOWN]
-
-
-def _wrong_nodes(
-    view: Reading, level: int, row: list[Node], wrong: set[tuple[int, int]]
-) -> Iterator[StateDiffers]:
-    """Compare the hashes of a level, which stand side by side; `wrong` are those found before."""
-    first, last = row[0][1], row[-1][1]
-    if view.nodes(level, first, last + 1) == [digest for _, _, digest in row]:
-        return
-    for _, index, digest in row:
-        if _node(view, level, index) == digest:
-            continue
-        below = {(level - 1, 2 * index), (level - 1, 2 * index + 1)}
-        wrong.add((level, index))
-        # What stands on a wrong hash says nothing of its own.
-        if below.isdisjoint(wrong):
-            yield StateDiffers(
-                f"hash {index} at level {level} of the tree is not that of the entries",
-                table="nodes",
-                key=f"{level}/{index}",
-            )
-
-
-def _node(view: Reading, level: int, index: int) -> bytes:
-    try:
-        return view.node(level, index)
-    except LedgerBroken:
-        return b""
-
-
-def _key(noun: type[Noun], row: tuple[Any, ...] | None) -> tuple[Any, ...]:
-    names = [column.name for column in columns(noun)]
-    return tuple(row[names.index(name)] for name in noun.key) if row is not None else ()
-
-
-def _differs(noun: type[Noun], row: Any, other: Any) -> StateDiffers:
-    key = "/".join(str(part) for part in _key(noun, row or other)[1:])
-    if other is None:
-        what = "is in the table, but no entry wrote it"
-    elif row is None:
-        what = "was written by an entry, but is not in the table"
-    else:
-        what = "is not what the entries say"
-    return StateDiffers(
-        f"row {key} of {noun.table} {what}",
-        hint="Run `counterpoint restore` with a backup, or keep the file for inspection.",
-        table=noun.table,
-        key=key,
-    )

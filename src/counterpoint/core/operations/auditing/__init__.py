@@ -1,0 +1,1 @@
+"""What looks through a ledger and everything that is made from it."""

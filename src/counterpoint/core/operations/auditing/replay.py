@@ -1,0 +1,95 @@
+"""Folds the entries of a ledger into tables, as they must be.
+
+Rules: (1) the rows of each entry are applied in order; what an image leaves out follows from its entry
+(core.ledger.derived). (2) A reference to a text becomes what the column keeps of it. (3) An entry that
+writes to a table nobody knows, or changes a row that is not there, is a fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from counterpoint.core.ledger.blocks import load_entries
+from counterpoint.core.ledger.derived import Origin, expand, expand_change, rules
+from counterpoint.core.ledger.entry import origin_of_fields
+from counterpoint.core.model.rows import Noun
+from counterpoint.core.ports.store import Writing
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import ChainBroken
+
+MOST_REMEMBERED: Final = 50_000
+"""Rows of which a replay remembers what changes of them leave out."""
+
+
+def replay(entries: Iterator[bytes], writing: Writing) -> int:
+    """Fold entries into the tables of an empty store; answer how many there were."""
+    fold, many = Fold(writing), 0
+    for fields in load_entries(entries):
+        fold.apply(fields)
+        many += 1
+    return many
+
+
+class Fold:
+    """Applies the rows of entries, one entry after the other, to tables that begin empty.
+
+    A change leaves out what follows from the row before it: of the rows written last that much is
+    remembered, so that it is not read again for each change.
+    """
+
+    def __init__(self, writing: Writing) -> None:
+        """Write in a transaction."""
+        self._writing = writing
+        self._before: dict[tuple[str, tuple[Any, ...]], dict[str, Json]] = {}
+
+    def apply(self, fields: Mapping[str, Any]) -> None:
+        """Write what the rows of an entry, as its short keys, say; ChainBroken, StateDiffers."""
+        origin = origin_of_fields(fields)
+        for image in fields.get("r", ()):
+            noun = self._writing.tables.get(image["t"])
+            if noun is None:
+                raise ChainBroken(f"an entry writes to a table {image['t']!r} that there is not")
+            if "c" in image:
+                self._change(noun, image, origin)
+            elif image["v"] is None:
+                self._before.pop(_place(noun, image["k"]), None)
+                self._writing.drop(noun, image["k"])
+            else:
+                row = expand(noun, image["k"], _plain(image["v"]), origin)
+                self._remember(noun, image["k"], row)
+                self._writing.put(noun, {"project": self._writing.project, **row})
+
+    def _change(self, noun: type[Noun], image: Mapping[str, Any], origin: Origin) -> None:
+        key: Mapping[str, Any] = image["k"]
+        before = None
+        if ruled := rules(noun, whole=False):
+            before = self._before.get(_place(noun, key))
+            if before is None and (found := self._writing.find(noun, *_place(noun, key)[1])):
+                before = {name: getattr(found, name) for name, _ in ruled}
+        changed = expand_change(noun, before, _plain(image["c"]), origin)
+        if before is not None:
+            self._remember(noun, key, {**before, **changed})
+        self._writing.change(noun, key, changed)
+
+    def _remember(self, noun: type[Noun], key: Mapping[str, Any], row: Mapping[str, Json]) -> None:
+        """Keep what a change may leave out; the row that was written longest ago makes room."""
+        if ruled := rules(noun, whole=False):
+            place = _place(noun, key)
+            # Taken out first, so that it goes to the end: a dictionary keeps the order of
+            # insertion.
+            self._before.pop(place, None)
+            self._before[place] = {name: row[name] for name, _ in ruled}
+            if len(self._before) > MOST_REMEMBERED:
+                del self._before[next(iter(self._before))]
+
+
+def _place(noun: type[Noun], key: Mapping[str, Any]) -> tuple[str, tuple[Any, ...]]:
+    return noun.table, tuple(key.get(name) for name in noun.key[1:])
+
+
+def _plain(columns: Mapping[str, Any]) -> dict[str, Json]:
+    """Return columns with the digest of each text that they refer to in place of the reference."""
+    return {
+        name: value["$text"] if type(value) is dict else value for name, value in columns.items()
+    }
