@@ -136,7 +136,7 @@ def test_whoever_has_the_same_name_may_judge(
     actor = replace(window.caller.actor, principal=None)
     nobody = Core(studio.ports, replace(window.caller, actor=actor))
     fault = studio.refuses(Forbidden, lambda: nobody.reviews.review(ids["One"], YES))
-    assert "nothing attests who ada is" in fault.message
+    assert "nothing tells ada from who worked on" in fault.message
     judge = Core(studio.ports, replace(window.caller, actor=replace(actor, principal=other)))
     assert judge.reviews.review(ids["One"], YES).verdict.agent == "ada"
 

@@ -19,6 +19,7 @@ ADA = Actor(
     principal=Principal(strength="connection", id="cn_a"),
 )
 NOBODY = Actor(kind="agent", name="ada", session="ses_b")
+PERSON = Actor(kind="human", name="pat", principal=Principal(strength="person", id="pat"))
 CONNECTION = Connection(
     project="p",
     id="cn_a",
@@ -45,7 +46,9 @@ def worked(principal: str) -> Contribution:
     [
         (ADA, ["cn_a"], (), "own"),
         (ADA, ["cn_b"], (), None),
-        (ADA, ["?ada"], (), None),
+        (ADA, ["?ada"], (), "unattested"),
+        (ADA, ["cn_b", "?eve"], (), "unattested"),
+        (PERSON, ["cn_b", "?eve"], (), None),
         (ADA, [], (), None),
         (ADA, ["cn_b"], ("ses_a",), "own"),
         (ADA, ["cn_b"], ("ses_x",), None),

@@ -6,8 +6,8 @@ a lower token, or the token of another's claim, has lost it: somebody took the i
 
 Of judging: rule 4: who acts is the principal behind him, and where nothing attests one, the name that he gives.
 Rule 5: nobody judges what he worked on, or what has something below it that he worked on; nor what was worked on
-in his session. Rule 6: a name proves nothing about a principal, so who is not attested judges no work of one who
-is. Rule 7: neither does a process that one who worked may have started and left (`rules.identity.may_descend`).
+in his session. Rule 6: a name proves nothing about a principal: whoever is not attested may be anybody. So he judges
+no work of one who is, and who is attested none of his, but for a person with a key. Rule 7: neither does a process that one who worked may have started and left (`rules.identity.may_descend`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final, Literal
 
-from counterpoint.core.model.access import Actor
+from counterpoint.core.model.access import Actor, Principal
 from counterpoint.core.model.identity import Connection, Contribution
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.rules.identity import is_below, may_descend
@@ -80,7 +80,7 @@ def dependence(
     worked = {one.principal for one in contributions if one.how == "worked"}
     if standing(actor) in worked or (actor.session and actor.session in sessions):
         return "own"
-    if actor.principal is None and any(not one.startswith(_DECLARED) for one in worked):
+    if _is_unattested(actor.principal, worked):
         return "unattested"
     if own is None:
         return None
@@ -90,3 +90,11 @@ def dependence(
     if is_above or any(is_below(own, one) for one in known):
         return "own"
     return "orphan" if any(may_descend(own, one) for one in known) else None
+
+
+def _is_unattested(judge: Principal | None, workers: Collection[str]) -> bool:
+    """Return whether somebody may be two of those involved: one by a principal, and one by a name."""
+    if judge is not None and judge.strength == "person":
+        return False
+    named = sum(one.startswith(_DECLARED) for one in workers)
+    return named < len(workers) if judge is None else named > 0

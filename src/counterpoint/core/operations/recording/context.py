@@ -35,6 +35,7 @@ class Caller:
     item: the item the connection was started for, if any.
     root: the working tree evidence is measured in; may be a linked worktree.
     home: the folder that working trees are named from, the same for every caller; None: the root.
+    scopes: what the caller's credential allows beyond working, such as `maintain`.
     """
 
     actor: Actor
@@ -43,6 +44,7 @@ class Caller:
     client: str = ""
     item: str = ""
     connection: Connection | None = None
+    scopes: frozenset[str] = frozenset()
 
     @property
     def main_tree(self) -> Path:

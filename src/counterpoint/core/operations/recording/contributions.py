@@ -19,7 +19,7 @@ from counterpoint.kernel.errors import Forbidden
 
 _WHY: Final[dict[Dependence, str]] = {
     "own": "{name} worked on {item} and cannot {act} it",
-    "unattested": "nothing attests who {name} is, so that {name} cannot {act} {item}",
+    "unattested": "nothing tells {name} from who worked on {item}, so that {name} cannot {act} it",
     "orphan": (
         "{name} may have been started by who worked on {item}, so that {name} cannot {act} it"
     ),
