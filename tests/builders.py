@@ -86,6 +86,11 @@ AGENT_PROCESS = (
 """What starts a command as an agent does: as the child of a process of its own."""
 
 
+def attested_as(name: str) -> Attested:
+    """Answer what the kernel says of an agent's process in a story."""
+    return Attested(principal=Principal(strength="connection", id=f"cn_{name}"))
+
+
 class HandClock:
     """A clock that stands still until a test moves it."""
 
@@ -251,7 +256,7 @@ class Workshop:
             profile=profile,
             session=session,
             item=item,
-            attested=Attested(principal=Principal(strength="connection", id=f"cn_{name}")),
+            attested=attested_as(name),
         )
         return Agent(
             app=app or self.app,

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from builders import git
+from builders import attested_as, git
 from counterpoint.app import App, Identity, open_app
 from counterpoint.cli.main import run
 from counterpoint.core.coordinator import Core
@@ -62,7 +62,8 @@ PATIENCE = 20.0
 def agent_of(app: App, name: str = "ada") -> Core:
     """Answer the core for an agent in a session of its own."""
     session = app.agent().session
-    return app.core(Identity(kind="agent", name=name, session=session))
+    identity = Identity(kind="agent", name=name, session=session, attested=attested_as(name))
+    return app.core(identity)
 
 
 @pytest.fixture(scope="session")

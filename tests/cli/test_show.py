@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from builders import attested_as
 from counterpoint.app import Identity
 from counterpoint.core.model.filters import Handover, Judgment, Report
 from counterpoint.dialects.agentic.nouns.briefs import BriefRequest
@@ -90,7 +91,9 @@ def test_what_was_handed_in_and_judged_is_shown(call, ledger, app, agent):
     agent.journal.resolve("harbour-r2", "bought")
     token = agent.claims.start("harbour-6").claim.token
     given = agent.reviews.submit("harbour-6", "hull.txt", "Red", token=token)
-    judge = app.core(Identity(kind="agent", name="eve", session=app.agent().session))
+    session = app.agent().session
+    eve = Identity(kind="agent", name="eve", session=session, attested=attested_as("eve"))
+    judge = app.core(eve)
     subject = given.submission.sha256[:12]
     judge.reviews.review("harbour-6", Judgment(approves=False, reason="Blue!", subject=subject))
     shown = call("show", "harbour-6").out
