@@ -17,6 +17,7 @@ from counterpoint.core.model import catalogue, lifecycles
 from counterpoint.core.model.access import Actor, ActorKind
 from counterpoint.core.model.identity import Attested
 from counterpoint.core.operations.recording.context import Caller, Ports
+from counterpoint.core.ports.evidence import Evidence
 from counterpoint.core.ports.store import Store
 from counterpoint.core.rules import wording
 from counterpoint.dialects import nouns
@@ -84,7 +85,7 @@ class App:
     """The product in one folder: opened lazily, closed once.
 
     breaker: counts the faults of the database; only guarded callers ask it.
-    trees: the working trees that were looked at.
+    trees: the working trees that were looked at. evidence: what measures and runs; None: this machine.
     """
 
     settings: Settings
@@ -93,6 +94,7 @@ class App:
     clock: Clock = field(default_factory=SystemClock)
     breaker: Breaker = field(default_factory=Breaker, repr=False)
     trees: OpenTrees = field(default_factory=OpenTrees, repr=False)
+    evidence: Evidence | None = field(default=None, repr=False)
 
     @property
     def database(self) -> Path:
@@ -197,7 +199,9 @@ class App:
         return ports
 
     @cached_property
-    def _evidence(self) -> LocalEvidence:
+    def _evidence(self) -> Evidence:
+        if self.evidence is not None:
+            return self.evidence
         passed = tuple(name for name in self.settings.pass_env.split(",") if name)
         return LocalEvidence(
             clock=self.clock, passed=passed, environ=self.environ, trees=self.trees

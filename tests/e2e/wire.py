@@ -41,14 +41,15 @@ class Client:
         folder: Path,
         command: Sequence[str] = SERVER,
         environ: Mapping[str, str] | None = None,
+        only: Mapping[str, str] | None = None,
         **process: Any,
     ) -> None:
-        """Start the server in a folder."""
+        """Start the server in a folder; `only`: all variables that it has."""
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 -- closed with the client
         self.process = subprocess.Popen(
             command,
             cwd=folder,
-            env=dict(os.environ) | dict(environ or {}),
+            env=dict(os.environ if only is None else only) | dict(environ or {}),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,

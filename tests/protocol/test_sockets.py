@@ -44,7 +44,9 @@ def test_a_guest_is_greeted_seated_and_counted(house):
         guest = await house.seated()
         assert sockets.clients == 1
         assert house.greeted == [
-            Greeting(flags={}, environ={}, folder="/", version="0", peer=os.getpid())
+            Greeting(
+                flags={}, environ={}, folder="/", version="0", peer=os.getpid(), user=os.getuid()
+            )
         ]
         guest.writer.close()
         while sockets.clients:

@@ -450,3 +450,14 @@ def test_a_server_that_does_not_start_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("sys.executable", "/not/there")
     with pytest.raises(Refused, match="No such file"):
         server.open_server(str(tmp_path / "x.db"), b"{}\n")
+
+
+def test_a_server_of_another_account_is_never_started(tmp_path):
+    """Where none listens that is said, and who can start it; nothing is made."""
+    with pytest.raises(Refused, match="no server listens") as refused:
+        server.open_server(f"unix:{tmp_path}/x.sock", b"{}\n")
+    assert "whoever runs it" in refused.value.hint
+    (tmp_path / "y.sock").mkdir()
+    with pytest.raises(Refused, match=r"no server listens|cannot be reached"):
+        server.open_server(f"unix:{tmp_path}/y.sock", b"{}\n")
+    assert [one.name for one in tmp_path.iterdir()] == ["y.sock"]

@@ -66,6 +66,11 @@ def test_flags_go_before_variables(tmp_path, monkeypatch):
     assert len(session) == 30
     start.main(["--session", session], {"XDG_CACHE_HOME": CACHE})
     assert greetings[1]["flags"] == {"session": session}
+    # What a server of another account need not know stays here.
+    start.main(["--db", "unix:/run/x.sock"], environ)
+    said = greetings[2]
+    assert said["database"] == said["flags"]["db"] == "unix:/run/x.sock"
+    assert said["environ"] == {"COUNTERPOINT_AGENT": "bob", "COUNTERPOINT_ITEM": "x-1"}
 
 
 def test_the_flags_of_another_dialect_set_the_same_settings(tmp_path, monkeypatch):

@@ -20,6 +20,7 @@ from counterpoint.app import App, open_app
 from counterpoint.cli.output import Output, output_for
 from counterpoint.core.coordinator import Core
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
+from counterpoint.kernel.places import SOCKET
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,8 +39,14 @@ class CommandContext:
 
 
 def open_here(**flags: str | None) -> App:
-    """Return the app of the folder the command was started in; InvalidInput for another server."""
+    """Return the app of the folder the command was started in; InvalidInput, Unavailable."""
     app = open_app(Path.cwd(), os.environ, **flags)
+    if app.settings.db.startswith(SOCKET):
+        raise Unavailable(
+            f"the ledger behind {app.settings.db} belongs to the account that serves it",
+            hint="An agent connects with plain `counterpoint mcp`; run other commands as that account, with"
+            " the path of its database.",
+        )
     if "://" in app.settings.db and not app.is_remote:
         raise InvalidInput(
             "a ledger is kept in a file or on a PostgreSQL server, nowhere else",

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 FOLDER: Final = ".counterpoint"
 DATABASE: Final = "ledger.db"
+SOCKET: Final = "unix:"
+"""What begins the name of a ledger whose server is of another account: the path of its socket follows."""
 
 
 class ForeignFolder(Exception):
@@ -43,7 +45,9 @@ def find_tree_and_home(folder: str) -> tuple[str, str]:
 
 
 def find_database(folder: str, db: str) -> str:
-    """Return the path of the database of a folder. db: the path that was asked for; may be empty."""
+    """Return the path of the database of a folder. db: what was asked for: a path, a socket or nothing."""
+    if db.startswith(SOCKET):
+        return db
     if db:
         return os.path.realpath(os.path.expanduser(db))
     return os.path.join(find_tree_and_home(folder)[1], FOLDER, DATABASE)

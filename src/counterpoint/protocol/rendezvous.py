@@ -52,10 +52,11 @@ PATIENCE: Final = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendezvous:
-    """The meeting point of one database."""
+    """The meeting point of one database; `at` is where its socket shall be, if that was said."""
 
     database: Path
     prefix: Path
+    at: Path | None = None
 
     def file(self, ending: str) -> Path:
         """Return the path of one of the files."""
@@ -64,6 +65,8 @@ class Rendezvous:
     @property
     def socket(self) -> Path:
         """Where a server listens."""
+        if self.at is not None:
+            return self.at
         beside = self.file("sock")
         if _is_short(beside):
             return beside

@@ -20,7 +20,7 @@ import os
 import socket
 import struct
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
@@ -63,7 +63,7 @@ logger = logging.getLogger(__name__)
 class Greeting:
     """What a relay says first: the flags and variables its agent was started with, and where.
 
-    peer: number of the relay's process, as the kernel says; 0 where it does not.
+    peer: number of the relay's process, as the kernel says; 0 where it does not. user: whose it is.
     """
 
     flags: dict[str, str]
@@ -71,6 +71,7 @@ class Greeting:
     folder: str
     version: str
     peer: int
+    user: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,16 +102,19 @@ class Sockets(Generic[C]):
         workers: Workers,
         started_at: str,
         more: Callable[[], Mapping[str, Json]] = dict,
+        users: Collection[int] = (),
     ) -> None:
         """Accept nothing yet; `admit` refuses with a CounterpointError.
 
-        more: what else stands in the answer to the question `status`; asked each time.
+        more: what else stands in the answer to the question `status`; asked each time. users: who may come
+        in besides the user of this process; nobody of them ends it.
         """
         self._listener = listener
         self._admit = admit
         self._workers = workers
         self._started_at = started_at
         self._more = more
+        self._users = frozenset(users) | {os.getuid()}
         self._open: set[_Open] = set()
         self._greeted: set[asyncio.Task[None]] = set()
         self._accepting: asyncio.Task[None] | None = None
@@ -176,7 +180,7 @@ class Sockets(Generic[C]):
                 await _send(to, {"ok": False, "version": __version__, "error": error})
 
     async def _receive(self, to: socket.socket) -> None:
-        peer = _own_peer(to)
+        peer, user = _peer(to, self._users)
         try:
             line, begun = await asyncio.wait_for(_first_line(to), PATIENCE)
         except (TimeoutError, ConnectionError):
@@ -185,17 +189,19 @@ class Sockets(Generic[C]):
             return
         first = _parsed(line)
         if "ask" in first:
-            await self._answer(to, first["ask"])
+            await self._answer(to, first["ask"], user)
         else:
             # A dialect may have to be loaded for it, which the others need not wait for.
-            context = await asyncio.to_thread(self._admit, _greeting(first, peer))
+            context = await asyncio.to_thread(self._admit, _greeting(first, peer, user))
             await _send(to, {"ok": True, "version": __version__})
             await self._serve(to, context, begun)
 
-    async def _answer(self, to: socket.socket, question: object) -> None:
+    async def _answer(self, to: socket.socket, question: object, user: int) -> None:
         """Return a question about the server itself."""
         if not isinstance(question, str) or question not in {"status", "stop"}:
             raise InvalidInput("a server is asked for its status, or to stop")
+        if user != os.getuid():
+            raise Forbidden("only the account of this server asks about it")
         status = {
             "pid": os.getpid(),
             "version": __version__,
@@ -252,8 +258,8 @@ def _load_sdk() -> ModuleType:
     return server
 
 
-def _own_peer(to: socket.socket) -> int:
-    """Return the process at the other end, 0 if the system names none; Forbidden for another user's."""
+def _peer(to: socket.socket, users: Collection[int]) -> tuple[int, int]:
+    """Return process and user at the other end, 0 for a process that the system does not name; Forbidden."""
     if sys.platform == "darwin":
         told = to.getsockopt(_LOCAL, _LOCAL_PEERCRED, _XUCRED.size)
         user = _XUCRED.unpack_from(told)[1]
@@ -262,11 +268,11 @@ def _own_peer(to: socket.socket) -> int:
         told = to.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
         pid, user, _ = _CREDENTIALS.unpack(told)
     else:
-        return 0
+        return 0, os.getuid()
     # The mode of the socket keeps others out already; not every system looks at it.
-    if user != os.getuid():
+    if user not in users:
         raise Forbidden("this server belongs to another user", hint="Use a database of your own.")
-    return pid
+    return pid, user
 
 
 async def _first_line(to: socket.socket) -> tuple[bytes, bytes]:
@@ -300,7 +306,7 @@ def _parsed(line: bytes) -> dict[str, Any]:
     return cast("dict[str, Any]", first)
 
 
-def _greeting(first: Mapping[str, Any], peer: int) -> Greeting:
+def _greeting(first: Mapping[str, Any], peer: int, user: int) -> Greeting:
     """Return the greeting of a first line; InvalidInput if it is none."""
     flags, environ, folder = first.get("flags"), first.get("environ"), first.get("folder")
     if not (_is_text(flags) and _is_text(environ) and isinstance(folder, str)):
@@ -311,6 +317,7 @@ def _greeting(first: Mapping[str, Any], peer: int) -> Greeting:
         folder=folder,
         version=str(first.get("version", "")),
         peer=peer,
+        user=user,
     )
 
 

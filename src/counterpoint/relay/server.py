@@ -17,7 +17,7 @@ import signal
 import sys
 
 from counterpoint import __version__
-from counterpoint.kernel.places import ForeignFolder, find_prefix
+from counterpoint.kernel.places import SOCKET, ForeignFolder, find_prefix
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ PROTOCOL: Final = 1
 PATIENCE: Final = 20.0
 """Seconds until a server must be there."""
 LOG_LIMIT: Final = 1_000_000
+
+_ASK: Final = "Ask whoever runs it to start it, and to let this account in with `--allow-user`."
 
 _CHUNK: Final = 65536
 _TAIL: Final = 4096
@@ -43,6 +45,8 @@ class Refused(Exception):
 
 def open_server(database: str, greeting: bytes) -> _socket.socket:
     """Return a connection that was greeted, to a server that was there or was started; Refused."""
+    if database.startswith(SOCKET):
+        return _of_another_account(database.removeprefix(SOCKET), greeting)
     try:
         prefix = find_prefix(database)
         to = _greeted(prefix, greeting)
@@ -75,6 +79,17 @@ def open_server(database: str, greeting: bytes) -> _socket.socket:
     return to
 
 
+def _of_another_account(path: str, greeting: bytes) -> _socket.socket:
+    """Return a connection to a server that only whoever runs it can start; Refused."""
+    try:
+        to = _greeted_at(path, greeting)
+    except OSError as fault:
+        raise Refused(f"the server at {path} cannot be reached: {fault}", _ASK) from fault
+    if to is None:
+        raise Refused(f"no server listens at {path}", _ASK)
+    return to
+
+
 def _greeted(prefix: str, greeting: bytes) -> _socket.socket | None:
     """Return a connection to the server that is known; None if none is there; Refused by it."""
     try:
@@ -89,6 +104,11 @@ def _greeted(prefix: str, greeting: bytes) -> _socket.socket | None:
             f" relay of version {__version__} cannot speak with",
             "Run `counterpoint down`, and connect again with the newest version.",
         )
+    return _greeted_at(path, greeting)
+
+
+def _greeted_at(path: str, greeting: bytes) -> _socket.socket | None:
+    """Return a connection to the server at a socket; None if none is there; Refused by it."""
     to = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     to.settimeout(PATIENCE)
     try:

@@ -8,7 +8,7 @@ import os
 
 from counterpoint import __version__
 from counterpoint.kernel.listing_cache import find_listing
-from counterpoint.kernel.places import find_database
+from counterpoint.kernel.places import SOCKET, find_database
 from counterpoint.relay.answers import Answers
 from counterpoint.relay.connection import Relay
 from counterpoint.relay.server import PROTOCOL
@@ -56,7 +56,10 @@ def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
         # As kernel/ids.py makes them, which imports more than a relay may.
         bits = int.from_bytes(os.urandom(16))
         flags["session"] = "ses_" + "".join(_ALPHABET[bits >> at & 31] for at in range(0, 130, 5))
-    folder = os.getcwd()
+    folder, database = os.getcwd(), flags.get("db", "")
+    if database.startswith(SOCKET):
+        # It is of another account, which has no business with the rest.
+        environ = {name: environ[name] for name in environ if name.startswith("COUNTERPOINT_")}
     greeting = {
         "counterpoint": PROTOCOL,
         "version": __version__,
@@ -65,7 +68,7 @@ def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
         "folder": folder,
     }
     line = json.dumps(greeting).encode() + b"\n"
-    return Relay(answers, find_database(folder, flags.get("db", "")), line).run()
+    return Relay(answers, find_database(folder, database), line).run()
 
 
 def _flags(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, str] | None:

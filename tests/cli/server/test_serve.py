@@ -40,7 +40,12 @@ PATIENCE = 20.0
 def greeting(folder: Path, *, environ: dict[str, str] | None = None, **flags: str) -> Greeting:
     """Make what a relay says first."""
     return Greeting(
-        flags=flags, environ=environ or {}, folder=str(folder), version="0", peer=os.getpid()
+        flags=flags,
+        environ=environ or {},
+        folder=str(folder),
+        version="0",
+        peer=os.getpid(),
+        user=os.getuid(),
     )
 
 
@@ -184,7 +189,7 @@ from counterpoint.protocol.sockets import Greeting
 from counterpoint.protocol.surface import Caller
 
 app = open_app(Path.cwd(), {})
-greeting = Greeting(flags={}, environ={}, folder=os.getcwd(), version="0", peer=os.getpid())
+greeting = Greeting(flags={}, environ={}, folder=os.getcwd(), version="0", peer=os.getpid(), user=os.getuid())
 context = ConnectionApps(host=app).admit(greeting)
 assert not context.surface.invoke(context.call_for(Caller()), "brief").is_error
 print(json.dumps(sorted(sys.modules)))

@@ -11,13 +11,38 @@ from counterpoint.cli.output import output_for
 from counterpoint.cli.server.serving import end_server, serve
 
 
-@click.command("serve", hidden=True)
-@click.option("--db", metavar="PATH", help="The database.")
-@click.option("--ready-fd", type=int, help="Where to write one byte when the socket listens.")
-@click.option("--turn-fd", type=int, help="The lock of who starts a server; closed then.")
-def serve_command(db: str | None, ready_fd: int | None, turn_fd: int | None) -> None:
-    """Serve the relays of a database until none was there for a while: what a relay starts."""
-    serve(open_here(db=str(Path(db).expanduser().resolve()) if db else None), ready_fd, turn_fd)
+@click.command("serve")
+@click.option("--socket", "at", metavar="PATH", help="Listen here, for agents of other accounts.")
+@click.option(
+    "--allow-user",
+    "users",
+    multiple=True,
+    envvar="COUNTERPOINT_ALLOW_USERS",
+    metavar="NAME",
+    help="An account whose agents may come in; repeatable.",
+)
+@click.option("--ready-fd", type=int, hidden=True)
+@click.option("--turn-fd", type=int, hidden=True)
+@project_options
+def serve_command(
+    at: str | None,
+    users: tuple[str, ...],
+    ready_fd: int | None,
+    turn_fd: int | None,
+    db: str | None,
+    project: str | None,
+) -> None:
+    """Serve agents over a socket, in the foreground, as docs/service.md says.
+
+    Without --socket it serves those of this account until none was there for a while: what a relay starts.
+    """
+    if users and at is None:
+        raise click.UsageError("--allow-user goes with --socket.")
+    from counterpoint.cli.server.foreign import open_socket
+
+    app = open_here(db=str(Path(db).expanduser().resolve()) if db else None, project=project)
+    others = open_socket(Path(at).absolute(), users) if at is not None else None
+    serve(app, ready_fd, turn_fd, others)
 
 
 @click.command("down")

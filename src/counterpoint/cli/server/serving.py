@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from counterpoint.app import App, open_app
 from counterpoint.core.model.identity import Peer
@@ -30,6 +30,9 @@ from counterpoint.kernel.errors import CounterpointError, InvalidInput, StoreBus
 from counterpoint.protocol.rendezvous import Rendezvous, find_rendezvous
 from counterpoint.protocol.sockets import ConnectionContext, Greeting, Sockets
 from counterpoint.protocol.workers import Workers
+
+if TYPE_CHECKING:
+    from counterpoint.cli.server.foreign import OpenSocket
 
 WORKERS: Final = 32
 """How many calls of all connections may run at once; a gate that runs for minutes takes one."""
@@ -60,17 +63,22 @@ def main(words: Sequence[str]) -> int | None:
     return 0
 
 
-def serve(app: App, ready_fd: int | None = None, turn_fd: int | None = None) -> None:
-    """Serve the relays of a database until none was there for a while.
+def serve(
+    app: App,
+    ready_fd: int | None = None,
+    turn_fd: int | None = None,
+    others: OpenSocket | None = None,
+) -> None:
+    """Serve the relays of a database until none was there for a while; those of other accounts for ever.
 
     ready_fd: where to write one byte when the socket listens. turn_fd: the lock of who starts a
-    server; closed then.
+    server; closed then. others: where to listen for other accounts too.
     """
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     # Where it was started is a working tree, which may go while the server stays.
     os.chdir("/")
     gc.freeze()
-    asyncio.run(_serve(app, ready_fd, turn_fd))
+    asyncio.run(_serve(app, ready_fd, turn_fd, others))
     gc.freeze()
 
 
@@ -122,9 +130,16 @@ class ConnectionApps:
 
     host: App
 
+    def _app(self, greeting: Greeting) -> App:
+        if greeting.user == os.getuid():
+            return open_app(Path(greeting.folder), greeting.environ, **greeting.flags)
+        from counterpoint.cli.server.foreign import app_for
+
+        return app_for(greeting, self.host)
+
     def admit(self, greeting: Greeting) -> ConnectionContext[Call]:
         """Return the context for a relay; InvalidInput for another database or a wrong setting."""
-        app = open_app(Path(greeting.folder), greeting.environ, **greeting.flags)
+        app = self._app(greeting)
         if app.database != self.host.database:
             raise InvalidInput(
                 f"this is the server of {self.host.database}, not of {app.database}",
@@ -146,31 +161,42 @@ def _freeze(_surface: str) -> None:
 
 @asynccontextmanager
 async def serve_sockets(
-    app: App, *, workers: Workers, idle: float | None = None, by_starter: bool = False
+    app: App,
+    *,
+    workers: Workers,
+    idle: float | None = None,
+    by_starter: bool = False,
+    others: OpenSocket | None = None,
 ) -> AsyncGenerator[Sockets[Call]]:
     """Be the server of a database during the block; StoreBusy if another one is.
 
     What is answered has an event `over`, set when it is time to leave: it was asked to, its folder
     is gone, or nobody was connected for `idle` seconds (None: however long).
-    by_starter: whoever started this process keeps others from starting one.
+    by_starter: whoever started this process keeps others from starting one. others: where to listen, so
+    that other accounts are served as well.
     """
     if app.folder.name == FOLDER:
         # Each call that would write says what keeps it from that.
         with suppress(OSError):
             open_folder(app.folder)
     rendezvous = find_rendezvous(app.database)
+    if others is not None:
+        rendezvous = replace(rendezvous, at=others.path)
     with ExitStack() as held:
         with ExitStack() as starting:
             if not by_starter:
                 starting.enter_context(rendezvous.turn("starting"))
             held.enter_context(rendezvous.turn("lock"))
             listener = rendezvous.listen(app.clock)
+            if others is not None:
+                others.open()
         sockets = Sockets(
             listener,
             ConnectionApps(host=app).admit,
             workers=workers,
             started_at=app.clock.now(),
             more=lambda: {"circuit": asdict(app.breaker.circuit())},
+            users=others.users if others is not None else (),
         )
         sockets.start()
         mine = _identity(rendezvous)
@@ -221,11 +247,15 @@ def _identity(rendezvous: Rendezvous) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-async def _serve(app: App, ready_fd: int | None, turn_fd: int | None) -> None:
-    idle = app.settings.idle_minutes * 60
+async def _serve(
+    app: App, ready_fd: int | None, turn_fd: int | None, others: OpenSocket | None
+) -> None:
+    idle = app.settings.idle_minutes * 60 if others is None else None
     workers = Workers(WORKERS)
     starter = turn_fd is not None
-    async with serve_sockets(app, workers=workers, idle=idle, by_starter=starter) as sockets:
+    async with serve_sockets(
+        app, workers=workers, idle=idle, by_starter=starter, others=others
+    ) as sockets:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, sockets.over.set)

@@ -1,0 +1,94 @@
+"""Agents of other accounts, whom a server of an account of its own serves.
+
+Rule 1: who comes in is decided by the user that the kernel names for the socket. Rule 2: of what such a
+caller says only what labels or narrows it counts; a setting that names a file, a folder, a database or a
+variable is refused, never ignored, because the caller relies on it. Rule 3: nothing is read, written or run
+for it (evidence/absent.py).
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+from collections.abc import Collection
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Final
+
+from counterpoint.app import App
+from counterpoint.evidence.absent import NoTrees
+from counterpoint.kernel.errors import Forbidden, InvalidInput, Unavailable
+from counterpoint.kernel.places import SOCKET
+from counterpoint.protocol.sockets import Greeting
+from counterpoint.settings import Settings, load_settings
+
+ALLOWED: Final = frozenset(
+    ["surface", "item", "agent", "profile", "session", "run", "mode", "proofs", "lease_seconds"]
+)
+"""Settings that a caller of another account may bring."""
+_IGNORED: Final = frozenset(["idle_minutes"])
+"""What only concerns servers that a relay starts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenSocket:
+    """Where a server listens for other accounts, and the users that may come in."""
+
+    path: Path
+    users: frozenset[int]
+
+    def open(self) -> None:
+        """Let every account reach the socket: who comes in is decided by rule 1; Unavailable."""
+        try:
+            self.path.chmod(0o666)
+        except OSError as fault:
+            raise Unavailable(
+                f"the socket {self.path} cannot be opened for others: {fault.strerror}"
+            ) from fault
+
+
+def open_socket(path: Path, names: Collection[str]) -> OpenSocket:
+    """Return where to listen and for whom; InvalidInput for a user that there is not."""
+    return OpenSocket(path=path, users=frozenset(map(_user, names)) | {os.getuid()})
+
+
+def _user(name: str) -> int:
+    if name.isdecimal():
+        return int(name)
+    try:
+        return pwd.getpwnam(name).pw_uid
+    except KeyError:
+        raise InvalidInput(
+            f"there is no user {name!r}",
+            hint="Give `--allow-user` a name or a number of this machine.",
+        ) from None
+
+
+def app_for(greeting: Greeting, host: App) -> App:
+    """Return the app of a caller of another account; Forbidden, InvalidInput."""
+    given = load_settings(greeting.environ, **greeting.flags)
+    plain = Settings()
+    named = {
+        one.name: getattr(given, one.name)
+        for one in fields(Settings)
+        if one.name not in _IGNORED and getattr(given, one.name) != getattr(plain, one.name)
+    }
+    if not str(named.pop("db", SOCKET)).startswith(SOCKET):
+        raise InvalidInput(
+            "this server has one ledger", hint=f"Give `--db` its socket: `{SOCKET}PATH`."
+        )
+    project = named.pop("project", host.project)
+    if project != host.project:
+        raise Forbidden(f"this server serves the project {host.project!r} only")
+    wrong = sorted(named.keys() - ALLOWED)
+    if wrong:
+        raise Forbidden(
+            f"a server of another account takes no {', '.join(wrong)} from its callers",
+            hint="Leave it out, or start an agent of your own account on a ledger of your own.",
+        )
+    settings = replace(
+        host.settings,
+        project=host.project,
+        **{name: getattr(given, name) for name in ALLOWED},
+    )
+    return replace(host, settings=settings, environ={}, evidence=NoTrees(folder=host.folder))
