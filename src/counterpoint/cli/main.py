@@ -94,6 +94,7 @@ PHRASES: Final[Phrases] = {
     Act.SUBMIT: "have an agent hand its artifact in, or waive it with `counterpoint waive ID GATE`",
     Act.REVIEW: "judge it with `counterpoint approve ID` or `counterpoint reject ID`",
     Act.WAIVE: "waive the gate with `counterpoint waive ID GATE`",
+    Act.ASK_LESS: "let names be enough here with `counterpoint policy --reviews declared`",
     Act.REOPEN: "reopen it with `counterpoint reopen ID`",
     Act.RELEASE: "free it with `counterpoint release ID`",
     Act.UNBLOCK: "resolve its blockers with `counterpoint unblock ID`",

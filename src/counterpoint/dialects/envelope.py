@@ -27,8 +27,9 @@ Exceptions = tuple[tuple[type[CounterpointError], str], ...]
 PEOPLE: Final[Phrases] = {
     Act.REVIEW: "have it judged by an agent who did not work on it, or by a person:"
     " `counterpoint approve ID` or `counterpoint reject ID`",
-    Act.WAIVE: "leave the gate to an agent who did not work on it, or to a person:"
-    " `counterpoint waive ID GATE`",
+    Act.WAIVE: "leave the gate to a person: `counterpoint waive ID GATE`",
+    Act.ASK_LESS: "where nobody can be attested a person can let names be enough:"
+    " `counterpoint policy --reviews declared`",
     Act.VERIFY: "have its checks run by a client that can, or waived by a person:"
     " `counterpoint waive ID GATE`",
     Act.SUBMIT: "have its artifact handed in by a client that can, or waived by a person:"

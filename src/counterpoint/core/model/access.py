@@ -18,6 +18,10 @@ ActorKind = Literal["agent", "human", "system"]
 Strength = Literal["person", "credential", "connection"]
 
 
+Independence = Literal["declared", "attested", "person"]
+"""How surely a judge is somebody else: the names differ, both principals are attested, a person's key."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
     """Who is attested to stand behind an actor, and by what; the strongest is a person's own key."""

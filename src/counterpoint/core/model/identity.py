@@ -78,11 +78,11 @@ class Contribution(Noun):
     """A principal's part in an item, or in something below it; it stays when the claim goes to another.
 
     principal: as `rules.claims.standing` gives it. how: `worked` for whoever claimed, handed in or
-    moved it; `loosened` is for whoever takes a gate away before that, and not written yet.
+    moved it, or anything below it; `loosened` for whoever took a gate away before that: of this very item.
     """
 
     table: ClassVar[str] = "contributions"
-    key: ClassVar[tuple[str, ...]] = ("project", "item", "principal")
+    key: ClassVar[tuple[str, ...]] = ("project", "item", "principal", "how")
 
     item: Id
     principal: Name

@@ -236,7 +236,7 @@ class Verdict(Noun):
     """A reviewer's approval or rejection of what has the hash or commit `subject`.
 
     submission: what was handed in; empty for the start of an item, or work that was only finished.
-    independence: how surely the judge is somebody else; empty as long as nothing writes it.
+    independence: how surely the judge is somebody else, an `Independence`.
     """
 
     table: ClassVar[str] = "verdicts"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
+from counterpoint.core.model.access import Independence
 from counterpoint.core.model.lifecycles import CLOSED, Category, Lifecycle, lifecycle
 from counterpoint.core.model.rows import (
     Digest,
@@ -48,6 +49,7 @@ class Project(Noun):
 
     prefix: what the ids of its items begin with; unique in a store.
     public_key: the key that signs its checkpoints and receipts, as hex.
+    reviews: how surely a judge has to be somebody else.
     """
 
     table: ClassVar[str] = "projects"
@@ -57,6 +59,7 @@ class Project(Noun):
     prefix: Id
     public_key: Digest
     created_at: Timestamp
+    reviews: Independence = "attested"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,6 +231,7 @@ class Gate(Noun):
     kind: `check` is met by a receipt of its command with exit code 0, `review` by an approving
         verdict, `artifact` by a submission.
     holds: what it holds back, the start of the item or its end.
+    independence: how surely whoever waived it is none of those who work on the item.
     """
 
     table: ClassVar[str] = "gates"
@@ -242,9 +246,25 @@ class Gate(Noun):
     proof: Id
     reason: Prose
     updated_at: Touched
+    independence: Word = ""
 
-    def moved(self, status: str, at: Timestamp, *, proof: str = "", reason: str = "") -> Gate:
+    def moved(
+        self,
+        status: str,
+        at: Timestamp,
+        *,
+        proof: str = "",
+        reason: str = "",
+        independence: str = "",
+    ) -> Gate:
         """Return this gate in another state; the same state only takes the fresher proof."""
         if status != self.status:
             lifecycle("gate").check(self.status, status, f"gate {self.name!r} of {self.item}")
-        return replace(self, status=status, proof=proof, reason=Prose(reason), updated_at=at)
+        return replace(
+            self,
+            status=status,
+            proof=proof,
+            reason=Prose(reason),
+            updated_at=at,
+            independence=independence,
+        )

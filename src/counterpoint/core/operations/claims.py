@@ -4,7 +4,8 @@ Rule 1: an item has at most one live claim; who takes it is decided inside one t
 Rule 2: the token rises with every claim of the item. A write under a claim carries the token; an older
 token, another session, or a lease that has run out and was taken over is refused with ClaimLost.
 Rule 3: a lease that has run out stays good until somebody takes the item over; then never again.
-Rule 4: a claim is a part in the item for ever: see recording/contributions.py for what follows.
+Rule 4: a claim is a part in the item for ever: see recording/contributions.py for what follows. Who loosened
+the item, or something above it, is offered other work.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import judged, offers
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.contributions import contribute
-from counterpoint.core.operations.recording.moves import give_back, move, touched
+from counterpoint.core.operations.recording.contributions import has_loosened, take_up
+from counterpoint.core.operations.recording.moves import follow, give_back, touched
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import held_until, holder_of, other_claim, prove
@@ -92,7 +93,8 @@ class Claims:
         snapshot = self._context.ports.evidence.snapshot(self._context.caller.root)
         with recording(self._context, "task.started") as change:
             session = change.open_session()
-            offer = next(offers(change.writing, wanted, session, change.now), None)
+            found = offers(change.writing, wanted, session, change.now)
+            offer = next((one for one in found if not has_loosened(change, one.item.id)), None)
             if offer is None:
                 return None
             change.subject = offer.item.id
@@ -135,6 +137,7 @@ class Claims:
         until = max(claim.leased_until, self._until(change, minutes))
         renewed = replace(claim, leased_until=until, state="live")
         change.put(renewed)
+        take_up(change, item.id)
         point = change.get(StartPoint, item.id, claim.token)
         return Started(
             item=item, claim=renewed, snapshot=point, warnings=(), renewed=True, taken_over_from=""
@@ -163,7 +166,7 @@ class Claims:
             leased_until=self._until(change, minutes),
         )
         change.put(claim)
-        contribute(change, item.id)
+        take_up(change, item.id)
         point = _point(change, claim, snapshot)
         change.put(point)
         lost = holder_of(before) if before and before.is_held else ""
@@ -173,7 +176,7 @@ class Claims:
             change.add_facts(taken_over_from=lost)
         held = replace(item, assignee=actor.name)
         if held.category == "open":
-            held = move(change, held, "active")
+            held = follow(change, held, "active")
         else:
             held = touched(change, held)
             change.put(held)

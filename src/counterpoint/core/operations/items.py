@@ -17,11 +17,7 @@ from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.readiness import refuse_open_children
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.contributions import (
-    contribute,
-    inherit,
-    refuse_own,
-)
+from counterpoint.core.operations.recording.contributions import inherit, loosen
 from counterpoint.core.operations.recording.facets import (
     attributes_of,
     item_named,
@@ -39,9 +35,7 @@ from counterpoint.core.operations.recording.links import (
 )
 from counterpoint.core.operations.recording.moves import (
     close_when_done,
-    closed_gates,
     move,
-    refuse_closed_gates,
     settle,
     touched,
     wake,
@@ -167,12 +161,13 @@ class Items:
     def _waive(self, change: Change, item: Item, edit: Edit) -> Item:
         if edit.waive and not edit.reason:
             raise InvalidInput("a waiver needs a reason", hint="Say why it is waived.")
-        if edit.waive:
-            refuse_own(change, item.id, "waive a gate of", Act.WAIVE)
+        if not edit.waive:
+            return item
+        found = loosen(change, item.id, "waive a gate of")
+        change.add_facts(waived=list(edit.waive), independence=found)
         for name in edit.waive:
             gate = change.get(Gate, item.id, name)
-            change.put(gate.moved("waived", change.now, reason=edit.reason))
-            change.add_facts(waived=list(edit.waive))
+            change.put(gate.moved("waived", change.now, reason=edit.reason, independence=found))
             if gate.holds == "start" and gate.status == "closed":
                 item = shift(change, item, -1)
         return item
@@ -196,14 +191,9 @@ class Items:
         category = item.states.category(status)
         if category == "done" and status not in item.states.skips:
             refuse_open_children(change.writing, item)
-            refuse_closed_gates(change, item.id)
-        elif category == "done" and closed_gates(change, item.id):
-            refuse_own(change, item.id, "skip past the gates of", Act.WAIVE)
         refuse_unguarded(change, item, status, reason)
         # Asked before the move, which closes them.
         dropped = open_issues(change, item) if category == "dropped" else []
-        if item.is_workable and category in {"active", "done"}:
-            contribute(change, item.id)
         move(change, item, status, reason)
         gone = [one for one in dropped if change.get(Item, one).status == "cancelled"]
         if gone:
@@ -265,7 +255,7 @@ def _replace_checks(change: Change, item: Item, checks: Iterable[tuple[str, ...]
     wanted = list(dict.fromkeys(checks))
     gone = [gate for gate in old if gate.argv not in wanted]
     if gone:
-        refuse_own(change, item.id, "take a check from", Act.WAIVE)
+        loosen(change, item.id, "take a check from")
     for gate in gone:
         change.drop(gate)
     names = {kept[argv].name for argv in wanted if argv in kept}
@@ -303,6 +293,8 @@ def _reparent(change: Change, item: Item, parent: str) -> Item:
         )
     root = above.root if above else item.id
     held = int(above is not None and above.blockers > 0)
+    if _gates_above(change, item.parent) - _gates_above(change, parent):
+        loosen(change, item.id, "take out from under what is asked above")
     moved = replace(item, parent=parent, position=next_position(change, parent), held=held)
     after = touched(change, moved)
     change.put(after)
@@ -318,6 +310,16 @@ def _reparent(change: Change, item: Item, parent: str) -> Item:
     close_when_done(change, item.parent)
     close_when_done(change, parent)
     return change.get(Item, item.id)
+
+
+def _gates_above(change: Change, item: str) -> set[tuple[str, str]]:
+    """Return the gates of an item and all above it that are not met yet, each with its item."""
+    found: set[tuple[str, str]] = set()
+    while item:
+        gates = change.select(Gate, item=item, status="closed")
+        found |= {(item, gate.name) for gate in gates}
+        item = change.get(Item, item).parent
+    return found
 
 
 def _refuse_below_itself(change: Change, item: Item, above: Item) -> None:

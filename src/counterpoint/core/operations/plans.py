@@ -25,6 +25,7 @@ from counterpoint.core.model.work import (
 from counterpoint.core.operations.readiness import ready_among
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.contributions import take_up
 from counterpoint.core.operations.recording.facets import give_name, set_attributes
 from counterpoint.core.operations.recording.links import depend, next_position
 from counterpoint.core.operations.recording.moves import close_when_done
@@ -164,6 +165,9 @@ def _put_batch(
         waits = held + unfinished + parked + int(part.draft.approval and not part.draft.done)
         item = replace(item, held=held, blockers=waits)
         _put_with_facets(change, item, part.draft)
+        if item.category != "open":
+            # Work that comes as begun or done is put down to whoever says so.
+            take_up(change, item.id)
         made.append(item)
 
 

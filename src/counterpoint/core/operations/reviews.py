@@ -1,7 +1,8 @@
 """Handing in and judging: one path for artifacts, phases and branches.
 
 Rule 1: what is handed in was measured by the server; a later submission of the same kind takes the place
-of the one that is open. Rule 2: nobody judges own work (`refuse_own`). Rule 3: a verdict is of what the
+of the one that is open. Rule 2: nobody judges own work (`refuse_own`), and an approval counts only if it is
+as independent as the project asks. Rule 3: a verdict is of what the
 reviewer looked at; if that is no longer what counts, it is refused with StaleVersion.
 Rule 4: a verdict on an artifact, or on work that was only finished, moves the item. One on a phase moves
 nothing yet: the step from phase to phase acts upon it. One on a branch leaves an approved item in
@@ -25,10 +26,15 @@ from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.readiness import has_open_children, refuse_open_children
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.contributions import contribute, refuse_own
+from counterpoint.core.operations.recording.contributions import (
+    contribute,
+    mark_loosened,
+    refuse_own,
+)
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import (
     closed_gates,
+    follow,
     move,
     settle,
     touched,
@@ -141,7 +147,7 @@ class Reviews:
         with recording(self._context, "item.judged", item) as change:
             session = change.open_session()
             found = change.get(Item, item)
-            refuse_own(change, item, "judge")
+            found_to_be = refuse_own(change, item, "judge", counts=judgment.approves)
             stage: Holds = "finish" if judgment.of else _stage(change, item)
             # What was looked at may have been replaced between the look and this transaction.
             if _asked(change.writing, item, judgment) != asked:
@@ -152,12 +158,15 @@ class Reviews:
                 self._refuse_early(change, found)
             if judgment.approves or kind == "phase":
                 _refuse_stale(judgment.subject, current, asked)
-            verdict = change.masked(self._verdict(change, item, session, judgment, current, on))
+            drafted = self._verdict(change, item, session, judgment, current, on)
+            verdict = change.masked(replace(drafted, independence=found_to_be))
             if on is not None and (before := _said_before(change, on, verdict)) is not None:
                 return self._reviewed(change, before, on, found)
             change.put(verdict)
             change.action = f"{_ACTIONS[kind]}.{'approved' if judgment.approves else 'rejected'}"
-            change.add_facts(verdict=verdict.id, subject=verdict.subject)
+            change.add_facts(
+                verdict=verdict.id, subject=verdict.subject, independence=verdict.independence
+            )
             if on is not None:
                 change.add_facts(submission=on.id, **({"run": verdict.run} if verdict.run else {}))
             if judgment.approves:
@@ -249,6 +258,9 @@ class Reviews:
         if item.is_closed and not is_unmerged:
             raise Conflict(f"{item.id} is {item.status} already", hint="Nothing is to be done.")
         _meet(change, item.id, "review", verdict.id, stage)
+        if stage == "start":
+            # Who lets work begin does not do it himself.
+            mark_loosened(change, item.id)
         return change.get(Item, item.id) if is_unmerged else settle(change, item.id)
 
     def _reject(self, change: Change, item: Item, verdict: Verdict, on: Submission | None) -> Item:
@@ -263,7 +275,7 @@ class Reviews:
             change.put(after)
             return after
         back = "open" if item.is_workable else "active"
-        return move(change, item, back) if item.status != back else item
+        return follow(change, item, back) if item.status != back else item
 
 
 def hand_in(change: Change, made: SubmissionDraft) -> Submission:

@@ -32,6 +32,7 @@ from counterpoint.core.operations.claims import refuse_taken
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.contributions import take_up
 from counterpoint.core.operations.recording.handover import (
     close,
     last_handoff,
@@ -168,10 +169,13 @@ class Sessions:
             change.put(after)
             change.subject = found.item
             change.add_facts(session=session)
+            claims = live_claims(change.writing, session)
+            for claim in claims:
+                take_up(change, claim.item)
             return HandedOver(
                 session=after,
                 handoff=last_handoff(change.writing, session),
-                claims=tuple(live_claims(change.writing, session)),
+                claims=tuple(claims),
             )
 
     def end(self, session: str, status: Ended, summary: str = "") -> SessionView:

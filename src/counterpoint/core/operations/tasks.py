@@ -16,11 +16,12 @@ from counterpoint.core.operations.claims import held
 from counterpoint.core.operations.readiness import refuse_open_children
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.contributions import contribute
 from counterpoint.core.operations.recording.guards import refuse_unguarded
 from counterpoint.core.operations.recording.moves import (
-    closed_gates,
     give_back,
     move,
+    refuse_blocked,
     refuse_closed_gates,
 )
 from counterpoint.core.operations.recording.unit import recording
@@ -56,9 +57,9 @@ class Tasks:
     def finish(self, item: str, token: int | None, report: Report) -> Finished:
         """End the caller's claim of an item with an outcome and the measured evidence.
 
-        `done` goes to review if a review gate is closed; other closed gates refuse it (GateClosed), and
-        any closed gate refuses `skipped`: skipping past a gate is for those who did not do the work.
-        The same call again answers as before. Raises ClaimLost, NotClaimHolder, IllegalMove.
+        `done` goes to review if a review gate is closed; other closed gates and blockers refuse it
+        (GateClosed). Any closed gate refuses what leaves work out: that is for others. The same call
+        again answers as before. Raises ClaimLost, NotClaimHolder, IllegalMove.
         """
         again = self._answered(item, token, report)
         if again is not None:
@@ -75,13 +76,21 @@ class Tasks:
             # Asked again: others may have taken the item over while the tree was measured.
             claim = held(change.writing, session, item, token)
             found = change.get(Item, item)
+            # Whoever ends it has a part in it, whoever's claim that was.
+            contribute(change, item)
             self._mark(change, item, report.met)
+            waits = report.hands_in
             if report.outcome == "done":
                 refuse_open_children(change.writing, found)
-                refuse_closed_gates(change, item, but="review")
-            elif report.outcome == "skipped":
+                refuse_blocked(change, found)
+                waits |= bool(refuse_closed_gates(change, item, but="review"))
+            elif report.ends or report.outcome == "skipped":
                 refuse_closed_gates(change, item)
-            return self._end(change, found, claim, report, comparison)
+            # What is done in part goes back for others to take up, unless the report says that this is
+            # all there will be: only then does the item close as partial.
+            status = "partial" if report.ends else _STATUS[report.outcome]
+            status = "review" if waits and status == "done" else status
+            return self._end(change, found, claim, report, comparison, status)
 
     def _answered(self, item: str, token: int | None, report: Report) -> Finished | None:
         """Return what a retry of a finish that landed already must hear."""
@@ -148,13 +157,14 @@ class Tasks:
         ]
 
     def _end(
-        self, change: Change, item: Item, claim: Claim, report: Report, comparison: Comparison
+        self,
+        change: Change,
+        item: Item,
+        claim: Claim,
+        report: Report,
+        comparison: Comparison,
+        status: str,
     ) -> Finished:
-        # What is done in part goes back for others to take up, unless the report says that this is all
-        # there will be: only then does the item close as partial.
-        status = "partial" if report.ends else _STATUS[report.outcome]
-        if report.outcome == "done" and (report.hands_in or closed_gates(change, item.id)):
-            status = "review"
         found = measured(comparison)
         outcome = self._outcome(change, item, claim, report, comparison, found)
         change.put(outcome)

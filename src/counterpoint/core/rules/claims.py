@@ -65,6 +65,16 @@ def standing(actor: Actor) -> str:
     return actor.principal.id if actor.principal else f"{_DECLARED}{actor.name}"
 
 
+def is_declared(principal: str) -> bool:
+    """Return whether somebody who has a part in work was known by a name alone."""
+    return principal.startswith(_DECLARED)
+
+
+def name_of(principal: str) -> str:
+    """Return the name that somebody who is known by it alone was known by; empty for any other."""
+    return principal.removeprefix(_DECLARED) if is_declared(principal) else ""
+
+
 def dependence(
     actor: Actor,
     contributions: Iterable[Contribution],

@@ -1,21 +1,33 @@
-"""Who has a part in which work, and so does not judge it.
+"""Who has a part in which work, and so does not judge it; who loosened it, and so does not do it.
 
-A part is written down where work is taken up, handed in or moved on. It is one in everything above the item, so
-that one look at an item tells who may judge it.
+Rule 1: a part is written down where work is taken up, handed in or moved on. It is one in everything above the
+item, so that one look at an item tells who may judge it: whoever worked below it has a part in it. Rule 2: a mark of
+whoever loosened an item stands at that item alone; it is looked for from the item that is taken up to its root.
+Rule 3: to loosen what nobody has worked on is open to all but for rule 2; later it is for people and maintainers.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Final, Literal
 
+from counterpoint.core.model.access import Independence
 from counterpoint.core.model.identity import Connection, Contribution
 from counterpoint.core.model.journal import Outcome, Submission
 from counterpoint.core.model.sessions import Claim
-from counterpoint.core.model.work import Item
+from counterpoint.core.model.work import Item, Project
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.rules.claims import Dependence, dependence, standing
+from counterpoint.core.rules.trust.independence import (
+    has_same_name,
+    independence,
+    may_loosen,
+    suffices,
+)
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import Forbidden
+
+How = Literal["worked", "loosened"]
 
 _WHY: Final[dict[Dependence, str]] = {
     "own": "{name} worked on {item} and cannot {act} it",
@@ -24,27 +36,83 @@ _WHY: Final[dict[Dependence, str]] = {
         "{name} may have been started by who worked on {item}, so that {name} cannot {act} it"
     ),
 }
+_ASKED: Final[dict[Independence, str]] = {
+    "declared": "two names",
+    "attested": "two attested principals",
+    "person": "a person with a key",
+}
 
 
 def contribute(change: Change, item: str) -> None:
     """Write down that the caller has a part in an item, and so in all above it."""
     principal = standing(change.context.caller.actor)
-    while item:
-        _take_part(change, item, principal)
-        item = change.get(Item, item).parent
+    for here in _line(change, item):
+        # Whoever has a part in something has one in all above it already.
+        if not _note(change, here.id, principal, "worked"):
+            return
+
+
+def take_up(change: Change, item: str) -> None:
+    """Write down that the caller has a part in what he takes up; Forbidden if he loosened it."""
+    actor = change.context.caller.actor
+    principal = standing(actor)
+    for here in _line(change, item):
+        known = change.select(Contribution, item=here.id, principal=principal)
+        if any(one.how == "loosened" for one in known):
+            raise Forbidden(
+                f"{actor.name} changed what {here.id} asks for, and so does not do that work",
+                hint=f"{Act.TAKE_OTHER_WORK}, or leave it to a person.",
+            )
+        if not known:
+            _put(change, here.id, principal, "worked")
+
+
+def has_loosened(change: Change, item: str) -> bool:
+    """Return whether the caller loosened an item or something above it, and so does not do it."""
+    principal = standing(change.context.caller.actor)
+    return any(
+        change.find(Contribution, here.id, principal, "loosened") for here in _line(change, item)
+    )
 
 
 def inherit(change: Change, item: str, above: str) -> None:
     """Give everybody with a part in an item the same in what it has been put below."""
-    parts = [one for one in change.select(Contribution, item=item) if one.how == "worked"]
-    while above:
-        for one in parts:
-            _take_part(change, above, one.principal)
-        above = change.get(Item, above).parent
+    parts = change.select(Contribution, item=item)
+    for one in parts:
+        if one.how == "worked":
+            for here in _line(change, above):
+                _note(change, here.id, one.principal, "worked")
 
 
-def refuse_own(change: Change, item: str, act: str, instead: Act = Act.REVIEW) -> None:
-    """Raise Forbidden if the caller worked on an item, or it cannot be told, and would `act` on it."""
+def mark_loosened(change: Change, item: str) -> None:
+    """Write down that the caller made an item easier to finish or to begin; people do no work of agents."""
+    if is_known_agent(change):
+        _note(change, item, standing(change.context.caller.actor), "loosened")
+
+
+def loosen(change: Change, item: str, act: str) -> Independence:
+    """Return how surely a caller who would loosen an item has no part in it; Forbidden if he may not.
+
+    act: what he would do, as in `waive a gate of`.
+    """
+    found = refuse_own(change, item, act, Act.WAIVE)
+    caller = change.context.caller
+    may = may_loosen(caller.actor, caller.scopes, is_agent=is_known_agent(change))
+    if not may and change.writing.exists(Contribution, item=item, how="worked"):
+        raise Forbidden(
+            f"work on {item} has begun: {caller.actor.name} cannot {act} it", hint=f"{Act.WAIVE}."
+        )
+    mark_loosened(change, item)
+    return found
+
+
+def refuse_own(
+    change: Change, item: str, act: str, instead: Act = Act.REVIEW, *, counts: bool = False
+) -> Independence:
+    """Return how surely a caller who would `act` on an item has no part in it; Forbidden if he has one.
+
+    counts: whether that has to be as sure as the project asks of reviews.
+    """
     caller = change.context.caller
     parts = change.select(Contribution, item=item)
     others = change.select(Connection, id=tuple(one.principal for one in parts)) if parts else []
@@ -54,15 +122,51 @@ def refuse_own(change: Change, item: str, act: str, instead: Act = Act.REVIEW) -
         *change.select(Submission, item=item),
     ]
     sessions = {mark.session for mark in marks}
+    policy = change.get(Project).reviews
     why = dependence(caller.actor, parts, sessions, caller.connection, others)
+    if why not in {None, "own"} and policy == "declared":
+        why = "own" if has_same_name(caller.actor, parts, others) else None
     if why is not None:
         raise Forbidden(
             _WHY[why].format(name=caller.actor.name, item=item, act=act), hint=f"{instead}."
         )
+    found = independence(caller.actor, parts)
+    if counts and not suffices(found, policy):
+        raise Forbidden(
+            f"this project asks for {_ASKED[policy]}: {caller.actor.name} cannot {act} {item}",
+            hint=f"{instead}; {Act.ASK_LESS}.",
+            reviews=policy,
+            independence=found,
+        )
+    return found
 
 
-def _take_part(change: Change, item: str, principal: str) -> None:
-    known = change.find(Contribution, item, principal)
-    if known is None or known.how != "worked":
-        project = change.context.project
-        change.put(Contribution(project=project, item=item, principal=principal, how="worked"))
+def is_known_agent(change: Change) -> bool:
+    """Return whether an agent is known to stand behind the caller, whatever it runs."""
+    actor = change.context.caller.actor
+    if actor.kind == "agent":
+        return True
+    principal = actor.principal
+    return principal is not None and change.find(Connection, principal.id) is not None
+
+
+def _line(change: Change, item: str) -> Iterator[Item]:
+    """Return an item and all above it, the nearest first."""
+    while item:
+        found = change.get(Item, item)
+        yield found
+        item = found.parent
+
+
+def _note(change: Change, item: str, principal: str, how: How) -> bool:
+    """Return whether a part was not known yet, and is now."""
+    if change.find(Contribution, item, principal, how) is not None:
+        return False
+    _put(change, item, principal, how)
+    return True
+
+
+def _put(change: Change, item: str, principal: str, how: How) -> None:
+    change.put(
+        Contribution(project=change.context.project, item=item, principal=principal, how=how)
+    )

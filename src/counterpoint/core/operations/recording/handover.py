@@ -10,7 +10,7 @@ from counterpoint.core.model.rows import Prose, Proses
 from counterpoint.core.model.sessions import Claim, Handoff, Session
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.contributions import contribute
+from counterpoint.core.operations.recording.contributions import take_up
 from counterpoint.core.operations.recording.moves import give_back, touched
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.clock import later
@@ -67,7 +67,7 @@ def take_over(change: Change, session: Session, claim: Claim) -> Claim:
     point = change.get(StartPoint, claim.item, claim.token)
     change.put(replace(point, token=taken.token))
     change.put(touched(change, replace(change.get(Item, claim.item), assignee=session.agent)))
-    contribute(change, claim.item)
+    take_up(change, claim.item)
     return taken
 
 

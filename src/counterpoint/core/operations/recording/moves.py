@@ -1,23 +1,33 @@
 """Moving items along their lifecycles, with everything a move brings about.
 
-Rule 1: only `move` changes a state. Rule 2: an item that becomes done releases what waits for it; one
+Rule 1: only `follow` changes a state; `move` does so on the caller's word, and asks first what the table of
+rules/trust/moves.py says that such a word asks. What a word brings about is asked nothing. Rule 2: an item that becomes done releases what waits for it; one
 that leaves done obstructs it again, and its gates are closed again. Rule 3: a part (phase or root)
 starts with the first of its children, closes with the last if its gates are met (unless its table
 wants a word for that), and reopens with any.
 Rule 4: a claim ends when its item stops being active. Rule 5: nothing open stays below what has closed,
-but for tasks that somebody is at, where an end is declared.
+but for tasks that somebody is at, where an end is declared; it is closed on the same word.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
+from counterpoint.core.model.journal import Record
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Gate, Item
 from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.contributions import (
+    contribute,
+    loosen,
+    refuse_own,
+    take_up,
+)
 from counterpoint.core.operations.recording.guards import trace
 from counterpoint.core.operations.recording.links import obstruct, release, shift
+from counterpoint.core.rules.trust.moves import asks
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import GateClosed
 
@@ -28,9 +38,32 @@ _MEETS = {"check": Act.VERIFY, "artifact": Act.SUBMIT, "review": Act.REVIEW}
 
 
 def move(change: Change, item: Item, status: str, reason: str = "") -> Item:
-    """Return the item in another state, with all that follows; IllegalMove.
+    """Return the item in another state on the caller's word, with all that follows.
 
     status: a state of the item's table, or a verb's word for one. reason: for the account of moves.
+    Raises IllegalMove, GateClosed, Forbidden to whoever judges or loosens his own work with it.
+    """
+    states = item.states
+    goal = states.named(status)
+    states.check(item.status, goal, item.id)
+    for ask in asks(states, item.status, goal):
+        if ask == "gates":
+            _ask_gates(change, item, goal)
+        elif ask == "judge" and not _is_judged(change, item):
+            refuse_own(change, item.id, "end", counts=True)
+        elif ask == "take":
+            take_up(change, item.id)
+        elif ask == "part":
+            contribute(change, item.id)
+    return follow(change, item, goal, reason, by_word=True)
+
+
+def follow(
+    change: Change, item: Item, status: str, reason: str = "", *, by_word: bool = False
+) -> Item:
+    """Return the item in another state, with all that follows; IllegalMove.
+
+    by_word: whether what is open below it is closed on the caller's word too.
     """
     states = item.states
     after = touched(change, item.moved(states.named(status), change.now))
@@ -52,7 +85,7 @@ def move(change: Change, item: Item, status: str, reason: str = "") -> Item:
     if after.category == "active":
         wake(change, after.parent)
     elif after.is_closed:
-        _close_below(change, after)
+        _close_below(change, after, move if by_word else follow)
         close_when_done(change, after.parent)
     elif item.is_closed:
         _reopen(change, after.parent)
@@ -63,7 +96,7 @@ def move(change: Change, item: Item, status: str, reason: str = "") -> Item:
 def give_back(change: Change, item: Item) -> Item:
     """Return an item that nobody holds any more; one that cannot become open again stays as it is."""
     if item.states.allows(item.status, "open"):
-        return move(change, item, "open")
+        return follow(change, item, "open")
     _end_claim(change, item)
     return item
 
@@ -85,7 +118,7 @@ def _close_gates(change: Change, item: Item) -> None:
         change.put(gate.moved("closed", change.now))
 
 
-def _close_below(change: Change, item: Item) -> None:
+def _close_below(change: Change, item: Item, end: Callable[..., Item]) -> None:
     """Close what is open below a closed item in the same way, or else cancel it.
 
     What ends by word may end while somebody is still at a task of it; that work is not thrown away.
@@ -97,7 +130,7 @@ def _close_below(change: Change, item: Item) -> None:
             continue
         same = child.states.allows(child.status, item.status)
         why = f"{item.id} above it is {item.status}"
-        move(change, child, item.status if same else "cancelled", why)
+        end(change, child, item.status if same else "cancelled", why)
 
 
 def wake(change: Change, parent: str) -> None:
@@ -109,7 +142,7 @@ def wake(change: Change, parent: str) -> None:
     if above.is_workable:
         wake(change, above.parent)
     elif above.category == "open":
-        move(change, above, "active")
+        follow(change, above, "active")
 
 
 def _reopen(change: Change, parent: str) -> None:
@@ -117,7 +150,9 @@ def _reopen(change: Change, parent: str) -> None:
     if parent:
         above = change.get(Item, parent)
         if above.is_closed:
-            move(change, above, "active" if above.states.allows(above.status, "active") else "open")
+            follow(
+                change, above, "active" if above.states.allows(above.status, "active") else "open"
+            )
 
 
 def close_when_done(change: Change, part: str) -> None:
@@ -139,7 +174,7 @@ def close_when_done(change: Change, part: str) -> None:
     if any(child.states.is_undecided(child.status) for child in dropped):
         return
     if not closed_gates(change, part):
-        move(change, above, "done")
+        follow(change, above, "done")
 
 
 def settle(change: Change, item: str) -> Item:
@@ -150,7 +185,7 @@ def settle(change: Change, item: str) -> Item:
     elif found.category == "review" and not (
         closed_gates(change, item) or change.writing.exists(Item, parent=item, category=UNCLOSED)
     ):
-        move(change, found, "done")
+        follow(change, found, "done")
     return change.get(Item, item)
 
 
@@ -159,12 +194,43 @@ def closed_gates(change: Change, item: str) -> list[Gate]:
     return change.select(Gate, item=item, holds="finish", status="closed", order="name")
 
 
-def refuse_closed_gates(change: Change, item: str, *, but: str = "") -> None:
+def _ask_gates(change: Change, item: Item, goal: str) -> None:
+    """Refuse an end while a gate holds it back, or leave the work out past the gate if one may."""
+    if goal not in item.states.skips:
+        refuse_blocked(change, item)
+        refuse_closed_gates(change, item.id)
+    elif closed_gates(change, item.id):
+        loosen(change, item.id, "leave out what is asked of")
+
+
+def _is_judged(change: Change, item: Item) -> bool:
+    """Return whether somebody judged what is in review, or let the verdict go."""
+    return change.writing.exists(
+        Gate, item=item.id, kind="review", holds="finish", status=("met", "waived")
+    )
+
+
+def refuse_blocked(change: Change, item: Item) -> None:
+    """Raise GateClosed if an open blocker says that the work of an item cannot go on."""
+    # The counter says whether anything is in the way, so that what is free costs no look.
+    if not item.is_workable or item.blockers == item.held:
+        return
+    found = change.select(Record, item=item.id, kind="blocker", status="open", order="number")
+    if found:
+        raise GateClosed(
+            f"{item.id} is blocked: {found[0].id}, {found[0].title}",
+            hint=f"{Act.UNBLOCK}.",
+            blockers=[one.id for one in found[:_RELEASED_TOLD]],
+        )
+
+
+def refuse_closed_gates(change: Change, item: str, *, but: str = "") -> list[Gate]:
     """Raise GateClosed, with the next step for each, if a gate holds back the end of an item.
 
-    but: a kind of gate that is left out of the question.
+    but: a kind of gate that is left out of the question; those of it that are closed are answered.
     """
-    gates = [gate for gate in closed_gates(change, item) if gate.kind != but]
+    closed = closed_gates(change, item)
+    gates = [gate for gate in closed if gate.kind != but]
     if gates:
         names = ", ".join(f"{gate.name} ({gate.kind})" for gate in gates)
         steps = dict.fromkeys(str(_MEETS[gate.kind]) for gate in gates)
@@ -173,3 +239,4 @@ def refuse_closed_gates(change: Change, item: str, *, but: str = "") -> None:
             hint=f"{'; '.join(steps)}.",
             gates=[gate.name for gate in gates],
         )
+    return closed

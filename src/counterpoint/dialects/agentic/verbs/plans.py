@@ -15,7 +15,7 @@ from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import kept_object, relabel, set_attributes
-from counterpoint.core.operations.recording.moves import move, refuse_closed_gates, touched
+from counterpoint.core.operations.recording.moves import move, touched
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.secrets import mask
@@ -197,8 +197,6 @@ def _move(change: Change, plan: Item, to: PlanStanding, reason: str) -> list[str
     set_attributes(change, plan, {ARCHIVED: None})
     skipped = skip_below(change, plan) if to == "done" else []
     plan = change.get(Item, plan.id)
-    if to == "done":
-        refuse_closed_gates(change, plan.id)
     is_begun = to == "active" and plan.category == "active"
     _walk(change, plan, plan.status if is_begun else _STATES[to])
     return skipped

@@ -27,10 +27,9 @@ from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.readiness import obstacles
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.contributions import contribute, refuse_own
 from counterpoint.core.operations.recording.facets import set_attributes
 from counterpoint.core.operations.recording.links import shift
-from counterpoint.core.operations.recording.moves import closed_gates, move, refuse_closed_gates
+from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.readiness import holds_against_word
@@ -47,7 +46,6 @@ from counterpoint.dialects.agentic.verbs.queries import (
     plan_named,
     task_at,
 )
-from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, NotReady
 
@@ -247,13 +245,7 @@ def _settle(change: Change, item: Item, to: Standing, reason: str) -> list[str]:
     if to in {"done", "skipped"}:
         skipped = skip_below(change, item)
         item = change.get(Item, item.id)
-        if to == "done":
-            refuse_closed_gates(change, item.id)
-        elif closed_gates(change, item.id):
-            refuse_own(change, item.id, "skip past the gates of", Act.WAIVE)
     set_attributes(change, item, {REASON: (reason or None) if to == "skipped" else None})
-    if to in {"active", "done"}:
-        contribute(change, item.id)
     _walk(change, item, _STATES[to])
     return skipped
 

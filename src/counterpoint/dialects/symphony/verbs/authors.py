@@ -8,7 +8,7 @@ from counterpoint.core.model.work import Item
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.links import shift
-from counterpoint.core.operations.recording.moves import move
+from counterpoint.core.operations.recording.moves import follow
 from counterpoint.kernel.canonical import Json
 
 
@@ -27,7 +27,7 @@ def bring_to_review(change: Change, item: Item) -> Item:
     if item.category == "review":
         return item
     if item.status in item.states.parked:
-        item = move(change, item, item.states.first)
+        item = follow(change, item, item.states.first)
     if item.category == "open":
-        item = move(change, item, "active")
-    return move(change, item, "review")
+        item = follow(change, item, "active")
+    return follow(change, item, "review")

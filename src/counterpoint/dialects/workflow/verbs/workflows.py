@@ -33,7 +33,7 @@ from counterpoint.core.operations.recording.facets import (
     kept_object,
     set_attributes,
 )
-from counterpoint.core.operations.recording.moves import move, refuse_closed_gates
+from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.operations.tasks import Tasks
 from counterpoint.core.ports.store import Reading
@@ -133,8 +133,6 @@ class Workflows:
     def _close(
         self, change: Change, item: Item, status: str, outcome: dict[str, Json]
     ) -> ClosedWork:
-        if status == "done":
-            refuse_closed_gates(change, item.id)
         running = running_below(change.writing, item)
         parts = [part for part in find_below(change.writing, item.id) if part.kind != "task"]
         set_attributes(change, item, {"outcome": outcome})

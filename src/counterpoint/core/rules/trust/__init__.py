@@ -1,0 +1,1 @@
+"""Decisions about independence, succession and signatures."""

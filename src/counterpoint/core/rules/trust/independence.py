@@ -1,0 +1,67 @@
+"""Decide how surely a judge is somebody else, whether that is enough, and who may loosen.
+
+Rule 1: a person is one whom a key attests, and independent of every agent. Rule 2: two principals are attested to be two
+only if something attests each of them. Rule 3: everything else is declared: the names differ, no more is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from counterpoint.core.model.access import Actor, Independence
+from counterpoint.core.model.identity import Connection, Contribution
+from counterpoint.core.rules.claims import is_declared, name_of
+
+MAINTAIN: Final = "maintain"
+"""The scope of a credential that may loosen what others work on."""
+_ORDER: Final[tuple[Independence, ...]] = ("declared", "attested", "person")
+
+
+def independence(actor: Actor, contributions: Iterable[Contribution]) -> Independence:
+    """Return how surely an actor is none of those who worked on something."""
+    if actor.principal is None:
+        return "declared"
+    if actor.principal.strength == "person":
+        return "person"
+    worked = (one.principal for one in contributions if one.how == "worked")
+    return "declared" if any(map(is_declared, worked)) else "attested"
+
+
+def has_same_name(
+    actor: Actor, contributions: Iterable[Contribution], others: Iterable[Connection]
+) -> bool:
+    """Return whether one of those who worked on something called himself what an actor does.
+
+    others: the connections behind the contributions.
+    """
+    worked = [one.principal for one in contributions if one.how == "worked"]
+    return actor.name in {one.agent for one in others if one.id in worked} | set(
+        map(name_of, worked)
+    )
+
+
+def suffices(found: Independence, policy: Independence) -> bool:
+    """Return whether a verdict that is so independent counts where a project asks for this."""
+    return _ORDER.index(found) >= _ORDER.index(policy)
+
+
+def may_loosen(actor: Actor, scopes: Collection[str], *, is_agent: bool) -> bool:
+    """Return whether an actor may loosen what others have begun.
+
+    is_agent: whether an agent is known to stand behind the actor, whatever it runs.
+    """
+    if actor.principal is not None and actor.principal.strength == "person":
+        return True
+    return MAINTAIN in scopes or not (is_agent or actor.kind == "agent")
+
+
+def may_ask_for(actor: Actor, before: Independence, after: Independence, *, is_agent: bool) -> bool:
+    """Return whether an actor may change what a project asks of reviews.
+
+    Where it asks for a person, only one whom a key attests may ask for less.
+    """
+    is_person = actor.principal is not None and actor.principal.strength == "person"
+    if before == "person" and not suffices(after, before):
+        return is_person
+    return is_person or not (is_agent or actor.kind == "agent")

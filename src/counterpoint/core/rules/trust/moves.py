@@ -1,0 +1,37 @@
+"""Decide what a word to move an item asks of who gives it, as one table.
+
+Rule 1: the table is about categories, so that every table of states is held to it. Rule 2: what is not in it asks
+nothing: to give back, to reopen, to send back and to drop release nothing that waits.
+
+    gates   those that hold the end are met, nothing blocks it; where work is left out they are loosened
+    judge   it is no work of one's own, unless somebody has judged it
+    take    one did not loosen it
+    part    it is a part in the work
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from counterpoint.core.model.lifecycles import Category, Lifecycle
+
+Ask = Literal["gates", "judge", "take", "part"]
+
+ASKS: Final[Mapping[tuple[Category, Category], tuple[Ask, ...]]] = {
+    ("open", "active"): ("take", "part"),
+    ("open", "review"): ("take", "part"),
+    ("open", "done"): ("gates", "take", "part"),
+    ("active", "active"): ("part",),
+    ("active", "review"): ("part",),
+    ("active", "done"): ("gates", "part"),
+    ("review", "done"): ("gates", "judge"),
+    ("dropped", "done"): ("gates", "part"),
+}
+
+
+def asks(states: Lifecycle, origin: str, goal: str) -> tuple[Ask, ...]:
+    """Return what a word asks by which something goes from one state to another."""
+    found = ASKS.get((states.category(origin), states.category(goal)), ())
+    # Who leaves work out does not do it.
+    return tuple(one for one in found if one != "take") if goal in states.skips else found
