@@ -65,6 +65,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "release": "decisions",
     "waive": "decisions",
     "reopen": "decisions",
+    "policy": "trust.policy",
     "log": "ledger",
     "find": "work",
     "tools": "server.connect",

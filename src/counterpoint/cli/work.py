@@ -46,6 +46,7 @@ def _print_status(context: CommandContext) -> None:
     out = context.out
     age = f", the last {span(state.now, state.last_entry_at)} ago" if state.last_entry_at else ""
     out.line(f"{state.project.title}: {state.ledger_size:,} entries in the ledger{age}")
+    out.line(f"Reviews: {state.project.reviews}")
     counts = [
         (kind, *(str(found.get(category, 0)) for category in _CATEGORIES))
         for kind, found in state.counts.items()

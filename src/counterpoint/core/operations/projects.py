@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+from counterpoint.core.model.access import Independence
 from counterpoint.core.model.journal import Profile
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.contributions import is_known_agent
 from counterpoint.core.operations.recording.unit import recording
-from counterpoint.kernel.errors import InvalidInput
+from counterpoint.core.rules.trust.independence import may_ask_for
+from counterpoint.kernel.acts import Act
+from counterpoint.kernel.errors import Forbidden, InvalidInput
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _PREFIX_LENGTH = 12
@@ -53,6 +58,27 @@ class Projects:
             change.put(project)
             change.add_facts(title=project.title, prefix=project.prefix)
             return project
+
+    def ask_of_reviews(self, reviews: Independence, reason: str = "") -> Project:
+        """Say how surely a judge has to be somebody else from now on; the same again writes nothing.
+
+        Raises Forbidden to an agent, and to all but a person with a key where a person was asked for.
+        """
+        with recording(self._context, "policy.changed") as change:
+            change.open_session()
+            before = change.get(Project)
+            if before.reviews == reviews:
+                return before
+            actor, is_agent = self._context.caller.actor, is_known_agent(change)
+            if not may_ask_for(actor, before.reviews, reviews, is_agent=is_agent):
+                raise Forbidden(
+                    f"{actor.name} cannot change what this project asks of reviews",
+                    hint=f"{Act.ASK_LESS}.",
+                )
+            after = replace(before, reviews=reviews)
+            change.put(after)
+            change.add_facts(reviews=[before.reviews, reviews], reason=reason)
+            return after
 
     def profile(self, name: str) -> Profile | None:
         """Return the profile of a name, or None."""

@@ -242,9 +242,11 @@ def _settle(change: Change, item: Item, to: Standing, reason: str) -> list[str]:
     skipped: list[str] = []
     if to == "active" or (to == "done" and item.is_workable):
         _refuse_waiting(change, item)
-    if to in {"done", "skipped"}:
+    if to == "done":
         skipped = skip_below(change, item)
-        item = change.get(Item, item.id)
+    elif to == "skipped":
+        skipped = [title for child in _open_below(change, item) for title in _let_go(change, child)]
+    item = change.get(Item, item.id)
     set_attributes(change, item, {REASON: (reason or None) if to == "skipped" else None})
     _walk(change, item, _STATES[to])
     return skipped
@@ -257,21 +259,25 @@ def _walk(change: Change, item: Item, goal: str) -> Item:
 
 
 def skip_below(change: Change, item: Item) -> list[str]:
-    """Skip what is open below an item; answer the titles, in order. AlreadyClaimed."""
+    """Skip what is open below an item; answer the titles, in order. AlreadyClaimed, Forbidden."""
     titles: list[str] = []
-    for name in [
-        child.id
-        for child in change.select(Item, parent=item.id, category=UNCLOSED, order="position,number")
-    ]:
-        child = change.get(Item, name)
-        refuse_held(change, child)
-        titles += [child.title, *skip_below(change, child)]
-        stuck = _open_blockers(change, child)
-        _unblock(change, child, stuck, "what it was a part of has ended")
-        child = change.get(Item, name)
-        if not child.is_closed:
-            _walk(change, child, "skipped")
+    for child in _open_below(change, item):
+        titles += _let_go(change, child)
+        # From the top: what is below it is skipped on the same word.
+        _walk(change, change.get(Item, child.id), "skipped")
     return titles
+
+
+def _let_go(change: Change, item: Item) -> list[str]:
+    """Resolve what blocks an item and all below it that is open; answer the titles of all of these."""
+    refuse_held(change, item)
+    _unblock(change, item, _open_blockers(change, item), "what it was a part of has ended")
+    below = [title for child in _open_below(change, item) for title in _let_go(change, child)]
+    return [item.title, *below]
+
+
+def _open_below(change: Change, item: Item) -> list[Item]:
+    return change.select(Item, parent=item.id, category=UNCLOSED, order="position,number")
 
 
 def _refuse_waiting(change: Change, item: Item) -> None:

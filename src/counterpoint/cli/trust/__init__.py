@@ -1,0 +1,1 @@
+"""What people do about keys, agents and witnesses."""

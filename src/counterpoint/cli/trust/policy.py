@@ -1,0 +1,29 @@
+"""What a project asks of those who review: shown, and changed by people."""
+
+from __future__ import annotations
+
+from typing import Final, get_args
+
+import click
+
+from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.core.model.access import Independence
+
+POLICIES: Final[tuple[Independence, ...]] = get_args(Independence)
+
+
+@click.command("policy")
+@click.option(
+    "--reviews",
+    type=click.Choice(POLICIES),
+    help="Who may approve: anybody of another name, another attested principal, a person.",
+)
+@click.option("--reason", default="", metavar="TEXT", help="Why; it is kept.")
+@with_context
+def policy_command(context: CommandContext, *, reviews: Independence | None, reason: str) -> None:
+    """Show what this project asks of reviews, or change it; an agent cannot."""
+    if reviews is None:
+        found = context.core.items.project()
+    else:
+        found = context.core.projects.ask_of_reviews(reviews, reason)
+    context.out.result({"reviews": found.reviews}, f"Reviews: {found.reviews}")
