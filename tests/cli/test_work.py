@@ -23,6 +23,7 @@ harbour-7  task   open    2         Open the lock [waits]
 
 STATUS = """\
 harbour: 6 entries in the ledger, the last * ago
+Reviews: attested
 
 Work
 kind   open  active  review  done  dropped

@@ -33,7 +33,6 @@ class Caller:
     actor: with the session every write belongs to; without one for people at the command line.
     connection: what is to be kept of who stands behind the actor, if that is a connection.
     item: the item the connection was started for, if any.
-    scopes: what its credential lets it do beyond what every caller may, such as `maintain`.
     root: the working tree evidence is measured in; may be a linked worktree.
     home: the folder that working trees are named from, the same for every caller; None: the root.
     scopes: what the caller's credential allows beyond working, such as `maintain`.

@@ -1,0 +1,13 @@
+"""What a project asks of reviews, at the command line."""
+
+from __future__ import annotations
+
+
+def test_a_person_says_how_independent_reviews_have_to_be(call, ledger):
+    """It is shown, kept with its reason, and told by the status."""
+    assert call("policy").out == "Reviews: attested\n"
+    said = call("policy", "--reviews", "declared", "--reason", "a container", "--json")
+    assert said.json == {"reviews": "declared"}
+    assert "Reviews: declared" in call("status").out
+    last = call("log", "--limit", "1", "--json").json["entries"][0]
+    assert (last["action"], last["facts"]["reason"]) == ("policy.changed", "a container")

@@ -1,0 +1,304 @@
+"""Who may take gates away, and what follows for whoever did."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.access import Principal
+from counterpoint.core.model.filters import Edit, Handover, Judgment, Note, ReadyFilter, Report
+from counterpoint.core.model.identity import Connection, Contribution
+from counterpoint.core.model.journal import Verdict
+from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.work import Gate
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.errors import Forbidden, GateClosed
+from fakes.studio import Studio
+
+PLAN = """# Plan
+- [ ] C
+## One
+- review: yes
+- [ ] A
+  - verify: false
+- [ ] B
+"""
+YES = Judgment(approves=True, reason="so")
+NO = Judgment(approves=False, reason="no")
+DONE = Report(outcome="done", summary="done")
+BACK = Report(outcome="partial", summary="later")
+LOOSER = {
+    "waive": Edit(waive=("check-1",), reason="flaky"),
+    "drop": Edit(checks=()),
+    "skip": Edit(status="skipped"),
+}
+
+
+@pytest.fixture
+def ids(ada: Core) -> dict[str, str]:
+    """Answer the ids of a plan by their titles."""
+    return {item.title: item.id for item in ada.plans.create(ada.plans.read(PLAN)).items}
+
+
+def parts(studio: Studio, how: str) -> set[tuple[str, str]]:
+    """Answer who has such a part in what."""
+    with studio.view() as view:
+        return {(one.item, one.principal) for one in view.select(Contribution, how=how)}
+
+
+def unattested(core: Core, name: str = "") -> Core:
+    """Answer the core of somebody of whom nothing is known but a name."""
+    actor = replace(core.caller.actor, principal=None, name=name or core.caller.actor.name)
+    return Core(core._context.ports, replace(core.caller, actor=actor))
+
+
+def with_key(core: Core) -> Core:
+    """Answer the core of a person whom a key attests."""
+    principal = Principal(strength="person", id="key_pat")
+    actor = replace(core.caller.actor, principal=principal)
+    return Core(core._context.ports, replace(core.caller, actor=actor))
+
+
+def known_agent(id_: str) -> Connection:
+    """Answer what is kept of an agent's process."""
+    return Connection(
+        project="demo",
+        id=id_,
+        agent="eve",
+        client="",
+        uid=1,
+        pid=10,
+        started=10,
+        boot="b",
+        executable="/a",
+        is_orphan=False,
+        ancestry=Prose("[]"),
+        opened_at=Timestamp("2026-01-02T03:04:05.000Z"),
+    )
+
+
+@pytest.mark.parametrize("how", sorted(LOOSER))
+def test_who_changed_gates_before_work_began_does_not_do_that_work(
+    studio: Studio, ada: Core, bob: Core, ids: dict[str, str], how: str
+) -> None:
+    """He may plan so, and is offered other work; somebody else does it."""
+    ada.items.edit(ids["A"], LOOSER[how])
+    if how == "skip":
+        ada.items.edit(ids["A"], Edit(status="open"))
+    fault = studio.refuses(Forbidden, lambda: ada.claims.start(ids["A"]))
+    assert "does not do that work" in fault.message
+    taken = [ada.claims.take_next(ReadyFilter()) for _ in range(3)]
+    assert [one and one[0].item.id for one in taken] == [ids["C"], ids["B"], None]
+    assert bob.claims.start(ids["A"]).claim.token == 1
+
+
+def test_a_mark_holds_for_all_that_is_below(studio: Studio, ada: Core, ids: dict[str, str]) -> None:
+    """Who lets the review of a phase go does none of its tasks, by claim, word or plan; others he does."""
+    ada.items.edit(ids["One"], Edit(waive=("review",), reason="small"))
+    studio.refuses(Forbidden, lambda: ada.claims.start(ids["B"]))
+    studio.refuses(Forbidden, lambda: ada.items.edit(ids["B"], Edit(status="active")))
+    done = ada.plans.read("# X\n- [x] Y\n").children[0]
+    studio.refuses(Forbidden, lambda: ada.plans.create(done, ids["One"]))
+    assert ada.claims.start(ids["C"]).claim.token == 1
+    assert parts(studio, "loosened") == {(ids["One"], "cn_agent_ada")}
+
+
+@pytest.mark.parametrize("how", sorted(LOOSER))
+def test_once_work_has_begun_people_and_maintainers_loosen(
+    studio: Studio, ada: Core, bob: Core, ids: dict[str, str], how: str
+) -> None:
+    """No other agent; and a maintainer does not when he worked there himself."""
+    ada.claims.start(ids["A"])
+    ada.tasks.finish(ids["A"], 1, BACK)
+    worker, maintainer = (studio.core(n, scopes=frozenset({"maintain"})) for n in ("ada", "bob"))
+    for agent in (ada, bob, worker):
+        studio.refuses(Forbidden, lambda agent=agent: agent.items.edit(ids["A"], LOOSER[how]))
+    maintainer.items.edit(ids["A"], LOOSER[how])
+    assert parts(studio, "loosened") == {(ids["A"], "cn_agent_bob")}
+
+
+def test_a_person_waives_and_it_is_told_how_independently(
+    studio: Studio, ada: Core, person: Core, ids: dict[str, str]
+) -> None:
+    """The gate says it, and so does the entry; nothing keeps a person from work."""
+    ada.claims.start(ids["A"])
+    person.items.edit(ids["A"], LOOSER["waive"])
+    gate = person.overview.find(Gate, ids["A"], "check-1")
+    assert gate is not None
+    assert (gate.status, gate.independence) == ("waived", "attested")
+    assert studio.last().facts["independence"] == "attested"
+    assert parts(studio, "loosened") == set()
+
+
+def test_an_agents_shell_is_no_person(studio: Studio, ada: Core, ids: dict[str, str]) -> None:
+    """Whoever runs a command: if an agent that is known stands behind it, it is the agent."""
+    ada.claims.start(ids["A"])
+    shell = studio.core("eve", kind="human")
+    principal = shell.caller.actor.principal
+    assert principal is not None
+    context = studio.context(studio.system)
+    with recording(context, "test.made") as change:
+        change.put(known_agent(principal.id))
+    studio.refuses(Forbidden, lambda: shell.items.edit(ids["A"], LOOSER["waive"]))
+    studio.refuses(Forbidden, lambda: shell.projects.ask_of_reviews("declared"))
+
+
+def test_work_is_not_moved_out_from_under_its_review(
+    studio: Studio, ada: Core, bob: Core, person: Core, ids: dict[str, str]
+) -> None:
+    """Begun by a person only; before that by one who then does not do it. Where as much is asked, by all."""
+    bob.items.edit(ids["A"], Edit(parent=ids["Plan"]))
+    studio.refuses(Forbidden, lambda: bob.claims.start(ids["A"]))
+    ada.claims.start(ids["B"])
+    for agent in (ada, bob):
+        studio.refuses(
+            Forbidden, lambda agent=agent: agent.items.edit(ids["B"], Edit(parent=ids["Plan"]))
+        )
+    assert person.items.edit(ids["B"], Edit(parent=ids["Plan"])).parent == ids["Plan"]
+    ada.items.edit(ids["B"], Edit(parent=ids["One"]))
+    assert bob.items.edit(ids["C"], Edit(parent=ids["One"])).parent == ids["One"]
+
+
+def test_who_lets_work_begin_does_not_do_it(studio: Studio, ada: Core, bob: Core) -> None:
+    """The approval of a start is somebody else's; he may judge the end."""
+    text = "# P\n- [ ] A\n  - approval: yes\n  - review: yes\n"
+    item = ada.plans.create(ada.plans.read(text)).items[1].id
+    ada.reviews.review(item, YES)
+    studio.refuses(Forbidden, lambda: ada.claims.start(item))
+    bob.claims.start(item)
+    assert bob.tasks.finish(item, 1, DONE).item.status == "review"
+    assert ada.reviews.review(item, YES).item.status == "done"
+
+
+def test_what_comes_done_or_begun_is_a_part(studio: Studio, ada: Core, ids: dict[str, str]) -> None:
+    """Who plans work as done does not approve it."""
+    ada.plans.create(ada.plans.read("# X\n- [x] Y\n").children[0], ids["One"])
+    assert (ids["One"], "cn_agent_ada") in parts(studio, "worked")
+    studio.refuses(Forbidden, lambda: ada.reviews.review(ids["One"], YES))
+
+
+def test_every_word_that_moves_work_on_is_a_part(
+    studio: Studio, ada: Core, ids: dict[str, str]
+) -> None:
+    """To begin, to hand in and to leave out is; to send back is none, and neither is to reopen."""
+    ada.items.edit(ids["B"], Edit(status="active"))
+    bob, cyd, dan = (studio.core(name) for name in ("bob", "cyd", "dan"))
+    bob.items.edit(ids["B"], Edit(status="review"))
+    cyd.items.edit(ids["B"], Edit(status="active"))
+    dan.items.edit(ids["C"], Edit(status="skipped"))
+    cyd.items.edit(ids["C"], Edit(status="open"))
+    found = {who for _, who in parts(studio, "worked")}
+    assert found == {"cn_agent_ada", "cn_agent_bob", "cn_agent_dan"}
+
+
+def test_whoever_takes_up_a_paused_session_has_a_part_in_what_it_holds(
+    studio: Studio, ada: Core, ids: dict[str, str]
+) -> None:
+    """And whoever renews a claim there."""
+    ada.claims.start(ids["B"])
+    ada.sessions.hand_over(Handover(action="pause", summary="s"))
+    session = ada.caller.actor.session
+    bob = studio.core("bob", session=session)
+    bob.sessions.resume(session)
+    assert (ids["One"], "cn_agent_bob") in parts(studio, "worked")
+    studio.core("cyd", session=session).claims.start(ids["B"])
+    assert (ids["One"], "cn_agent_cyd") in parts(studio, "worked")
+
+
+def test_what_is_in_review_is_not_ended_by_who_did_it(
+    studio: Studio, ada: Core, bob: Core, ids: dict[str, str]
+) -> None:
+    """Where no gate asks for a verdict the word of somebody else is one."""
+    ada.claims.start(ids["B"])
+    ada.items.edit(ids["B"], Edit(status="review"))
+    studio.refuses(Forbidden, lambda: ada.items.edit(ids["B"], Edit(status="done")))
+    assert bob.items.edit(ids["B"], Edit(status="done")).status == "done"
+
+
+def test_finished_work_passes_no_open_blocker(
+    studio: Studio, ada: Core, ids: dict[str, str]
+) -> None:
+    """By its tool or by word; what is given back may be blocked, and what blocks all is the phase's."""
+    ada.claims.start(ids["B"])
+    record = ada.journal.append(Note(kind="blocker", body="no key", item=ids["B"])).id
+    ada.journal.append(Note(kind="blocker", body="no key", item=ids["One"]))
+    fault = studio.refuses(GateClosed, lambda: ada.tasks.finish(ids["B"], 1, DONE))
+    assert fault.facts["blockers"] == [record]
+    studio.refuses(GateClosed, lambda: ada.items.edit(ids["B"], Edit(status="done")))
+    ada.journal.resolve(record, "found")
+    assert ada.tasks.finish(ids["B"], 1, DONE).item.status == "done"
+
+
+def test_a_whole_does_not_end_past_the_gates_below_it(
+    studio: Studio, ada: Core, bob: Core, person: Core, ids: dict[str, str]
+) -> None:
+    """One who has no part in it leaves it out; once begun, a person."""
+    ada.claims.start(ids["A"])
+    ada.tasks.finish(ids["A"], 1, BACK)
+    for agent in (ada, bob):
+        studio.refuses(
+            Forbidden, lambda agent=agent: agent.items.edit(ids["Plan"], Edit(status="skipped"))
+        )
+    assert person.items.edit(ids["Plan"], Edit(status="skipped")).status == "skipped"
+    assert person.items.get(ids["A"]).status == "skipped"
+
+
+def handed_in(core: Core, item: str) -> None:
+    """Do a task and all that its review waits for."""
+    token = core.claims.start(item).claim.token
+    core.tasks.finish(item, token, DONE)
+
+
+def test_the_default_asks_for_two_attested_principals(studio: Studio, ada: Core, bob: Core) -> None:
+    """A rejection opens nothing, and is heard from whoever did not do it."""
+    plan = ada.plans.create(
+        ada.plans.read("# P\n- [ ] A\n  - review: yes\n- [ ] B\n  - review: yes\n")
+    )
+    item, other = (one.id for one in plan.items[1:])
+    nobody, stranger = unattested(ada), unattested(bob)
+    handed_in(nobody, item)
+    fault = studio.refuses(Forbidden, lambda: stranger.reviews.review(item, YES))
+    assert "two attested principals" in fault.message
+    studio.refuses(Forbidden, lambda: bob.reviews.review(item, YES))
+    assert stranger.reviews.review(item, NO).verdict.independence == "declared"
+    handed_in(ada, other)
+    assert bob.reviews.review(other, YES).verdict.independence == "attested"
+
+
+def test_where_names_are_enough_the_same_one_is_not(
+    studio: Studio, ada: Core, bob: Core, person: Core
+) -> None:
+    """A person says so once; the verdict tells it."""
+    item = ada.plans.create(ada.plans.read("# P\n- [ ] A\n  - review: yes\n")).items[1].id
+    studio.refuses(Forbidden, lambda: ada.projects.ask_of_reviews("declared"))
+    person.projects.ask_of_reviews("declared", "a container")
+    assert studio.last().facts == {"reviews": ["attested", "declared"], "reason": "a container"}
+    size = studio.image().size
+    person.projects.ask_of_reviews("declared")
+    assert studio.image().size == size
+    handed_in(unattested(ada), item)
+    same = studio.core("ada")
+    studio.refuses(Forbidden, lambda: same.reviews.review(item, YES))
+    reviewed = unattested(bob).reviews.review(item, YES)
+    assert (reviewed.verdict.independence, reviewed.item.status) == ("declared", "done")
+
+
+def test_where_a_person_is_asked_for_only_a_key_is_one(
+    studio: Studio, ada: Core, bob: Core, person: Core
+) -> None:
+    """Neither another agent nor whoever sits at a command line; nor do these ask for less again."""
+    item = ada.plans.create(ada.plans.read("# P\n- [ ] A\n  - review: yes\n")).items[1].id
+    person.projects.ask_of_reviews("person")
+    handed_in(ada, item)
+    for core in (bob, person):
+        fault = studio.refuses(Forbidden, lambda core=core: core.reviews.review(item, YES))
+        assert fault.facts == {"reviews": "person", "independence": "attested"}
+    studio.refuses(Forbidden, lambda: person.projects.ask_of_reviews("attested"))
+    known = with_key(person)
+    verdict = known.reviews.review(item, YES).verdict
+    assert bob.overview.find(Verdict, verdict.id) == verdict
+    assert verdict.independence == "person"
+    assert known.projects.ask_of_reviews("attested").reviews == "attested"
