@@ -1,4 +1,4 @@
-"""Who has a part in which work, and so does not judge it; who loosened it, and so does not do it.
+"""Who worked on what and does not judge it, or loosened it and does not do it.
 
 Rule 1: a part is written down where work is taken up, handed in or moved on. It is one in everything above the
 item, so that one look at an item tells who may judge it: whoever worked below it has a part in it. Rule 2: a mark of

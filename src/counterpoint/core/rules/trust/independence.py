@@ -1,4 +1,4 @@
-"""Decide how surely a judge is somebody else, whether that is enough, and who may loosen.
+"""Decide how surely a judge is somebody else, and who may loosen.
 
 Rule 1: a person is one whom a key attests, and independent of every agent. Rule 2: two principals are attested to be two
 only if something attests each of them. Rule 3: everything else is declared: the names differ, no more is known.
