@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model import catalogue, lifecycles
 from counterpoint.core.model.access import Actor, ActorKind
-from counterpoint.core.model.identity import Attested
+from counterpoint.core.model.identity import Attested, Peer
 from counterpoint.core.operations.recording.context import Caller, Ports
 from counterpoint.core.ports.evidence import Evidence
 from counterpoint.core.ports.store import Store
 from counterpoint.core.rules import wording
+from counterpoint.core.rules.identity import agent_of, doubt_of, name_of
 from counterpoint.dialects import nouns
 from counterpoint.evidence.directories import FileAnchors, TemplateDirectory
 from counterpoint.evidence.environment import secret_values
@@ -86,6 +87,7 @@ class App:
 
     breaker: counts the faults of the database; only guarded callers ask it.
     trees: the working trees that were looked at. evidence: what measures and runs; None: this machine.
+    met: the principals that were seen to connect.
     """
 
     settings: Settings
@@ -95,6 +97,7 @@ class App:
     breaker: Breaker = field(default_factory=Breaker, repr=False)
     trees: OpenTrees = field(default_factory=OpenTrees, repr=False)
     evidence: Evidence | None = field(default=None, repr=False)
+    met: set[str] = field(default_factory=set[str], repr=False)
 
     @property
     def database(self) -> Path:
@@ -269,7 +272,14 @@ class App:
         self.store = self.breaker.opening(lambda: host.store) if is_first else host.store
         self.signer = host.signer
         self.trees = host.trees
+        self.met = host.met
         self.host = host.host
+
+    def meet(self, found: Peer) -> None:
+        """Remember the agent behind a connection: what it starts is that agent, also if it writes nothing."""
+        agent = agent_of(found.lineage)
+        if agent is not None and doubt_of(found) is None:
+            self.met.add(name_of(agent, found))
 
     @cached_property
     def _guarded(self) -> Ports:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from builders import AGENT_PROCESS
 from counterpoint.app import App
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
@@ -19,6 +20,10 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 PROGRAM = Path(__file__).parent / "programs" / "agent.py"
 PLAN = "# Orchard\n## Planting\n- review: yes\n- [ ] Plant the walnut\n"
 APPROVES = {"verdict": "approve", "reason": "it stands"}
+
+
+LEFT = ("setsid", "-f", *AGENT_PROCESS)
+"""Starts a process, one level below another, that nobody is left to have started."""
 
 
 class Agent:
@@ -59,9 +64,28 @@ class Agent:
         """Run the command line from a shell of its own."""
         return self.order(run=["sh", "-c", f"{sys.executable} -m counterpoint {' '.join(words)}"])
 
+    def hires(self, *through: str) -> Agent:
+        """Let it start another agent's process, and let that connect."""
+        return Hired(self, *through)
+
     def close(self) -> None:
         """Let it end."""
         self._process.communicate(timeout=60)
+
+
+class Hired(Agent):
+    """An agent's process that another agent has started."""
+
+    def __init__(self, by: Agent, *through: str) -> None:
+        """Start it, behind some words, and let it connect."""
+        self._by = by
+        self._name = str(id(self))
+        by.order(hire=self._name, through=through)
+        self.order(connect="main", words=[])
+
+    def order(self, **order: Any) -> dict[str, Any]:
+        """Have it told what to do."""
+        return self._by.order(tell=self._name, order=order)
 
 
 @pytest.fixture
@@ -81,11 +105,16 @@ def hire(repository: Path) -> Iterator[Callable[[], Agent]]:
 def worker(hire: Callable[[], Agent]) -> Agent:
     """Give an agent that has done the only task of a phase that is to be reviewed."""
     agent = hire()
+    work(agent)
+    return agent
+
+
+def work(agent: Agent) -> None:
+    """Let an agent do the only task of a phase that is to be reviewed."""
     agent.does("plan", markdown=PLAN)
     claim = agent.does("next", claim=True)["claim"]
     done = {"id": claim["item"], "token": claim["token"], "outcome": "done"}
     agent.does("finish", **done, summary="It stands")
-    return agent
 
 
 @pytest.fixture
@@ -135,3 +164,46 @@ def test_a_person_approves_from_a_terminal_of_their_own(
     ran = counterpoint("approve", phase, cwd=repository)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert app.person().items.get(phase).status == "done"
+
+
+def test_a_process_that_the_worker_left_behind_does_not_judge(worker: Agent, phase: str) -> None:
+    """However many levels below what takes up orphans it connects."""
+    left = worker.hires(*LEFT)
+    assert left.is_refused("review", id=phase, **APPROVES) == "forbidden"
+
+
+def test_nobody_judges_what_a_process_that_he_may_have_left_behind_did(
+    hire: Callable[[], Agent], phase: str
+) -> None:
+    """An agent that has others do its work in that way judges none of it."""
+    agent = hire()
+    work(agent.hires(*LEFT))
+    assert agent.is_refused("review", id=phase, **APPROVES) == "forbidden"
+
+
+def test_what_an_agent_starts_is_that_agent_also_if_it_writes_nothing_itself(
+    hire: Callable[[], Agent], phase: str
+) -> None:
+    """It has connected: one of its children does not judge the work of another."""
+    agent = hire()
+    first = agent.hires()
+    work(first)
+    second = agent.hires()
+    assert second.is_refused("review", id=phase, **APPROVES) == "forbidden"
+    assert hire().does("review", id=phase, **APPROVES)["item"]["status"] == "done"
+
+
+@pytest.mark.parametrize("more", [["--mount-proc"], []])
+def test_nobody_gets_another_name_in_a_namespace_of_his_own(
+    worker: Agent, phase: str, app: App, more: list[str]
+) -> None:
+    """Neither by its server nor at the command line, where he is alone."""
+    alone = ["unshare", "--user", "--map-root-user", "--pid", "--fork", *more]
+    if worker.order(run=[*alone, "true"])["code"]:
+        pytest.skip("this kernel lets nobody open a namespace of processes")
+    ran = worker.order(run=[*alone, sys.executable, "-m", "counterpoint", "approve", phase])
+    assert ran["code"] == 1, ran
+    assert "cannot judge it" in ran["err"]
+    other = worker.hires(*alone)
+    assert other.is_refused("review", id=phase, **APPROVES) == "forbidden"
+    assert app.person().items.get(phase).status != "done"

@@ -13,7 +13,7 @@ import pytest
 
 from counterpoint.core.model.identity import Process
 from counterpoint.evidence import processes
-from counterpoint.evidence.processes import boot, lineage, look, peer
+from counterpoint.evidence.processes import boot, lineage, look, namespace, peer
 
 WAITING = "import sys; print(flush=True); sys.stdin.read()"
 ORPHAN = f"""
@@ -117,3 +117,89 @@ def test_the_boot_is_told_the_same_each_time() -> None:
         check=True,
     )
     assert said.stdout.strip() == boot()
+
+
+@pytest.mark.parametrize(
+    ("words", "script"),
+    [
+        (["-P", "{folder}/npx"], "npx"),
+        (["-X", "utf8", "{folder}/pipx.py"], "utf8"),
+        (["-c", WAITING], "-c"),
+        (["-m", "runner"], "runner"),
+    ],
+)
+def test_what_an_interpreter_runs_is_told(tmp_path: Path, words: list[str], script: str) -> None:
+    """By its file name, without an ending; an option with a word of its own hides it, and that is all it does."""
+    for name in ("npx", "pipx.py", "runner.py"):
+        (tmp_path / name).write_text(WAITING)
+    with subprocess.Popen(
+        [sys.executable, *(word.format(folder=tmp_path) for word in words)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        seen = look(process.pid)
+        process.communicate()
+    assert seen is not None
+    assert seen.script == script
+
+
+def test_a_program_that_calls_itself_otherwise_is_known_by_that() -> None:
+    """As npm does, which is node to the kernel."""
+    with subprocess.Popen(
+        ["npm exec counterpoint", "-c", WAITING],
+        executable=sys.executable,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        seen = look(process.pid)
+        process.communicate()
+    assert seen is not None
+    assert seen.script == "npm"
+
+
+def test_a_process_in_another_namespace_is_not_looked_into() -> None:
+    """Its number here is not the one that it knows itself by."""
+    alone = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"]
+    if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this kernel lets nobody open a namespace of processes")
+    with subprocess.Popen(
+        [*alone, sys.executable, "-c", f"import os; print(os.readlink('/proc/self')); {WAITING}"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        found = peer(int(process.stdout.readline()))
+        process.communicate()
+    assert (found.lineage, found.is_foreign) == ((), True)
+    assert not peer(os.getpid()).is_foreign
+
+
+def test_numbers_of_another_namespace_are_not_taken_for_ours() -> None:
+    """Whoever sees the /proc of another one sees somebody else under his own number."""
+    alone = ["unshare", "--user", "--map-root-user", "--pid", "--fork"]
+    if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this kernel lets nobody open a namespace of processes")
+    said = subprocess.run(
+        [
+            *(*alone, sys.executable, "-c"),
+            "import os; from counterpoint.evidence.processes import peer; print(peer(os.getpid())[0:4:3])",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout == "((), True)\n"
+
+
+def test_the_namespace_is_told_the_same_to_all_in_it() -> None:
+    """It is a number where there are namespaces."""
+    assert namespace() == peer(os.getpid()).namespace
+    assert namespace().isdecimal() == sys.platform.startswith("linux")

@@ -15,8 +15,10 @@ import pytest
 from socket_house import GREETING, PATIENCE, House
 
 from counterpoint.kernel.errors import InvalidInput, StoreBusy, Unavailable
+from counterpoint.protocol import peers as peers_module
 from counterpoint.protocol import rendezvous as meeting_module
 from counterpoint.protocol import sockets as sockets_module
+from counterpoint.protocol.peers import PeerProcess
 from counterpoint.protocol.rendezvous import find_rendezvous
 from counterpoint.protocol.sockets import Greeting, Sockets
 
@@ -45,7 +47,11 @@ def test_a_guest_is_greeted_seated_and_counted(house):
         assert sockets.clients == 1
         assert house.greeted == [
             Greeting(
-                flags={}, environ={}, folder="/", version="0", peer=os.getpid(), user=os.getuid()
+                flags={},
+                environ={},
+                folder="/",
+                version="0",
+                peer=PeerProcess(pid=os.getpid(), user=os.getuid()),
             )
         ]
         guest.writer.close()
@@ -128,7 +134,7 @@ def test_a_fault_inside_is_told_without_its_inside(house, caplog):
 def test_somebody_of_another_user_is_not_let_in(house, monkeypatch):
     """The system says who is at the other end; nothing that it sends is read."""
     mine = os.getuid()
-    monkeypatch.setattr(sockets_module.os, "getuid", lambda: mine + 1)
+    monkeypatch.setattr(peers_module.os, "getuid", lambda: mine + 1)
 
     async def course(_sockets):
         guest = await house.guest()

@@ -4,15 +4,17 @@
     started   when a process began, as the kernel counts it: with its number it names the process, since a number
               is given again only after its process has ended
     boot      what the machine has been up since: numbers and starts are told apart by it
+    namespace in which numbers are meant (pid_namespaces(7)): a process in another one than ours is not looked into
 
-Linux is asked through /proc (proc(5)), macOS through libproc (libproc.h, sys/proc_info.h). A process that
-ends while it is looked at, or one that a parent's number names by accident, ends the lineage: no parent begins
-after its child. Whoever looks at a peer of a socket looks at it again after the walk, for the number that the
-socket named may be another's by then.
+Linux is asked through /proc (proc(5)), macOS through sysctl and libproc. A process that ends while it is looked at,
+or one that a parent's number names by accident, ends the lineage: no parent begins after its child. Whoever looks
+at a peer of a socket looks at it again after the walk, for the number that the socket named may be another's by
+then. Where /proc is that of another namespace, its numbers are not ours, and nobody is looked at.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -26,6 +28,7 @@ MOST: Final = 64
 
 _PROC: Final = Path("/proc")
 _AFTER_NAME: Final = b") "
+_INTERPRETERS: Final = ("bun", "deno", "node", "perl", "pypy", "python", "ruby")
 
 
 def lineage(pid: int) -> tuple[Process, ...]:
@@ -45,10 +48,12 @@ def peer(pid: int) -> Peer:
 
     After the walk everybody must still be who he was, and his parent the same.
     """
+    if _is_foreign(pid):
+        return Peer((), boot(), namespace(), is_foreign=True)
     found = lineage(pid)
     if any(_mark(look(process.pid)) != _mark(process) for process in found):
         found = ()
-    return Peer(lineage=found, boot=boot())
+    return Peer(lineage=found, boot=boot(), namespace=namespace())
 
 
 def _mark(process: Process | None) -> tuple[int, int] | None:
@@ -63,11 +68,39 @@ def look(pid: int) -> Process | None:
 @cache
 def boot() -> str:
     """Return what tells this boot of the machine from all others; empty if the kernel does not say."""
+    if sys.platform == "darwin":
+        from counterpoint.evidence import libproc
+
+        return libproc.boot()
     try:
         return (_PROC / "sys/kernel/random/boot_id").read_text("ascii").strip()
     except OSError:
-        # Where a process is named by the time at which it began, no boot needs to be told.
         return ""
+
+
+@cache
+def namespace() -> str:
+    """Return the number of the namespace of processes that this one lives in; empty if there is only one."""
+    try:
+        return str((_PROC / "self/ns/pid").readlink()).strip("pid:[]")
+    except OSError:
+        return ""
+
+
+def _is_foreign(pid: int) -> bool:
+    """Return whether a process lives in another namespace than this one, or /proc is that of another."""
+    if not pid:
+        return bool(namespace())
+    try:
+        if str((_PROC / "self").readlink()) != str(os.getpid()):
+            return True
+        status = (_PROC / str(pid) / "status").read_bytes()
+    except OSError:
+        # There is no /proc, or no such process, or none that can be seen: nothing is found of it either.
+        return False
+    # One number for each namespace from that of /proc down to its own.
+    numbers = status.partition(b"\nNSpid:")[2].partition(b"\n")[0].split()
+    return len(numbers) > 1
 
 
 @cache
@@ -83,14 +116,16 @@ def _look_linux(pid: int) -> Process | None:
     folder = _PROC / str(pid)
     try:
         # The name in the second field may hold anything, brackets too: what counts comes after the last.
-        fields = (folder / "stat").read_bytes().rpartition(_AFTER_NAME)[2].split()
+        named, _, rest = (folder / "stat").read_bytes().rpartition(_AFTER_NAME)
+        fields = rest.split()
         uid = folder.stat().st_uid
     except OSError:
         return None
     try:
         executable = str((folder / "exe").readlink())
     except OSError:
-        executable = ""
+        executable = os.fsdecode(named.partition(b"(")[2])
+    executable = executable.removesuffix(" (deleted)")
     return Process(
         pid=pid,
         parent=int(fields[1]),
@@ -98,5 +133,23 @@ def _look_linux(pid: int) -> Process | None:
         session=int(fields[3]),
         has_terminal=fields[4] != b"0",
         started=int(fields[19]),
-        executable=executable.removesuffix(" (deleted)"),
+        executable=executable,
+        script=_script(folder) if Path(executable).name.startswith(_INTERPRETERS) else "",
     )
+
+
+def _script(folder: Path) -> str:
+    """Return what an interpreter runs; empty if that cannot be told."""
+    try:
+        words = os.fsdecode((folder / "cmdline").read_bytes()).split("\0")
+    except OSError:
+        return ""
+    # A program that calls itself otherwise, as npm does, has a sentence in place of its words.
+    if " " in words[0]:
+        return words[0].partition(" ")[0]
+    after = words[1:]
+    while after and after[0].startswith("-") and after[0] not in {"-m", "-c", "-e"}:
+        after = after[1:]
+    if after[:1] == ["-m"]:
+        after = after[1:]
+    return Path(after[0]).stem if after else ""

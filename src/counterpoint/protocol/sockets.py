@@ -18,8 +18,6 @@ import gc
 import logging
 import os
 import socket
-import struct
-import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -31,6 +29,7 @@ import orjson
 from counterpoint import __version__
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, Forbidden, InvalidInput
+from counterpoint.protocol.peers import PeerProcess, held_peer
 from counterpoint.protocol.rendezvous import PROTOCOL
 from counterpoint.protocol.surface import Caller, Surface, contained
 from counterpoint.protocol.wire.direct import Direct
@@ -49,11 +48,6 @@ PATIENCE: Final = 10.0
 UNWIND: Final = 0.1
 """Seconds that calls under way get when the server leaves."""
 
-_CREDENTIALS: Final = struct.Struct("3i")
-"""struct ucred of unix(7): process, user, group."""
-_XUCRED: Final = struct.Struct("2Ih16I")
-"""struct xucred of sys/ucred.h on macOS: version, user, number of groups, groups."""
-_LOCAL, _LOCAL_PEERCRED, _LOCAL_PEERPID = 0, 1, 2
 _ENDS: Final = 0.05
 
 logger = logging.getLogger(__name__)
@@ -63,15 +57,14 @@ logger = logging.getLogger(__name__)
 class Greeting:
     """What a relay says first: the flags and variables its agent was started with, and where.
 
-    peer: number of the relay's process, as the kernel says; 0 where it does not. user: whose it is.
+    peer: the relay's process, as the kernel says.
     """
 
     flags: dict[str, str]
     environ: dict[str, str] = field(repr=False)
     folder: str
     version: str
-    peer: int
-    user: int
+    peer: PeerProcess
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,21 +173,21 @@ class Sockets(Generic[C]):
                 await _send(to, {"ok": False, "version": __version__, "error": error})
 
     async def _receive(self, to: socket.socket) -> None:
-        peer, user = _peer(to, self._users)
-        try:
-            line, begun = await asyncio.wait_for(_first_line(to), PATIENCE)
-        except (TimeoutError, ConnectionError):
-            return
-        if not line:
-            return
-        first = _parsed(line)
-        if "ask" in first:
-            await self._answer(to, first["ask"], user)
-        else:
+        with held_peer(to, self._users) as peer:
+            try:
+                line, begun = await asyncio.wait_for(_first_line(to), PATIENCE)
+            except (TimeoutError, ConnectionError):
+                return
+            if not line:
+                return
+            first = _parsed(line)
+            if "ask" in first:
+                await self._answer(to, first["ask"], peer.user)
+                return
             # A dialect may have to be loaded for it, which the others need not wait for.
-            context = await asyncio.to_thread(self._admit, _greeting(first, peer, user))
-            await _send(to, {"ok": True, "version": __version__})
-            await self._serve(to, context, begun)
+            context = await asyncio.to_thread(self._admit, _greeting(first, peer))
+        await _send(to, {"ok": True, "version": __version__})
+        await self._serve(to, context, begun)
 
     async def _answer(self, to: socket.socket, question: object, user: int) -> None:
         """Return a question about the server itself."""
@@ -258,23 +251,6 @@ def _load_sdk() -> ModuleType:
     return server
 
 
-def _peer(to: socket.socket, users: Collection[int]) -> tuple[int, int]:
-    """Return process and user at the other end, 0 for a process that the system does not name; Forbidden."""
-    if sys.platform == "darwin":
-        told = to.getsockopt(_LOCAL, _LOCAL_PEERCRED, _XUCRED.size)
-        user = _XUCRED.unpack_from(told)[1]
-        pid = int.from_bytes(to.getsockopt(_LOCAL, _LOCAL_PEERPID, 4), sys.byteorder)
-    elif hasattr(socket, "SO_PEERCRED"):
-        told = to.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-        pid, user, _ = _CREDENTIALS.unpack(told)
-    else:
-        return 0, os.getuid()
-    # The mode of the socket keeps others out already; not every system looks at it.
-    if user not in users:
-        raise Forbidden("this server belongs to another user", hint="Use a database of your own.")
-    return pid, user
-
-
 async def _first_line(to: socket.socket) -> tuple[bytes, bytes]:
     """Return the first line and what came after it; an empty line if there is none."""
     loop = asyncio.get_running_loop()
@@ -306,7 +282,7 @@ def _parsed(line: bytes) -> dict[str, Any]:
     return cast("dict[str, Any]", first)
 
 
-def _greeting(first: Mapping[str, Any], peer: int, user: int) -> Greeting:
+def _greeting(first: Mapping[str, Any], peer: PeerProcess) -> Greeting:
     """Return the greeting of a first line; InvalidInput if it is none."""
     flags, environ, folder = first.get("flags"), first.get("environ"), first.get("folder")
     if not (_is_text(flags) and _is_text(environ) and isinstance(folder, str)):
@@ -317,7 +293,6 @@ def _greeting(first: Mapping[str, Any], peer: int, user: int) -> Greeting:
         folder=folder,
         version=str(first.get("version", "")),
         peer=peer,
-        user=user,
     )
 
 

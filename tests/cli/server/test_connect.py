@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from counterpoint.cli.server.serving import Connection
-from counterpoint.core.rules.identity import connection_id
-from counterpoint.evidence.processes import boot, peer
+from counterpoint.core.rules.identity import name_of
+from counterpoint.evidence.processes import peer
 
 INITIALIZE = {
     "protocolVersion": "2025-06-18",
@@ -74,8 +74,8 @@ def test_flags_and_variables_say_who_calls(start, call, ledger, monkeypatch):
     principal = actor.pop("principal")
     assert actor == {"kind": "agent", "name": "eve", "profile": "judge", "session": session}
     # Whoever starts the relay is the agent: here that is this process.
-    me = peer(os.getpid()).lineage[0]
-    assert principal == {"strength": "connection", "id": connection_id(me, boot())}
+    mine = peer(os.getpid())
+    assert principal == {"strength": "connection", "id": name_of(mine.lineage[0], mine)}
 
 
 @pytest.mark.e2e

@@ -29,6 +29,7 @@ from counterpoint.kernel.errors import (
     Unavailable,
 )
 from counterpoint.protocol import rendezvous as meeting_module
+from counterpoint.protocol.peers import PeerProcess
 from counterpoint.protocol.rendezvous import find_rendezvous
 from counterpoint.protocol.sockets import Greeting
 from counterpoint.protocol.surface import Caller
@@ -44,8 +45,7 @@ def greeting(folder: Path, *, environ: dict[str, str] | None = None, **flags: st
         environ=environ or {},
         folder=str(folder),
         version="0",
-        peer=os.getpid(),
-        user=os.getuid(),
+        peer=PeerProcess(pid=os.getpid(), user=os.getuid()),
     )
 
 
@@ -185,11 +185,13 @@ import json, os, sys
 from pathlib import Path
 from counterpoint.app import open_app
 from counterpoint.cli.server.serving import ConnectionApps
+from counterpoint.protocol.peers import PeerProcess
 from counterpoint.protocol.sockets import Greeting
 from counterpoint.protocol.surface import Caller
 
 app = open_app(Path.cwd(), {})
-greeting = Greeting(flags={}, environ={}, folder=os.getcwd(), version="0", peer=os.getpid(), user=os.getuid())
+me = PeerProcess(pid=os.getpid(), user=os.getuid())
+greeting = Greeting(flags={}, environ={}, folder=os.getcwd(), version="0", peer=me)
 context = ConnectionApps(host=app).admit(greeting)
 assert not context.surface.invoke(context.call_for(Caller()), "brief").is_error
 print(json.dumps(sorted(sys.modules)))

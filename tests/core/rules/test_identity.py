@@ -13,9 +13,12 @@ from counterpoint.core.rules.identity import (
     agent_of,
     connection_id,
     connection_of,
+    doubt_of,
     is_below,
-    may_descend,
+    may_be_one,
+    name_of,
     principal_of,
+    seen_again,
 )
 from counterpoint.kernel import canonical
 from counterpoint.kernel.clock import Timestamp
@@ -57,7 +60,6 @@ def line(*programs: str) -> tuple[Process, ...]:
         ((RELAY, "init?"), None),
         ((RELAY, "sh", "bash"), "bash"),
         ((RELAY,), RELAY),
-        ((RELAY, "sh", "gone"), None),
         ((), None),
     ],
 )
@@ -67,6 +69,33 @@ def test_the_agent_is_the_nearest_that_does_not_only_start_others(
     """Shells and runners are passed over, but for the shell of a terminal; orphans have none."""
     found = agent_of(line(*programs))
     assert (found.name if found else None) == agent
+
+
+def test_a_runner_that_is_a_script_is_passed_over() -> None:
+    """As its interpreter alone it would be taken for the agent."""
+    relay, runner, agent = line(RELAY, "node", "claude")
+    assert agent_of((relay, runner, agent)) == runner
+    assert agent_of((relay, replace(runner, script="npx"), agent)) == agent
+    assert agent_of((relay, replace(runner, script="server"), agent)).script == "server"
+
+
+@pytest.mark.parametrize(
+    ("peer", "doubt"),
+    [
+        (Peer(line(RELAY, "claude", "bash*", "systemd"), BOOT), None),
+        (Peer((), BOOT), "unseen"),
+        (Peer((), BOOT, is_foreign=True), "foreign"),
+        (Peer(line(RELAY, "claude", "gone"), BOOT), "cut"),
+        (Peer(line(RELAY, "claude", "bash*", "systemd")[:-1], BOOT), None),
+        (Peer(line(RELAY, "sh", "systemd"), BOOT), "orphan"),
+    ],
+)
+def test_it_is_said_why_nobody_is_attested(peer: Peer, doubt: str | None) -> None:
+    """A line that is cut passes for none; above the first process nobody is missed."""
+    assert doubt_of(peer) == doubt
+    assert (principal_of(peer, ()) is None) == (doubt is not None)
+    known = {name_of(process, peer) for process in peer.lineage}
+    assert (principal_of(peer, known) is None) == (doubt in {"unseen", "foreign", "cut"})
 
 
 def test_one_process_is_one_principal_and_another_another() -> None:
@@ -94,10 +123,29 @@ def test_the_shell_of_a_terminal_is_no_agent_to_what_is_started_in_it() -> None:
     assert principal_of(peer, {shell}) == Principal(strength="connection", id=agent)
 
 
-def test_who_has_no_ancestors_is_not_attested() -> None:
-    """No principal is better than a wrong one."""
-    assert principal_of(Peer((), BOOT), ()) is None
-    assert principal_of(Peer(line(RELAY, "systemd"), BOOT), ()) is None
+@pytest.mark.parametrize("editor", ["zed", "Code Helper (Plugin)", "idea"])
+def test_the_terminal_of_an_editor_is_not_the_editor(editor: str) -> None:
+    """Though it starts agents too; but what has started the editor counts as ever."""
+    peer = Peer(line(RELAY, "zsh*", editor, "claude", "bash*", "tmux", "systemd"), BOOT)
+    ids = [name_of(process, peer) for process in peer.lineage]
+    assert principal_of(peer, {ids[2]}) == Principal(strength="connection", id=ids[1])
+    assert principal_of(peer, {ids[2], ids[3]}) == Principal(strength="connection", id=ids[3])
+    shell, shown = kept(RELAY, "zsh*", editor, "tmux"), kept(RELAY, "zsh*", editor, "tmux", place=2)
+    assert not is_below(shell, shown)
+    agent = Peer(line(RELAY, editor, "tmux"), BOOT)
+    beside = Peer(line(RELAY, "sh", editor, "tmux"), BOOT)
+    known = name_of(agent.lineage[1], agent)
+    assert principal_of(agent, ()) == Principal(strength="connection", id=known)
+    found = principal_of(beside, {name_of(beside.lineage[2], beside)})
+    assert found is not None
+    assert found.id == name_of(beside.lineage[2], beside)
+
+
+def test_one_number_in_two_namespaces_is_two() -> None:
+    """Each namespace counts its processes from one."""
+    peer = Peer(line(RELAY, "claude"), BOOT, "1")
+    other = peer._replace(namespace="2")
+    assert name_of(peer.lineage[1], peer) != name_of(other.lineage[1], other)
 
 
 def kept(*programs: str, place: int = 1) -> Connection:
@@ -113,13 +161,33 @@ def test_what_is_kept_tells_the_process_and_those_above_it() -> None:
     assert (found.agent, found.client, found.opened_at) == ("ada", "claude", NOW)
     assert (found.pid, found.started, found.uid) == (3, 103, 1000)
     assert found.executable == "/usr/bin/claude"
-    assert not found.is_orphan
+    assert found.held_since == 102
     assert canonical.load(found.ancestry) == [
         {"pid": 2, "started": 102, "executable": "/usr/bin/bash", "terminal": True},
         {"pid": 1, "started": 101, "executable": "/usr/bin/systemd", "terminal": False},
     ]
-    assert kept(RELAY, "claude", "systemd").is_orphan
-    assert not kept(RELAY, "claude").is_orphan
+    assert kept(RELAY, "claude", "systemd").held_since == 102
+    assert kept(RELAY, "claude", "python3", "systemd", "systemd").held_since == 103
+
+
+def test_what_the_first_process_has_taken_up_is_asked_anew() -> None:
+    """It may be an agent of a container, and what it holds was started by anybody in there."""
+    known = kept(RELAY, "claude")
+    assert (known.pid, known.held_since) == (1, 102)
+    later = replace(known, held_since=200, agent="eve")
+    assert seen_again(known, later) == replace(known, held_since=200)
+    other = kept(RELAY, "claude", "bash*")
+    assert seen_again(other, replace(other, held_since=200)) == other
+    outside = Peer((replace(line(RELAY)[0], pid=30, parent=0),), BOOT)
+    principal = principal_of(outside, ())
+    assert principal is not None
+    told = connection_of(outside, principal, project="p", agent="ada", client="", now=NOW)
+    assert told.held_since == 0
+    seen = Peer(line(RELAY, "claude", "bash*", "init")[:-1], BOOT)
+    principal = principal_of(seen, ())
+    assert principal is not None
+    told = connection_of(seen, principal, project="p", agent="ada", client="", now=NOW)
+    assert told.held_since == 102
 
 
 def test_who_was_started_by_an_agent_that_became_known_later_is_below_it() -> None:
@@ -135,12 +203,23 @@ def test_who_was_started_by_an_agent_that_became_known_later_is_below_it() -> No
     assert is_below(agent, kept(*programs, place=5))
 
 
-def test_only_an_orphan_may_come_from_who_was_there_before() -> None:
-    """Not from a younger process, nor from one of another boot; one that is held has its own parent."""
-    orphan, held = kept(RELAY, "claude", "systemd"), kept(RELAY, "claude", "bash*", "systemd")
-    older = replace(held, started=orphan.started - 1)
-    assert may_descend(orphan, older)
-    assert may_descend(orphan, replace(older, started=orphan.started))
-    assert not may_descend(orphan, replace(older, started=orphan.started + 1))
-    assert not may_descend(orphan, replace(older, boot="another"))
-    assert not may_descend(held, older)
+def test_who_was_left_may_be_one_with_who_was_there_before() -> None:
+    """However far below it connects, and whichever of them works; not with a younger one, nor of another boot."""
+    left, held = kept(RELAY, "claude", "python3", "systemd"), kept(RELAY, "claude")
+    older = replace(held, started=left.held_since, held_since=0)
+    assert may_be_one(left, older)
+    assert may_be_one(older, left)
+    assert not may_be_one(left, replace(older, started=left.held_since + 1))
+    assert not may_be_one(left, replace(older, boot="another"))
+    assert not may_be_one(older, replace(older, started=1))
+
+
+def test_nobody_is_told_apart_across_namespaces() -> None:
+    """Who opens one of his own sees nobody above him."""
+    one = replace(kept(RELAY, "claude"), held_since=0)
+    assert may_be_one(one, replace(one, namespace="2"))
+    assert not may_be_one(one, replace(one, namespace="2", boot="another"))
+    inner = kept(RELAY, "python3", "claude", "bash*")
+    outer = kept(RELAY, "python3", "claude", "bash*", place=2)
+    assert is_below(inner, outer)
+    assert not is_below(inner, replace(outer, namespace="2"))

@@ -29,8 +29,9 @@ CONNECTION = Connection(
     pid=10,
     started=10,
     boot="b",
+    namespace="",
     executable="/a",
-    is_orphan=True,
+    held_since=10,
     ancestry=Prose("[]"),
     opened_at=Timestamp("2026-01-02T03:04:05.000Z"),
 )
@@ -72,7 +73,7 @@ def test_whoever_only_loosened_a_gate_did_not_work() -> None:
 
 def test_a_process_that_the_worker_may_have_left_behind_judges_nothing() -> None:
     """As long as the worker was there before it."""
-    other = replace(CONNECTION, id="cn_b", started=9)
+    other = replace(CONNECTION, id="cn_b", started=9, held_since=0)
     assert dependence(ADA, [worked("cn_b")], (), CONNECTION, [other]) == "orphan"
     assert dependence(ADA, [worked("cn_b")], (), CONNECTION, [replace(other, started=11)]) is None
 
@@ -80,8 +81,8 @@ def test_a_process_that_the_worker_may_have_left_behind_judges_nothing() -> None
 def test_what_the_worker_has_started_is_the_worker() -> None:
     """And what has started the worker, also if neither was known when the other connected."""
     above = '[{"executable":"/b","pid":20,"started":5,"terminal":false}]'
-    worker = replace(CONNECTION, id="cn_b", pid=20, started=5, is_orphan=False)
-    inner = replace(CONNECTION, ancestry=Prose(above), is_orphan=False)
+    worker = replace(CONNECTION, id="cn_b", pid=20, started=5, held_since=0)
+    inner = replace(CONNECTION, ancestry=Prose(above), held_since=0)
     assert dependence(ADA, [worked("cn_b")], (), inner, [worker]) == "own"
     outer = replace(ADA, principal=Principal(strength="connection", id="cn_b"))
     assert dependence(outer, [worked("cn_a")], (), worker, [inner]) == "own"

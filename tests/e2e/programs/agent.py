@@ -5,6 +5,8 @@ Each line on standard input is an order, a JSON object, and is answered by one l
     {"connect": name, "words": [...]}          starts `counterpoint mcp` with these words
     {"call": name, "tool": tool, "arguments"}  answers {"answer"}, or {"refused"} with the refusal
     {"run": [...]}                             runs a command, answers {"code", "out", "err"}
+    {"hire": name, "through": [...]}           starts another such process, behind these words
+    {"tell": name, "order": {...}}             has that one obey, and answers what it did
 """
 
 from __future__ import annotations
@@ -22,6 +24,9 @@ CLIENT = "claude-code"
 """What every agent calls itself: a name proves nothing."""
 
 
+hired: dict[str, subprocess.Popen[str]] = {}
+
+
 def obey(order: dict[str, Any], clients: dict[str, wire.Client]) -> dict[str, Any]:
     """Do what an order says and answer what came of it."""
     if "connect" in order:
@@ -35,6 +40,19 @@ def obey(order: dict[str, Any], clients: dict[str, wire.Client]) -> dict[str, An
             return {"answer": clients[order["call"]].call(order["tool"], **order["arguments"])}
         except wire.Refused as refused:
             return {"refused": refused.answer}
+    if "hire" in order:
+        words = [*order["through"], sys.executable, __file__]
+        hired[order["hire"]] = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        return {}
+    if "tell" in order:
+        other = hired[order["tell"]]
+        assert other.stdin is not None
+        assert other.stdout is not None
+        other.stdin.write(json.dumps(order["order"]) + "\n")
+        other.stdin.flush()
+        return json.loads(other.stdout.readline())
     ran = subprocess.run(order["run"], capture_output=True, text=True, check=False, timeout=60)
     return {"code": ran.returncode, "out": ran.stdout, "err": ran.stderr}
 
@@ -48,6 +66,8 @@ def main() -> None:
         sys.stdout.flush()
     for client in clients.values():
         client.close()
+    for other in hired.values():
+        other.communicate(timeout=60)
 
 
 if __name__ == "__main__":

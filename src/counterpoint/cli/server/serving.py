@@ -93,6 +93,7 @@ class Connection:
         """
         self._app = app
         self._peer: Peer | None = peer
+        (host or app).meet(peer)
         self._host = host
         self._identity = app.agent()
         self._opening = threading.Lock()
@@ -116,7 +117,7 @@ class Connection:
                 self._host = None
             if self._peer is not None:
                 core = self._app.core(identity, guarded=self._is_guarded)
-                attested = core.identities.attest(self._peer)
+                attested = core.identities.attest(self._peer, self._app.met)
                 self._identity = replace(self._identity, attested=attested)
                 self._peer = None
         identity = replace(identity, attested=self._identity.attested)
@@ -131,7 +132,7 @@ class ConnectionApps:
     host: App
 
     def _app(self, greeting: Greeting) -> App:
-        if greeting.user == os.getuid():
+        if greeting.peer.user == os.getuid():
             return open_app(Path(greeting.folder), greeting.environ, **greeting.flags)
         from counterpoint.cli.server.foreign import app_for
 
@@ -145,7 +146,11 @@ class ConnectionApps:
                 f"this is the server of {self.host.database}, not of {app.database}",
                 hint="Run `counterpoint down` there and connect again.",
             )
-        connection = Connection(app, peer(greeting.peer), self.host)
+        found = peer(greeting.peer.pid)
+        # Whoever is still there after the walk is who was looked at.
+        if not greeting.peer.is_there():
+            found = found._replace(lineage=())
+        connection = Connection(app, found, self.host)
         surface = registry.surface(app.settings.surface, app.settings)
         _freeze(app.settings.surface)
         return ConnectionContext(

@@ -19,7 +19,9 @@ class Process:
     session: number of the process that leads its session (setsid(2)); 0 if it cannot be told.
     has_terminal: whether a terminal controls that session.
     started: ticks since the boot (Linux), microseconds since 1970 (macOS).
-    executable: path of the program; empty where the kernel does not show it, as for another user's.
+    executable: path of the program, or the name alone where the kernel does not show where it lies, as
+        for another user's.
+    script: what an interpreter runs, by its file name without an ending; empty for other programs.
     """
 
     pid: int
@@ -29,6 +31,7 @@ class Process:
     has_terminal: bool
     started: int
     executable: str
+    script: str = ""
 
     @property
     def name(self) -> str:
@@ -41,20 +44,30 @@ class Peer(NamedTuple):
 
     lineage: its process and the ancestors of that, the nearest first; none if the kernel does not say.
     boot: what tells this boot of the machine from all others.
+    namespace: in which the numbers of processes are meant; empty where there is only one.
+    is_foreign: whether it lives in another one than whoever looks.
     """
 
     lineage: tuple[Process, ...]
     boot: str
+    namespace: str = ""
+    is_foreign: bool = False
+
+
+Doubt = Literal["unseen", "foreign", "cut", "orphan"]
+"""Why nobody is attested: the kernel shows no process; it lives in a namespace of its own; those above it cannot be
+seen to the end; whoever had started it is gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection(Noun):
     """The process of an agent that was seen to connect: a principal.
 
-    agent, client: what it called itself when it was first seen; a label. pid, started, boot: which
-    process it is. is_orphan: whether nobody who can still be seen had started it. ancestry: a JSON array of
-    `{"pid", "started", "executable", "terminal"}`, as they were when it was first seen, the nearest first;
-    `terminal`: whether it is the shell of one.
+    agent, client: what it called itself when it was first seen; a label. pid, started, boot, namespace: which
+    process it is. held_since: when the outermost in its line began that what takes up orphans has as a child, so
+    that whoever was there before may have left it; 0 if there is none. ancestry: a JSON array of `{"pid",
+    "started", "executable", "terminal"}`, as they were when it was first seen, the nearest first; `terminal`:
+    whether it is the shell of one, or an editor that shows it.
     """
 
     table: ClassVar[str] = "connections"
@@ -67,8 +80,9 @@ class Connection(Noun):
     pid: int
     started: int
     boot: Id
+    namespace: Id
     executable: Name
-    is_orphan: bool
+    held_since: int
     ancestry: JsonText
     opened_at: Timestamp
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from collections.abc import Collection
 from dataclasses import replace
 
 from counterpoint.core.model.access import (
@@ -28,7 +29,12 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules import access
-from counterpoint.core.rules.identity import candidates, connection_of, principal_of
+from counterpoint.core.rules.identity import (
+    candidates,
+    connection_of,
+    principal_of,
+    seen_again,
+)
 from counterpoint.core.rules.sessions import may_write
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.clock import Timestamp, elapsed_ms, later
@@ -43,33 +49,29 @@ class Identities:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def attest(self, peer: Peer) -> Attested | None:
+    def attest(self, peer: Peer, met: Collection[str] = ()) -> Attested | None:
         """Return who stands behind the caller's connection; None if nothing attests that.
 
-        Nothing is written: a connection that only reads leaves no trace.
+        met: who was seen to connect, and may have written nothing. Nothing is written here either: a
+        connection that only reads leaves no trace.
         """
-        if not peer.lineage:
-            return None
         possible = tuple(candidates(peer))
         with self._context.reading() as view:
             found = view.select(Connection, id=possible) if possible else []
-        principal = principal_of(peer, {one.id for one in found})
+        principal = principal_of(peer, {*met, *(one.id for one in found)})
         if principal is None:
             return None
         kept = next((one for one in found if one.id == principal.id), None)
         caller = self._context.caller
-        return Attested(
-            principal=principal,
-            connection=kept
-            or connection_of(
-                peer,
-                principal,
-                project=self._context.project,
-                agent=caller.actor.name,
-                client=caller.client,
-                now=self._context.ports.clock.now(),
-            ),
+        seen = connection_of(
+            peer,
+            principal,
+            project=self._context.project,
+            agent=caller.actor.name,
+            client=caller.client,
+            now=self._context.ports.clock.now(),
         )
+        return Attested(principal=principal, connection=seen_again(kept, seen) if kept else seen)
 
 
 class Tokens:

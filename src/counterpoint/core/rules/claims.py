@@ -7,7 +7,8 @@ a lower token, or the token of another's claim, has lost it: somebody took the i
 Of judging: rule 4: who acts is the principal behind him, and where nothing attests one, the name that he gives.
 Rule 5: nobody judges what he worked on, or what has something below it that he worked on; nor what was worked on
 in his session. Rule 6: a name proves nothing about a principal: whoever is not attested may be anybody. So he judges
-no work of one who is, and who is attested none of his, but for a person with a key. Rule 7: neither does a process that one who worked may have started and left (`rules.identity.may_descend`).
+no work of one who is, and who is attested none of his, but for a person with a key. Rule 7: neither does a process
+judge that may be one with who worked, since one of them may have left the other (`rules.identity.may_be_one`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Final, Literal
 from counterpoint.core.model.access import Actor, Principal
 from counterpoint.core.model.identity import Connection, Contribution
 from counterpoint.core.model.sessions import Claim
-from counterpoint.core.rules.identity import is_below, may_descend
+from counterpoint.core.rules.identity import is_below, may_be_one
 from counterpoint.kernel.clock import Timestamp
 
 Proof = Literal["proved", "not_held", "lost", "ended", "no_token", "wrong_token"]
@@ -99,7 +100,7 @@ def dependence(
     is_above = actor.kind == "agent" and any(is_below(one, own) for one in known)
     if is_above or any(is_below(own, one) for one in known):
         return "own"
-    return "orphan" if any(may_descend(own, one) for one in known) else None
+    return "orphan" if any(may_be_one(own, one) for one in known) else None
 
 
 def _is_unattested(judge: Principal | None, workers: Collection[str]) -> bool:

@@ -3,69 +3,35 @@
 Rule 1: the agent is the nearest ancestor of who connects that is not only there to start it: not a shell, a
 package runner or the like, unless it is the shell of a terminal; where there is nobody else, the outermost of
 these. Rule 2: if another ancestor is known as an agent, the outermost such is meant: what an agent starts from
-its own shell is that agent. Rule 3: where the nearest ancestor is what takes up orphans, nobody is attested.
-Rule 4: an agent that becomes known only later is still the one above what it had started (`is_below`). Rule 5:
-who has no parent left but what takes up orphans may have been started by anybody who was there before
-(`may_descend`).
-
-What a process calls itself is never asked for: its program counts only where nothing is gained by a lie, for a
-program that pretends to be a shell is passed over, and then its own parent is the agent.
+its own shell is that agent. The shell of a terminal is none of them, nor an editor directly above it. Rule 3:
+nobody is attested where the nearest ancestor is what takes up orphans, where the line of ancestors is cut, or
+where who connects lives in another namespace of processes. Rule 4: an agent that becomes known only later is
+still the one above what it had started (`is_below`). Rule 5: somewhere below what takes up orphans stands one that
+anybody may have started who was there before it, and then left: those two may be one, whichever of them works
+(`may_be_one`). Rule 6: nothing is told apart across namespaces of one machine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any, Final, cast
 
 from counterpoint.core.model.access import Principal
-from counterpoint.core.model.identity import Connection, Peer, Process
+from counterpoint.core.model.identity import Connection, Doubt, Peer, Process
 from counterpoint.core.model.rows import REDACTED, Prose
+from counterpoint.core.rules.trust.programs import (
+    REAPERS,
+    is_editor,
+    is_reaper,
+    is_starter,
+    is_terminal_shell,
+)
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.ids import spelled
-
-STARTERS: Final = frozenset(
-    [
-        "ash",
-        "bash",
-        "busybox",
-        "dash",
-        "env",
-        "fish",
-        "ksh",
-        "nice",
-        "nohup",
-        "sh",
-        "setsid",
-        "stdbuf",
-        "sudo",
-        "timeout",
-        "uv",
-        "uvx",
-        "xargs",
-        "zsh",
-    ]
-)
-"""Programs that stand between an agent and what it starts. Runners that are scripts (npx, pipx) are seen as their
-interpreter, and taken for the agent."""
-REAPERS: Final = frozenset(
-    [
-        "catatonit",
-        "conmon",
-        "containerd-shim-runc-v2",
-        "docker-init",
-        "dumb-init",
-        "init",
-        "launchd",
-        "runsvdir",
-        "s6-svscan",
-        "systemd",
-        "tini",
-    ]
-)
-"""Programs that take up orphans."""
 
 _FIRST: Final = 1
 _PREFIX: Final = "cn_"
@@ -73,18 +39,25 @@ _LETTERS: Final = 16
 
 
 def agent_of(lineage: tuple[Process, ...]) -> Process | None:
-    """Return the process of the agent behind who connects; None if nobody is attested."""
+    """Return the process of the agent behind who connects; None if whoever had started it is gone."""
     for process in lineage[1:]:
-        if process.name not in STARTERS or is_terminal_shell(process):
-            return None if _is_reaper(process) else process
+        if not is_starter(process) or is_terminal_shell(process):
+            # The first process of a container may well be the agent itself; one of which nothing is known is not.
+            return None if not process.name or process.name in REAPERS else process
     # One without a parent came from outside of the container: nobody in here has started it.
     return lineage[-1] if lineage and not lineage[-1].parent else None
 
 
-def is_terminal_shell(process: Process) -> bool:
-    """Return whether a process is what a person types into: a shell that leads the session of a terminal."""
-    leads = process.session == process.pid and process.has_terminal
-    return leads and process.name in STARTERS
+def doubt_of(peer: Peer) -> Doubt | None:
+    """Return why nobody is attested; None if somebody is."""
+    if peer.is_foreign:
+        return "foreign"
+    if not peer.lineage:
+        return "unseen"
+    # Above the first process of all there is nobody, whether it can be seen or not.
+    if peer.lineage[-1].parent > _FIRST:
+        return "cut"
+    return "orphan" if agent_of(peer.lineage) is None else None
 
 
 def connection_id(process: Process, boot: str) -> str:
@@ -93,15 +66,22 @@ def connection_id(process: Process, boot: str) -> str:
     return _PREFIX + spelled(int.from_bytes(digest), _LETTERS)
 
 
+def name_of(process: Process, peer: Peer) -> str:
+    """Return the id of the principal that a process in the line of a peer is."""
+    # Numbers are given again in each namespace.
+    return connection_id(process, peer.boot + peer.namespace)
+
+
 def candidates(peer: Peer) -> dict[str, Process]:
     """Return each ancestor that may be known as an agent, by its id, the nearest first.
 
-    The shell of a terminal is none: what a person starts in it beside an agent is not that agent.
+    The shell of a terminal is none, nor the editor that shows it: what a person starts in it beside an agent
+    is not that agent.
     """
     return {
-        connection_id(process, peer.boot): process
-        for process in peer.lineage[1:]
-        if not is_terminal_shell(process)
+        name_of(process, peer): process
+        for process, is_shown in _above(peer.lineage)
+        if not is_shown
     }
 
 
@@ -110,30 +90,34 @@ def principal_of(peer: Peer, known: Collection[str]) -> Principal | None:
 
     known: which of the candidates are known as agents.
     """
+    agent = agent_of(peer.lineage)
+    doubt = doubt_of(peer)
+    # Who was left by somebody may still have a known agent above him.
+    if doubt not in {None, "orphan"}:
+        return None
     outermost = next((one for one in reversed(candidates(peer)) if one in known), "")
     if outermost:
         return Principal(strength="connection", id=outermost)
-    agent = agent_of(peer.lineage)
     if agent is None:
         return None
-    return Principal(strength="connection", id=connection_id(agent, peer.boot))
+    return Principal(strength="connection", id=name_of(agent, peer))
 
 
 def connection_of(
     peer: Peer, principal: Principal, *, project: str, agent: str, client: str, now: Timestamp
 ) -> Connection:
     """Return what is kept of a principal that is an ancestor of who connects."""
-    places = {connection_id(one, peer.boot): at for at, one in enumerate(peer.lineage)}
+    places = {name_of(one, peer): at for at, one in enumerate(peer.lineage)}
     place = places[principal.id]
-    process, above = peer.lineage[place], peer.lineage[place + 1 :]
+    process = peer.lineage[place]
     told: list[Json] = [
         {
             "pid": one.pid,
             "started": one.started,
             "executable": one.executable,
-            "terminal": is_terminal_shell(one),
+            "terminal": is_shown,
         }
-        for one in above
+        for one, is_shown in _above(peer.lineage[place:])
     ]
     return Connection(
         project=project,
@@ -144,11 +128,20 @@ def connection_of(
         pid=process.pid,
         started=process.started,
         boot=peer.boot,
+        namespace=peer.namespace,
         executable=process.executable,
-        is_orphan=bool(above) and _is_reaper(above[0]),
+        held_since=_held_since(peer.lineage, place),
         ancestry=Prose(canonical.dump_any(told)),
         opened_at=now,
     )
+
+
+def seen_again(kept: Connection, seen: Connection) -> Connection:
+    """Return what is known of a principal that was kept before and connects again.
+
+    What the first process of all has taken up differs each time, and so is asked anew.
+    """
+    return replace(kept, held_since=seen.held_since) if kept.pid == _FIRST else kept
 
 
 def is_below(one: Connection, other: Connection) -> bool:
@@ -156,7 +149,8 @@ def is_below(one: Connection, other: Connection) -> bool:
 
     The shell of a terminal counts as little as in rule 2.
     """
-    if one.boot != other.boot or one.ancestry in {"", REDACTED}:
+    is_near = (one.boot, one.namespace) == (other.boot, other.namespace)
+    if not is_near or one.ancestry in {"", REDACTED}:
         return False
     above = cast("list[dict[str, Any]]", canonical.load(one.ancestry))
     return any(
@@ -166,14 +160,35 @@ def is_below(one: Connection, other: Connection) -> bool:
     )
 
 
-def may_descend(one: Connection, other: Connection) -> bool:
-    """Return whether a connection may be that of a process which another one had started and left.
+def may_be_one(one: Connection, other: Connection) -> bool:
+    """Return whether either may be what the other had started and left.
 
-    Only an orphan may, and only if the other was there before it: nobody starts what is older.
+    Nobody starts what is older. Of another boot nobody is left.
     """
-    return one.is_orphan and one.boot == other.boot and other.started <= one.started
+    if one.boot != other.boot:
+        return False
+    return one.namespace != other.namespace or _may_be_left(one, other) or _may_be_left(other, one)
 
 
-def _is_reaper(process: Process) -> bool:
-    # The first process of a container may well be the agent itself; the one that nothing is known of is not.
-    return process.name in REAPERS or (process.pid == _FIRST and not process.executable)
+def _may_be_left(one: Connection, by: Connection) -> bool:
+    return bool(one.held_since) and by.started <= one.held_since
+
+
+def _held_since(lineage: tuple[Process, ...], place: int) -> int:
+    """Return when the one began that what takes up orphans has in the line of a process; 0 without any."""
+    # What is above the first process of all is what it has taken up: that is below it.
+    start = max(0, place - 1) if lineage[place].pid == _FIRST else place
+    for held, above in zip(lineage[start:], lineage[start + 1 :], strict=False):
+        if is_reaper(above):
+            return held.started
+    return lineage[-1].started if lineage[-1].parent == _FIRST else 0
+
+
+def _above(lineage: tuple[Process, ...]) -> list[tuple[Process, bool]]:
+    """Return each ancestor, and whether it is the shell of a terminal or an editor that shows one."""
+    found: list[tuple[Process, bool]] = []
+    is_shown = bool(lineage) and is_terminal_shell(lineage[0])
+    for process in lineage[1:]:
+        is_shown = is_terminal_shell(process) or (is_shown and is_editor(process))
+        found.append((process, is_shown))
+    return found

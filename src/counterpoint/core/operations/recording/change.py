@@ -146,7 +146,7 @@ class Change:
         actor = self.context.caller.actor
         session = self.find(Session, actor.session) if actor.session else None
         if session is None:
-            self._keep_connection()
+            self.keep_connection()
         if not actor.session:
             return ""
         if session is None:
@@ -171,7 +171,8 @@ class Change:
             self.put(session.moved("active", self.now))  # it was paused
         return session.id
 
-    def _keep_connection(self) -> None:
+    def keep_connection(self) -> None:
+        """Keep who stands behind the caller, if that is an agent's process that is not known yet."""
         caller = self.context.caller
         connection = caller.connection
         # What a person's command runs below may have agents below it too: that makes no agent of it.

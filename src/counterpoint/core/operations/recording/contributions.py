@@ -32,9 +32,7 @@ How = Literal["worked", "loosened"]
 _WHY: Final[dict[Dependence, str]] = {
     "own": "{name} worked on {item} and cannot {act} it",
     "unattested": "nothing tells {name} from who worked on {item}, so that {name} cannot {act} it",
-    "orphan": (
-        "{name} may have been started by who worked on {item}, so that {name} cannot {act} it"
-    ),
+    "orphan": "{name} and who worked on {item} may have been started by one, so that {name} cannot {act} it",
 }
 _ASKED: Final[dict[Independence, str]] = {
     "declared": "two names",
@@ -170,3 +168,5 @@ def _put(change: Change, item: str, principal: str, how: How) -> None:
     change.put(
         Contribution(project=change.context.project, item=item, principal=principal, how=how)
     )
+    # Another's session may be the one that is written in: then nothing was kept when it was opened.
+    change.keep_connection()
