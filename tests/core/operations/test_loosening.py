@@ -73,8 +73,9 @@ def known_agent(id_: str) -> Connection:
         pid=10,
         started=10,
         boot="b",
+        namespace="",
         executable="/a",
-        is_orphan=False,
+        held_since=0,
         ancestry=Prose("[]"),
         opened_at=Timestamp("2026-01-02T03:04:05.000Z"),
     )
