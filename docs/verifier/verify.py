@@ -34,6 +34,8 @@ import sys
 
 KEYS = "agent content id previous sequence session task timestamp type version"
 TEXT = re.compile(rb'\{"\$text":"([0-9a-f]{64})"\}')
+DECIDED = "epoch holder key moved owner policy row storage subject submission token waived"
+STATEMENT = "act decision head key nonce project reason subject time version"
 KEY = re.compile(rb'[{,]"\$([^"\\]|\\.)*":')  # a key that begins with $
 dump = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
 P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493  # field, order: Ed25519
@@ -117,6 +119,178 @@ def is_signed(public, message, signature):  # RFC 8032, section 5.1.7
     return s < L and all((a[i] * b[2] - b[i] * a[2]) % P == 0 for i in (0, 1))
 
 
+Q, N = 2**256 - 2**224 + 2**192 + 2**96 - 1, 2**256 - 2**224 + 2**192  # field, order: P-256 (SEC 2)
+N -= 0x4319055258E8617B0C46353D039CDAAF
+B = 0x5AC635D8AA3A93E7B3EBBD55769886BC651D06B0CC53B0F63BCE3C3E27D2604B
+G = (
+    0x6B17D1F2E12C4247F8BCE6E563A440F277037D812DEB33A0F4A13945D898C296,
+    0x4FE342E2FE1A7F9B8EE7EB4A7C0F9E162BCE33576B315ECECBB6406837BF51F5,
+)
+
+
+def plus(a, b):  # points of P-256, as (x, y); None is the neutral one
+    if a is None or b is None:
+        return b if a is None else a
+    if a[0] == b[0] and (a[1] + b[1]) % Q == 0:
+        return None
+    rise, run = (3 * a[0] ** 2 - 3, 2 * a[1]) if a == b else (b[1] - a[1], b[0] - a[0])
+    slope = rise * pow(run, -1, Q)
+    x = (slope * slope - a[0] - b[0]) % Q
+    return (x, (slope * (a[0] - x) - a[1]) % Q)
+
+
+def multiple(number, point):
+    found = None
+    while number:
+        found = plus(found, point) if number & 1 else found
+        point, number = plus(point, point), number >> 1
+    return found
+
+
+def is_ecdsa(encoded, message, r, s):  # FIPS 186-5, section 6.4.2
+    x, y = int.from_bytes(encoded[1:33], "big"), int.from_bytes(encoded[33:], "big")
+    on = max(x, y) < Q and (y * y - x * x * x + 3 * x - B) % Q == 0
+    need(on and encoded[0] == 4 and len(encoded) == 65, "no point of the curve")
+    if not (0 < r < N and 0 < s < N):
+        return False
+    e, w = int.from_bytes(digest(message), "big"), pow(s, -1, N)
+    found = plus(multiple(e * w % N, G), multiple(r * w % N, (x, y)))
+    return found is not None and found[0] % N == r
+
+
+def is_rsa(e, n, message, signature, hashed):  # RFC 8017, section 8.2.2
+    need(2048 <= n.bit_length() <= 16384, "an RSA key of another size")
+    size, mark = (n.bit_length() + 7) // 8, {"sha256": "0105000420", "sha512": "0305000440"}
+    head = {"sha256": "3031", "sha512": "3051"}[hashed] + "300d06096086480165030402"
+    tail = bytes.fromhex(head + mark[hashed]) + hashlib.new(hashed, message).digest()
+    padded = b"\0\1" + b"\xff" * (size - len(tail) - 3) + b"\0" + tail
+    number = int.from_bytes(signature, "big")
+    return (
+        len(signature) == size and number < n and pow(number, e, n).to_bytes(size, "big") == padded
+    )
+
+
+class Parts:  # bytes as RFC 4251, section 5, has them
+    def __init__(self, data):
+        self.rest = data
+
+    def take(self, size):
+        need(len(self.rest) >= size, "the bytes of a key or signature end early")
+        found, self.rest = self.rest[:size], self.rest[size:]
+        return found
+
+    def string(self):
+        return self.take(int.from_bytes(self.take(4), "big"))
+
+    def number(self):
+        data = self.string()
+        found = int.from_bytes(data, "big")
+        least = found.to_bytes(found.bit_length() // 8 + 1, "big") if found else b""
+        need(data == least, "a number in another spelling")
+        return found
+
+    def end(self):
+        need(not self.rest, "bytes after the end of a key or signature")
+
+
+def string(data):
+    return len(data).to_bytes(4, "big") + data
+
+
+def is_by(blob, message, signature):  # a signature of a sort, by a public key of one
+    key, made = Parts(blob), Parts(signature)
+    sort, named = key.string().decode(), made.string().decode()
+    plain = re.sub(r"^sk-(.*)@openssh\.com$", r"\1", sort)
+    if plain == "ssh-ed25519":
+        public, proof = key.string(), made.string()
+    elif plain == "ecdsa-sha2-nistp256":
+        need(key.string() == b"nistp256", "a key of two curves")
+        public, proof = key.string(), Parts(made.string())
+        proof = (proof.number(), proof.number(), proof.end())[:2]
+    else:
+        need(sort == "ssh-rsa", "a key of another sort")
+        public, proof = (key.number(), key.number()), made.string()
+    if plain != sort:
+        flags = (application := key.string()) and made.take(1)
+        need(flags[0] & 1, "nobody touched the key")
+        message = digest(application) + flags + made.take(4) + digest(message)
+    key.end(), made.end()
+    if plain == "ssh-ed25519":
+        return named == sort and is_signed(public, message, proof)
+    if plain != sort or sort != "ssh-rsa":
+        return named == sort and is_ecdsa(public, message, *proof)
+    hashed = {"rsa-sha2-256": "sha256", "rsa-sha2-512": "sha512"}[named]
+    return is_rsa(*public, message, proof, hashed)
+
+
+def is_ssh_signed(public_key, message, signature):  # OpenSSH's PROTOCOL.sshsig
+    blob, parts = raw(public_key.split(" ")[1]), Parts(raw(signature))
+    need(parts.take(10) == b"SSHSIG\0\0\0\1", "no SSH signature")
+    named, space, reserved, hashed, made = (parts.string() for _ in range(5))
+    parts.end()
+    need((named, space, reserved) == (blob, b"counterpoint", b""), "a signature of something else")
+    need(hashed in (b"sha256", b"sha512"), "a signature with another hash")
+    told = [space, reserved, hashed, hashlib.new(hashed.decode(), message).digest()]
+    return is_by(blob, b"SSHSIG" + b"".join(map(string, told)), made)
+
+
+def fingerprint(public_key):
+    sort, encoded = public_key.split(" ")
+    need(Parts(raw(encoded)).string() == sort.encode(), "a key of two sorts")
+    return "SHA256:" + base64.b64encode(digest(raw(encoded))).decode().rstrip("=")
+
+
+def check_person(entry, ring, leaves):  # ring: keys by id, those revoked, nonces, reasons by digest
+    rows, facts, who = entry.get("r", ()), entry.get("f", {}), entry["w"].get("i", {})
+    signs = [one for one in rows if one["t"] == "confirmations"]
+    keys = [one for one in rows if one["t"] == "keys"]
+    judged = [one.get("v") or one.get("c") or {} for one in rows if one["t"] == "verdicts"]
+    if who.get("k") != "person":
+        judged = any(one.get("independence") == "person" for one in judged)
+        need(not (signs or keys or judged), "something of a person that no person signed")
+        return
+    need(len(signs) == 1 and signs[0].get("v"), "a person without a confirmation")
+    made, signer = signs[0]["v"], who["i"]
+    told = json.loads(made["statement"], parse_float=whole, parse_int=whole)
+    need(" ".join(sorted(told)) == STATEMENT and dump(told) == made["statement"], "no statement")
+    named = (told["act"], told["subject"], told["project"], told["key"], told["nonce"])
+    shown = (entry["a"], entry.get("s", ""), entry["p"], signer, signs[0]["k"]["id"])
+    need(named == shown and made["signed_by"] == signer, "a confirmation of something else")
+    need(type(told["version"]) is int and told["version"] == 1, "a statement of another version")
+    need(told["nonce"] not in ring["used"], "a confirmation that was used before")
+    same = all(n in facts and dump(facts[n]) == dump(v) for n, v in told["decision"].items())
+    need(
+        same and {*told["decision"]} >= {*facts} & {*DECIDED.split()},
+        "a decision that nobody signed",
+    )
+    place, leaf = told["head"]["n"], told["head"]["leaf"]
+    need(0 <= place < len(leaves) and leaves[place].hex() == leaf, "another ledger was signed")
+    first = [one["v"] for one in keys if one["k"]["id"] == signer] if not ring["keys"] else []
+    public = first[0]["public_key"] if first else ring["keys"].get(signer)
+    need(public and signer not in ring["revoked"], "a key that is not in force")
+    message = b"counterpoint/act/v1\n" + made["statement"].encode()
+    need(is_ssh_signed(public, message, made["signature"]), "a person's signature does not fit")
+    ring["used"].add(told["nonce"])
+    for reference in made.get("reason", {}).values():
+        ring["reasons"][reference] = told["reason"]
+    if entry["a"] not in ("key.enrolled", "key.revoked"):
+        need(not keys, "a key that the action does not tell of")
+        return
+    need(len(keys) == 1 and keys[0]["k"]["id"] == facts["key"], "another key than is told")
+    name, row = facts["key"], keys[0].get("v") or {}
+    if entry["a"] == "key.revoked":
+        row = {"revoked_at": entry["t"], "revoked_by": signer}
+        need(keys[0].get("c") == row and name in ring["keys"], "a key that is revoked wrongly")
+        need(name not in ring["revoked"], "a key that is revoked twice")
+        ring["revoked"].add(name)
+        return
+    need(name == fingerprint(row["public_key"]) and name not in ring["keys"], "no new key")
+    shown = (row.get("owner"), row.get("storage"), row.get("enrolled_by"))
+    need(shown == (facts.get("owner"), facts.get("storage"), signer), "a key enrolled wrongly")
+    need(not row.get("revoked_at") and not row.get("revoked_by"), "a new key that is revoked")
+    ring["keys"][name] = row["public_key"]
+
+
 def raw(text):
     found = base64.b64decode(text, validate=True)
     need(base64.b64encode(found).decode() == text, "base64 in another spelling")
@@ -188,12 +362,14 @@ def check_texts(lines, wanted, gone):
     need(named == [one["text"] for one in texts] == sorted({*named}), "a text was changed or moved")
     need(all(len(one) == 2 for one in texts), "a text has another form")
     need(wanted - gone <= {*named} <= wanted, "a text is missing, or nothing names it")
+    return texts
 
 
 def check_ledger(head, lines, key):
     size, expected = checkpoint(head["checkpoint"], key, key[0])
     before, time, leaves, wanted, gone = "0" * 64, "", [], set(), set()
     chains, trees, sealed = {}, {}, set()
+    ring = {"keys": {}, "revoked": set(), "used": set(), "reasons": {}}
     for place, line in enumerate(lines[:size]):
         entry = load(line)
         need({*"ahnptvw"} <= {*entry} <= {*"afhnprstvw"} and entry["v"] == 2, "a line is no entry")
@@ -203,10 +379,16 @@ def check_ledger(head, lines, key):
         wanted |= named
         gone = gone - named | {*(entry["f"]["sha256"] if entry["a"] == "text.redacted" else ())}
         check_rows(entry, chains, trees, sealed, key)
+        check_person(entry, ring, leaves)
         leaves.append(digest(b"\0", line))
         before, time = leaves[-1].hex(), entry["t"]
     need((len(leaves), root(leaves)) == (size, expected), "another size or root than was signed")
-    check_texts(lines[size:], wanted, gone)
+    for text in check_texts(lines[size:], wanted, gone):
+        if text["text"] in ring["reasons"]:
+            kept = json.loads(text["body"])
+            salt, reason = bytes.fromhex(kept["salt"]), kept["text"].encode()
+            committed = digest(b"\2", salt, reason).hex()
+            need(len(salt) == 16 and ring["reasons"][text["text"]] == committed, "another reason")
 
 
 def check_session(head, lines, key):

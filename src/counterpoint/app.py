@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model import catalogue, lifecycles
-from counterpoint.core.model.access import Actor, ActorKind
-from counterpoint.core.model.identity import Attested, Peer
+from counterpoint.core.model.access import Actor, ActorKind, Principal
+from counterpoint.core.model.identity import Attested, Confirmation, Peer
 from counterpoint.core.operations.recording.context import Caller, Ports
 from counterpoint.core.ports.evidence import Evidence
 from counterpoint.core.ports.store import Store
@@ -58,6 +58,7 @@ class Identity:
     client: str = ""
     item: str = ""
     attested: Attested | None = None
+    confirmation: Confirmation | None = None
 
 
 class LazyKey:
@@ -323,15 +324,26 @@ class App:
             client=identity.client,
             item=identity.item,
             connection=identity.attested.connection if identity.attested else None,
+            confirmation=identity.confirmation,
         )
         return Core(self._guarded if guarded else self.ports, caller)
 
     def person(self) -> Core:
         """Return the core for whoever sits at the command line; an agent may, from a shell of its own."""
-        name = self.settings.agent or self.environ.get("USER") or "person"
-        identity = Identity(kind="human", name=name)
+        identity = self._at_the_command_line
         attested = self.core(identity).identities.attest(peer(os.getpid()))
         return self.core(replace(identity, attested=attested))
+
+    def confirmed(self, confirmation: Confirmation) -> Core:
+        """Return the core for the one act that a person has signed."""
+        principal = Principal(strength="person", id=confirmation.signed_by)
+        identity = replace(self._at_the_command_line, attested=Attested(principal=principal))
+        return self.core(replace(identity, confirmation=confirmation))
+
+    @property
+    def _at_the_command_line(self) -> Identity:
+        name = self.settings.agent or self.environ.get("USER") or "person"
+        return Identity(kind="human", name=name)
 
     def agent(self) -> Identity:
         """Return the identity of an agent's connection, with a fresh session unless one is set.

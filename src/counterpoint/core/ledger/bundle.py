@@ -10,7 +10,7 @@ Layout: lines as in lines.py.
 A bundle is sound if and only if (1) the header is valid, (2) its checkpoint is signed by the key,
 for the origin that is the key's name, (3) the N entries are a sound ledger of the project whose root
 is the root of the checkpoint, (4) the thoughts and seals that the entries write are sound (see
-trail.py), (5) each further line is a text whose digest is right, that an entry refers to, and whose
+trail.py), and so are the acts of people (see people/confirmed.py), (5) each further line is a text whose digest is right, that an entry refers to, and whose
 digest is above that of the line before, (6) each text that an entry refers to is there, or a later
 entry tells that it was taken away.
 
@@ -42,6 +42,7 @@ from counterpoint.core.ledger.lines import (
     strip,
 )
 from counterpoint.core.ledger.note import VerifierKey
+from counterpoint.core.ledger.people.confirmed import Confirmed
 from counterpoint.core.ledger.trail import Trail
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, MalformedDocument
@@ -117,13 +118,14 @@ def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
     ]
     # Taken here: what is found below is wrong with the entries, and not with the signature.
     signed = not faults
-    trail = Trail(key)
+    trail, people = Trail(key), Confirmed()
     # Where each text is referred to last, and where it was last taken away.
     referred: dict[str, int] = {}
     redacted: dict[str, int] = {}
 
     def watch(entry: Mapping[str, Any]) -> None:
         trail.read(entry)
+        people.read(entry)
         for digest in redacted_by(entry):
             redacted[digest] = entry["n"]
 
@@ -132,7 +134,7 @@ def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
     verification.close()
     # A text that is referred to again after it was taken away was written again.
     gone = {digest for digest, place in redacted.items() if referred.get(digest, -1) <= place}
-    texts = Texts(set(referred), gone)
+    texts = Texts(set(referred), gone, people.text_faults)
     lost = list(texts.faults(stream))
     return BundleReport(
         project=header.project,
@@ -145,8 +147,13 @@ def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
         seals=trail.seals,
         texts=texts.found,
         redacted=texts.redacted,
-        faults=(*faults, *verification.faults, *trail.faults, *lost),
-        fault_count=len(faults) + verification.faults.count + trail.faults.count + len(lost),
+        confirmed=people.acts,
+        faults=(*faults, *verification.faults, *trail.faults, *people.faults, *lost),
+        fault_count=len(faults)
+        + verification.faults.count
+        + trail.faults.count
+        + people.faults.count
+        + len(lost),
     )
 
 

@@ -12,7 +12,7 @@ was taken away: its action is `text.redacted`, and its fact `sha256` is an array
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -46,6 +46,7 @@ class BundleReport:
     key: the verifier key used; trusted: it came from outside, and the signatures are right.
     thoughts, seals: how many of them are in it.
     texts, redacted: how many of the texts that are referred to are here, and how many were taken away.
+    confirmed: how many acts people signed.
     faults: what is wrong, in the order found; fault_count counts also those left out.
     """
 
@@ -62,6 +63,7 @@ class BundleReport:
     redacted: int
     faults: tuple[CounterpointError, ...]
     fault_count: int
+    confirmed: int = 0
 
     @property
     def sound(self) -> bool:
@@ -142,9 +144,18 @@ def signature_faults(note: str, key: VerifierKey, origin: str = "") -> Iterator[
 class Texts:
     """The texts at the end of a bundle, held against what refers to them."""
 
-    def __init__(self, referred: set[str], redacted: set[str]) -> None:
-        """Await the texts with some digests, of which some were taken away."""
+    def __init__(
+        self,
+        referred: set[str],
+        redacted: set[str],
+        look: Callable[[str, str], Iterable[LedgerBroken]] | None = None,
+    ) -> None:
+        """Await the texts with some digests, of which some were taken away.
+
+        look: says what else is wrong with a text, by its digest and what it says.
+        """
         self._referred = referred
+        self._look = look
         self._redacted = redacted
         self._found: set[str] = set()
         self._last = ""
@@ -193,6 +204,8 @@ class Texts:
             )
         self._last = value["text"]
         self._found.add(value["text"])
+        for fault in self._look(value["text"], value["body"]) if self._look is not None else ():
+            raise fault
 
 
 def _load_text(data: bytes) -> dict[str, str]:

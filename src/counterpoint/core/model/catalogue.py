@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from counterpoint.core.model.access import Token
 from counterpoint.core.model.documents import Document, Passage
-from counterpoint.core.model.identity import Connection, Contribution
+from counterpoint.core.model.identity import Confirmation, Connection, Contribution, Key
 from counterpoint.core.model.journal import (
     Changeset,
     Outcome,
@@ -43,6 +43,8 @@ from counterpoint.core.model.work import (
 NOUNS: tuple[type[Noun], ...] = (
     Project,
     Connection,
+    Key,
+    Confirmation,
     Session,
     Item,
     Label,

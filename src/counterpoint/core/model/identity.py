@@ -1,12 +1,14 @@
-"""Who is behind a connection: processes, as the kernel tells of them."""
+"""Who is behind a connection, or behind a key: processes as the kernel tells of them, and people."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple
 
 from counterpoint.core.model.access import Principal
-from counterpoint.core.model.rows import Agent, Id, JsonText, Name, Noun
+from counterpoint.core.model.rows import Agent, Digest, Id, JsonText, Name, Noun, Time, Word
+from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 
 
@@ -109,3 +111,60 @@ class Attested:
 
     principal: Principal
     connection: Connection | None = None
+
+
+KeyStorage = Literal["passphrase", "ssh", "agent", "hardware"]
+"""Where the private half of a person's key is, and so what unlocks it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key(Noun):
+    """The public key of a person, whose private half stands outside of the repository.
+
+    id: its fingerprint, as `ssh-keygen -l` says it. owner: whose it is; a label. public_key: the sort and the base64 of
+    OpenSSH. enrolled_by, revoked_by: the keys that signed it; the first key of a ledger is enrolled by itself.
+    """
+
+    table: ClassVar[str] = "keys"
+    key: ClassVar[tuple[str, ...]] = ("project", "id")
+
+    id: Id
+    owner: Name
+    public_key: Digest
+    storage: Word
+    enrolled_by: Id
+    enrolled_at: Timestamp
+    revoked_by: Id
+    revoked_at: Time
+
+    @property
+    def is_in_force(self) -> bool:
+        """Whether it may sign what comes now."""
+        return not self.revoked_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmation(Noun):
+    """A person's signature over one act, in the entry of that act.
+
+    id: the nonce of the statement. statement, signature: as core/ledger/people says. reason: why, with the salt of its
+    commitment; may be taken away.
+    """
+
+    table: ClassVar[str] = "confirmations"
+    key: ClassVar[tuple[str, ...]] = ("project", "id")
+
+    id: Id
+    signed_by: Id
+    statement: Digest
+    signature: Digest
+    reason: JsonText
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deed:
+    """What a person is about to decide: action, subject and facts of the entry that will say so."""
+
+    action: str
+    subject: str = ""
+    decision: Mapping[str, Json] = field(default_factory=dict[str, Json])

@@ -26,6 +26,7 @@ from counterpoint.core.ledger.merkle import (
     inclusion_proof,
 )
 from counterpoint.core.ledger.note import VerifierKey
+from counterpoint.core.ledger.people.confirmed import Confirmed
 from counterpoint.core.ledger.trail import Trail
 from counterpoint.core.model.answers import Audit, Proof, Rebuilt
 from counterpoint.core.model.rows import Noun
@@ -96,11 +97,17 @@ class Auditing:
         faults: list[CounterpointError],
     ) -> Audit:
         head = view.head()
-        trail = Trail(self.key)
-        verification = Verification(self._context.project, checkpoints=sealed, watch=trail.read)
+        trail, people = Trail(self.key), Confirmed()
+
+        def watch(entry: Mapping[str, Any]) -> None:
+            trail.read(entry)
+            people.read(entry)
+
+        verification = Verification(self._context.project, checkpoints=sealed, watch=watch)
         verification.read(entries)
         verification.close(head.size)
-        faults += (*verification.faults, *trail.faults)
+        faults += (*verification.faults, *trail.faults, *people.faults)
+        faults += people.reason_faults(view.text)
         root, last = b"", GENESIS
         if not verification.faults:
             verified = verification.verified()

@@ -17,6 +17,7 @@ from counterpoint.core.model.answers import Readiness, ReadyItem, Started
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Snapshot
 from counterpoint.core.model.filters import ReadyFilter
+from counterpoint.core.model.identity import Deed
 from counterpoint.core.model.journal import StartPoint
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.sessions import Claim
@@ -101,6 +102,13 @@ class Claims:
             found = change.get(Item, offer.item.id)
             before = change.find(Claim, found.id)
             return self._take(change, found, before, minutes, snapshot), offer
+
+    def release_deed(self, item: str) -> Deed:
+        """Return what ending the claim of an item would decide now, for a person to sign."""
+        with self._context.reading() as view:
+            claim = view.find(Claim, item)
+        told = {"token": claim.token, "holder": claim.agent} if claim is not None else {}
+        return Deed(action="claim.released", subject=item, decision=told)
 
     def release(self, item: str) -> tuple[Item, Claim]:
         """End the claim that a session holds, and give the item back for others to take.

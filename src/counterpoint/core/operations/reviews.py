@@ -18,6 +18,7 @@ from typing import Any, Final, get_args
 from counterpoint.core.model.answers import Reviewed, Submitted
 from counterpoint.core.model.drafts import SubmissionDraft
 from counterpoint.core.model.filters import Judgment, Note
+from counterpoint.core.model.identity import Deed
 from counterpoint.core.model.journal import Submission, SubmissionKind, SubmissionStatus, Verdict
 from counterpoint.core.model.rows import Prose, Proses, shared_fields
 from counterpoint.core.model.work import Gate, Holds, Item
@@ -163,7 +164,7 @@ class Reviews:
             if on is not None and (before := _said_before(change, on, verdict)) is not None:
                 return self._reviewed(change, before, on, found)
             change.put(verdict)
-            change.action = f"{_ACTIONS[kind]}.{'approved' if judgment.approves else 'rejected'}"
+            change.action = _action(on, approves=judgment.approves)
             change.add_facts(
                 verdict=verdict.id, subject=verdict.subject, independence=verdict.independence
             )
@@ -176,6 +177,23 @@ class Reviews:
             if on is not None and kind != "phase":
                 on = close(change, on, "accepted" if judgment.approves else "rejected")
             return self._reviewed(change, verdict, on, after)
+
+    def deed(self, item: str, judgment: Judgment) -> Deed:
+        """Return what a judgment would decide now, for a person to sign; NotFound, NotReady."""
+        with self._context.reading() as view:
+            asked = _asked(view, item, judgment)
+            is_start = not judgment.of and _holds_start(view, item)
+        current = self._current(asked, must_lie_there=judgment.approves)
+        on = None if is_start else asked
+        is_live = on is not None and on.of != "artifact"
+        return Deed(
+            action=_action(on, approves=judgment.approves),
+            subject=item,
+            decision={
+                "subject": current[0] if is_live else judgment.subject or current[0],
+                **({"submission": on.id} if on is not None else {}),
+            },
+        )
 
     def _reviewed(
         self, change: Change, verdict: Verdict, submission: Submission | None, item: Item
@@ -276,6 +294,12 @@ class Reviews:
             return after
         back = "open" if item.is_workable else "active"
         return follow(change, item, back) if item.status != back else item
+
+
+def _action(on: Submission | None, *, approves: bool) -> str:
+    """Return the action of a verdict's entry."""
+    kind = on.of if on is not None else "artifact"
+    return f"{_ACTIONS[kind]}.{'approved' if approves else 'rejected'}"
 
 
 def hand_in(change: Change, made: SubmissionDraft) -> Submission:
@@ -383,8 +407,11 @@ def _refuse_stale(subject: str, current: tuple[str, ...], asked: Submission | No
 
 def _stage(change: Change, item: str) -> Holds:
     """Return what a verdict is about now: the start as long as a gate holds that, then the end."""
-    held = change.writing.exists(Gate, item=item, kind="review", holds="start", status="closed")
-    return "start" if held else "finish"
+    return "start" if _holds_start(change.writing, item) else "finish"
+
+
+def _holds_start(view: Reading, item: str) -> bool:
+    return view.exists(Gate, item=item, kind="review", holds="start", status="closed")
 
 
 def _comment(change: Change, verdict: Verdict, on: Submission) -> None:

@@ -28,6 +28,11 @@ from counterpoint.core.model.rows import (
 )
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.work import Project
+from counterpoint.core.operations.recording.confirming import (
+    is_person,
+    refuse_unsigned,
+    refuse_used,
+)
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Append, Filter, Writing
 from counterpoint.core.rules.secrets import is_plain, mask_json
@@ -182,7 +187,10 @@ class Change:
             self.put(replace(connection, opened_at=self.now))
 
     def append(self) -> None:
-        """Append the entry of this change to the ledger."""
+        """Append the entry of this change to the ledger; Forbidden if it is no act of its person."""
+        if (confirmation := self.context.caller.confirmation) is not None:
+            refuse_used(self.writing, confirmation, self.now)
+            self.put(confirmation)
         head = self.writing.head()
         entry = Entry(
             project=self.writing.project,
@@ -196,6 +204,8 @@ class Change:
             previous=head.leaf or GENESIS,
         )
         data = entry.to_bytes()
+        if is_person(entry.actor):
+            refuse_unsigned(self.writing, data)
         leaf = leaf_hash(data)
         frontier, nodes = Frontier.from_bytes(head.frontier).extend((leaf,))
         self.writing.append(

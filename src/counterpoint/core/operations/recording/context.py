@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from counterpoint.core.model.access import Actor
-from counterpoint.core.model.identity import Connection
+from counterpoint.core.model.identity import Confirmation, Connection
 from counterpoint.core.model.sessions import DEFAULT_LEASE_SECONDS
 from counterpoint.core.ports.evidence import Evidence, Signer
 from counterpoint.core.ports.host import Host, OnlyHost
@@ -32,6 +32,7 @@ class Caller:
 
     actor: with the session every write belongs to; without one for people at the command line.
     connection: what is to be kept of who stands behind the actor, if that is a connection.
+    confirmation: what a person signed of the one act that this caller may do as that person.
     item: the item the connection was started for, if any.
     root: the working tree evidence is measured in; may be a linked worktree.
     home: the folder that working trees are named from, the same for every caller; None: the root.
@@ -45,6 +46,7 @@ class Caller:
     item: str = ""
     connection: Connection | None = None
     scopes: frozenset[str] = frozenset()
+    confirmation: Confirmation | None = None
 
     @property
     def main_tree(self) -> Path:

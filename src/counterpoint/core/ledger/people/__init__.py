@@ -1,0 +1,1 @@
+"""Acts that people signed: the statement, the signature, the check over entries."""

@@ -1,0 +1,83 @@
+"""Refusing what says to be a person's act and is not signed as one.
+
+The rule is that of every later verification (core/ledger/people/confirmed.py), asked of the bytes that are about to be
+appended. Beside it stands one that only the moment can tell: what was signed is of now, so that nobody puts a signature aside
+and uses it when it suits him.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from counterpoint.core.model.access import Actor
+from counterpoint.core.model.identity import Confirmation, Key
+from counterpoint.core.ports.store import Reading
+from counterpoint.kernel.clock import Timestamp, elapsed_ms
+from counterpoint.kernel.errors import Conflict, Forbidden, StaleVersion
+
+if TYPE_CHECKING:
+    from counterpoint.core.ledger.people.confirmed import Ring
+
+LASTS_MS: Final = 600_000
+"""How long a signature may be used."""
+_AGAIN: Final = "Sign it again."
+
+
+def is_person(actor: Actor) -> bool:
+    """Return whether an actor says to be a person who signed."""
+    return actor.principal is not None and actor.principal.strength == "person"
+
+
+def ring_of(view: Reading) -> Ring:
+    """Return the keys of people at the end of the ledger."""
+    from counterpoint.core.ledger.people.confirmed import Ring
+
+    ring = Ring()
+    for key in view.select(Key):
+        ring.known[key.id] = key.public_key
+        if not key.is_in_force:
+            ring.revoked.add(key.id)
+    return ring
+
+
+def refuse_used(view: Reading, confirmation: Confirmation, now: Timestamp) -> None:
+    """Raise Conflict for a confirmation that stands in the ledger already, StaleVersion for an old one."""
+    from counterpoint.core.ledger.people.statement import Statement
+
+    if view.find(Confirmation, confirmation.id) is not None:
+        raise Conflict("this confirmation was used before", hint=_AGAIN)
+    if abs(elapsed_ms(Statement.from_text(confirmation.statement).time, now)) > LASTS_MS:
+        raise StaleVersion("this was signed too long ago", hint=_AGAIN)
+
+
+def refuse_unsigned(view: Reading, data: bytes) -> None:
+    """Raise Forbidden if the bytes of an entry are no act of the person that they name."""
+    # Loaded only for acts of people: most processes never see one.
+    from counterpoint.core.ledger.entry import load_fields
+    from counterpoint.core.ledger.people import sshsig
+    from counterpoint.core.ledger.people.confirmed import entry_faults
+
+    entry, size = load_fields(data), view.head().size
+
+    def leaf_of(place: int) -> str:
+        return view.node(0, place).hex() if 0 <= place < size else ""
+
+    # What the entry itself writes is in the tables already.
+    ring = _before(ring_of(view), entry["a"], entry.get("f", {}).get("key", ""))
+    faults = [fault.message for fault in entry_faults(entry, ring, leaf_of, sshsig.verify)]
+    if faults:
+        raise Forbidden(
+            f"no person signed this: {'; '.join(faults)}",
+            hint="Look at it again and sign it again: it may have changed since.",
+            faults=faults,
+        )
+
+
+def _before(ring: Ring, action: str, key: str) -> Ring:
+    from counterpoint.core.ledger.people.confirmed import ENROLLED, REVOKED
+
+    if action == ENROLLED:
+        ring.known.pop(key, None)
+    elif action == REVOKED:
+        ring.revoked.discard(key)
+    return ring

@@ -1,0 +1,141 @@
+"""The keys of people, and what they sign: prepared here, signed elsewhere, checked by `recording`."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import replace
+
+from counterpoint.core.ledger.people import sshsig
+from counterpoint.core.ledger.people.confirmed import ENROLLED, REVOKED
+from counterpoint.core.ledger.people.statement import Statement, commitment, message_of
+from counterpoint.core.model.identity import Confirmation, Deed, Key, KeyStorage
+from counterpoint.core.model.rows import Prose
+from counterpoint.core.operations.recording.confirming import is_person
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.rules.secrets import mask, mask_json
+from counterpoint.kernel import canonical
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
+
+_SALT = 16
+_LONGEST_OWNER = 100
+
+
+class People:
+    """Verbs for the keys of people and what they sign."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def list(self) -> list[Key]:
+        """Return every key that was ever enrolled, the oldest first."""
+        with self._context.reading() as view:
+            return view.select(Key, order="enrolled_at,id")
+
+    def get(self, name: str) -> Key:
+        """Return the key of an id, or of the beginning of one, or the only one of an owner; NotFound."""
+        known = self.list()
+        found = [key for key in known if key.id == name]
+        found = found or [key for key in known if key.owner == name and key.is_in_force]
+        found = found or [key for key in known if key.id.removeprefix("SHA256:").startswith(name)]
+        if len(found) != 1:
+            what = "no key" if not found else f"{len(found)} keys"
+            raise NotFound(
+                f"there is {what} {name!r} in this project",
+                hint="See `counterpoint key list` for those there are.",
+            )
+        return found[0]
+
+    def prepare(self, deed: Deed, signed_by: str, reason: str = "") -> Confirmation:
+        """Return what a key has to sign so that a person has decided this, the signature left empty.
+
+        It is of the ledger as it is at this moment, and good for ten minutes.
+        """
+        known = self._context.ports.secrets
+        said, salt = mask(reason, known), secrets.token_hex(_SALT)
+        with self._context.reading() as view:
+            head = view.head()
+        decision: Mapping[str, Json] = {
+            name: mask_json(value, known) for name, value in deed.decision.items()
+        }
+        statement = Statement(
+            project=self._context.project,
+            act=deed.action,
+            subject=deed.subject,
+            decision=decision,
+            place=head.size - 1,
+            leaf=head.leaf,
+            signed_by=signed_by,
+            nonce=secrets.token_hex(_SALT),
+            time=self._context.ports.clock.now(),
+            reason=commitment(salt, said) if said else "",
+        )
+        kept = canonical.dump({"salt": salt, "text": said}).decode() if said else ""
+        return Confirmation(
+            project=self._context.project,
+            id=statement.nonce,
+            signed_by=signed_by,
+            statement=statement.to_text(),
+            signature="",
+            reason=Prose(kept),
+        )
+
+    def message(self, confirmation: Confirmation) -> bytes:
+        """Return the bytes that are to be signed."""
+        return message_of(confirmation.statement)
+
+    def enrolment(self, public_key: str, owner: str, storage: KeyStorage) -> Deed:
+        """Return what enrolling a key decides; Conflict for one that is enrolled, InvalidInput."""
+        name = sshsig.key_id_of(sshsig.public_key_of(public_key))
+        if any(key.id == name for key in self.list()):
+            raise Conflict(
+                f"the key {name} was enrolled before", hint="A key is enrolled once; add another."
+            )
+        if not owner.strip() or len(owner) > _LONGEST_OWNER or not owner.isprintable():
+            raise InvalidInput(f"a key is of somebody with a name of 1 to {_LONGEST_OWNER} letters")
+        return Deed(action=ENROLLED, decision={"key": name, "owner": owner, "storage": storage})
+
+    def enrol(self, public_key: str, deed: Deed) -> Key:
+        """Let a key sign from now on, as was signed; Forbidden without a signature."""
+        with recording(self._context, ENROLLED) as change:
+            key = Key(
+                project=self._context.project,
+                id=deed.decision["key"],
+                owner=deed.decision["owner"],
+                public_key=sshsig.public_key_of(public_key),
+                storage=deed.decision["storage"],
+                enrolled_by=self._signer(),
+                enrolled_at=change.now,
+                revoked_by="",
+                revoked_at="",
+            )
+            if change.find(Key, key.id) is not None:
+                raise Conflict(f"the key {key.id} was enrolled before")
+            change.put(key)
+            change.add_facts(key=key.id, owner=key.owner, storage=key.storage)
+            return key
+
+    def revocation(self, key: Key) -> Deed:
+        """Return what revoking a key decides; Conflict for one that is not in force."""
+        if not key.is_in_force:
+            raise Conflict(f"the key {key.id} was revoked at {key.revoked_at}")
+        return Deed(action=REVOKED, decision={"key": key.id})
+
+    def revoke(self, key: str) -> Key:
+        """Let a key sign nothing from now on; what it signed stays. Forbidden without a signature."""
+        with recording(self._context, REVOKED) as change:
+            after = replace(change.get(Key, key), revoked_by=self._signer(), revoked_at=change.now)
+            change.put(after)
+            change.add_facts(key=key)
+            return after
+
+    def _signer(self) -> str:
+        actor = self._context.caller.actor
+        if actor.principal is None or not is_person(actor):
+            raise Forbidden(
+                "only a person's signature adds or revokes a key",
+                hint="Run `counterpoint key add` in a terminal.",
+            )
+        return actor.principal.id

@@ -1,0 +1,402 @@
+"""What stands as a person's act and was not signed is found: by the product and by the small verifier.
+
+Whoever forges here has the database and the server's key: chain, tree and checkpoint are right.
+"""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from counterpoint.core.ledger import checkpoint as checkpoints
+from counterpoint.core.ledger.checkpoint import Checkpoint
+from counterpoint.core.ledger.merkle import leaf_hash, root_of
+from counterpoint.core.ledger.note import VerifierKey
+from counterpoint.core.ledger.offline import verify_any
+from counterpoint.core.ledger.people.sshsig import seal
+from counterpoint.core.ledger.people.statement import Statement, message_of
+from counterpoint.core.model.filters import Edit, Judgment, Report
+from counterpoint.core.model.identity import Deed
+from counterpoint.kernel import canonical
+from fakes.people import Person
+from fakes.studio import FixedKey, Studio
+
+VERIFIER = runpy.run_path(str(Path(__file__).parents[4] / "docs" / "verifier" / "verify.py"))
+Entry = dict[str, Any]
+PLAN = "# Plan\n- [ ] A\n  - review: yes\n- [ ] B\n"
+
+
+class Story:
+    """A ledger with two people in it, to forge from."""
+
+    def __init__(self) -> None:
+        studio = Studio()
+        self.pat, self.sam = Person(studio=studio), Person(studio=studio, name="sam")
+        self.pat.enrol()
+        self.sam.enrol(by=self.pat)
+        ada = studio.core("ada")
+        first = ada.plans.create(ada.plans.read(PLAN)).ready[0]
+        started = ada.claims.start(first)
+        ada.tasks.finish(first, started.claim.token, Report(outcome="done", summary="it works"))
+        self.pat.judge(first, Judgment(approves=True, reason="well done"))
+        edit = Deed(action="item.edited", subject="demo-3")
+        self.sam.does(edit, "because").items.edit("demo-3", Edit(title="C"))
+        self.pat.revoke(self.sam.unsigned.people.get("sam"))
+        self.studio = studio
+        self.key: VerifierKey = studio.system.audit.key
+        head, *lines = (line[:-1] for line in studio.system.audit.export())
+        self.header = orjson.loads(head)
+        size = checkpoints.open_checkpoint(self.header["checkpoint"]).size
+        self.entries: list[Entry] = [orjson.loads(line) for line in lines[:size]]
+        self.texts = lines[size:]
+
+    def place(self, action: str) -> int:
+        """Answer where the last entry of an action is."""
+        return max(one["n"] for one in self.entries if one["a"] == action)
+
+    def bundle(self, entries: list[Entry], texts: list[bytes]) -> list[bytes]:
+        """Answer a bundle of entries, chained and signed anew with the server's key."""
+        lines: list[bytes] = []
+        before = "0" * 64
+        for place, entry in enumerate(entries):
+            lines.append(canonical.dump(entry | {"n": place, "h": before}))
+            before = leaf_hash(lines[-1]).hex()
+        root = root_of([leaf_hash(line) for line in lines])
+        sealed = Checkpoint(origin=self.key.name, size=len(lines), root=root)
+        note = checkpoints.seal(sealed, FixedKey().sign, self.key)
+        head = canonical.dump(self.header | {"checkpoint": note})
+        return [line + b"\n" for line in (head, *lines, *texts)]
+
+    def is_found(self, entries: list[Entry], texts: list[bytes] | None = None) -> bool:
+        """Answer whether a bundle of entries is found to be forged; both verifiers must agree."""
+        lines = self.bundle(entries, self.texts if texts is None else texts)
+        report = verify_any(lines, self.key)
+        try:
+            VERIFIER["verify"](b"".join(lines), self.key.to_text())
+        except VERIFIER["Broken"]:
+            assert not report.sound
+            return True
+        assert report.sound, report.faults
+        return False
+
+    def appended(self, change: Callable[[Entry], None], action: str) -> list[Entry]:
+        """Answer the entries with a changed copy of the last one of an action at the end."""
+        entry = deepcopy(self.entries[self.place(action)])
+        entry["t"] = self.entries[-1]["t"]
+        change(entry)
+        return [*self.entries, entry]
+
+
+@pytest.fixture(scope="module")
+def story() -> Story:
+    """The ledger, which no test changes."""
+    return Story()
+
+
+def confirmation(entry: Entry) -> Entry:
+    """Answer the columns of the confirmation in an entry."""
+    return next(row["v"] for row in entry["r"] if row["t"] == "confirmations")
+
+
+def signed_anew(entry: Entry, person: Person, signer: str = "", **other: Any) -> None:
+    """Sign what the entry says with some person's key, in the name of `signer`."""
+    name = signer or person.key
+    columns = confirmation(entry)
+    old = Statement.from_text(columns["statement"])
+    fields = {name: getattr(old, name) for name in Statement.__dataclass_fields__}
+    made = Statement(**(fields | {"nonce": "ab" * 16, "signed_by": name} | other))
+    columns |= {
+        "statement": made.to_text(),
+        "signed_by": name,
+        "signature": seal(message_of(made.to_text()), person.public_key, person.private.sign),
+    }
+    next(row for row in entry["r"] if row["t"] == "confirmations")["k"]["id"] = made.nonce
+    entry["w"]["i"] = {"i": name, "k": "person"}
+
+
+def test_the_story_itself_is_sound(story: Story) -> None:
+    """Both verifiers say so, of the ledger as it was written and as it is chained anew."""
+    assert not story.is_found(story.entries)
+    report = verify_any(story.bundle(story.entries, story.texts), story.key)
+    assert report.confirmed == 5
+
+
+def test_a_new_act_that_pat_did_sign_is_sound(story: Story) -> None:
+    """What the forgeries below lack is the signature alone."""
+
+    def change(entry: Entry) -> None:
+        signed_anew(entry, story.pat)
+
+    assert not story.is_found(story.appended(change, "item.approved"))
+
+
+def _no_confirmation(entry: Entry) -> None:
+    entry["r"] = [row for row in entry["r"] if row["t"] != "confirmations"]
+
+
+def _two(entry: Entry) -> None:
+    entry["r"] += [row for row in entry["r"] if row["t"] == "confirmations"]
+
+
+def _in_pieces(entry: Entry) -> None:
+    row = next(row for row in entry["r"] if row["t"] == "confirmations")
+    row["c"] = row.pop("v")
+
+
+def _taken_away(entry: Entry) -> None:
+    next(row for row in entry["r"] if row["t"] == "confirmations")["v"] = None
+
+
+def _of_a_connection(entry: Entry) -> None:
+    entry["w"]["i"] = {"i": "cn_x", "k": "connection"}
+
+
+def _verdict_alone(entry: Entry) -> None:
+    _no_confirmation(entry)
+    del entry["w"]["i"]
+    entry["r"][0]["v"]["independence"] = "person"
+
+
+def _no_statement(entry: Entry) -> None:
+    confirmation(entry)["statement"] = "{}"
+
+
+def _no_text(entry: Entry) -> None:
+    confirmation(entry)["statement"] = 1
+
+
+def _no_signature(entry: Entry) -> None:
+    signature = confirmation(entry)
+    del signature["signature"]
+
+
+FORGERIES: tuple[Callable[[Entry], None], ...] = (
+    lambda _: None,  # the same confirmation once more
+    _no_confirmation,
+    _two,
+    _in_pieces,
+    _taken_away,
+    _of_a_connection,
+    _verdict_alone,
+    _no_statement,
+    _no_text,
+    _no_signature,
+)
+
+
+@pytest.mark.parametrize("forge", FORGERIES)
+def test_an_approval_without_the_persons_signature_is_found(
+    story: Story, forge: Callable[[Entry], None]
+) -> None:
+    """Appended by somebody with the database and the server's key."""
+    assert story.is_found(story.appended(forge, "item.approved"))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"act": "item.rejected"},
+        {"subject": "demo-3"},
+        {"project": "other"},
+        {"decision": {}},
+        {"decision": {"subject": "x"}},
+        {"decision": {"subject": True}},
+        {"leaf": "ab" * 32},
+        {"place": 10_000},
+        {"place": -1},
+        {"signed_by": "SHA256:x"},
+        {"reason": "ab" * 32},
+    ],
+)
+def test_a_signature_of_the_person_over_something_else_is_found(
+    story: Story, other: dict[str, Any]
+) -> None:
+    """Pat did sign, but another act, subject, decision, history or reason."""
+
+    def change(entry: Entry) -> None:
+        signed_anew(entry, story.pat, **{"signer": story.pat.key, **other})
+        entry["w"]["i"]["i"] = confirmation(entry)["signed_by"] = story.pat.key
+
+    assert story.is_found(story.appended(change, "item.approved"))
+
+
+def test_a_signature_by_another_key_is_found(story: Story) -> None:
+    """By a stranger in Pat's name or his own, or by Sam, whose key was revoked."""
+    eve = Person(studio=story.studio, name="eve")
+    for signer in (story.pat.key, eve.key):
+
+        def change(entry: Entry, signer: str = signer) -> None:
+            signed_anew(entry, eve, signer)
+
+        assert story.is_found(story.appended(change, "item.approved"))
+
+    def by_sam(entry: Entry) -> None:
+        signed_anew(entry, story.sam)
+
+    assert story.is_found(story.appended(by_sam, "item.approved"))
+
+
+def test_a_nonce_that_is_not_that_of_the_row_is_found(story: Story) -> None:
+    """The row is found by its nonce, and a second one could hide behind another name."""
+
+    def change(entry: Entry) -> None:
+        signed_anew(entry, story.pat)
+        next(row for row in entry["r"] if row["t"] == "confirmations")["k"]["id"] = "cd" * 16
+
+    assert story.is_found(story.appended(change, "item.approved"))
+
+
+def _enrolled(story: Story, eve: Person, change: Callable[[Entry], None]) -> list[Entry]:
+    def enrol(entry: Entry) -> None:
+        row = next(row for row in entry["r"] if row["t"] == "keys")
+        row["k"]["id"] = entry["f"]["key"] = eve.key
+        row["v"] |= {"public_key": eve.public_key, "enrolled_by": story.pat.key}
+        row["v"]["owner"] = entry["f"]["owner"] = "eve"
+        change(entry)
+
+    return story.appended(enrol, "key.enrolled")
+
+
+def _sign(story: Story, entry: Entry) -> None:
+    signed_anew(entry, story.pat, decision={**entry["f"]})
+
+
+def test_keys_come_in_by_a_signature_alone(story: Story) -> None:
+    """Signed by Pat it is sound; by Eve herself, by nobody, or with another key beside it, found."""
+    eve = Person(studio=story.studio, name="eve")
+    assert not story.is_found(_enrolled(story, eve, lambda entry: _sign(story, entry)))
+
+    def by_herself(entry: Entry) -> None:
+        next(row for row in entry["r"] if row["t"] == "keys")["v"]["enrolled_by"] = eve.key
+        signed_anew(entry, eve, decision={**entry["f"]})
+
+    def by_nobody(entry: Entry) -> None:
+        _no_confirmation(entry)
+        del entry["w"]["i"]
+
+    def with_another(column: str, value: Any) -> Callable[[Entry], None]:
+        def change(entry: Entry) -> None:
+            _sign(story, entry)
+            next(row for row in entry["r"] if row["t"] == "keys")["v"][column] = value
+
+        return change
+
+    def by_a_change(entry: Entry) -> None:
+        _sign(story, entry)
+        row = next(row for row in entry["r"] if row["t"] == "keys")
+        row["c"] = row.pop("v")
+
+    def twice(entry: Entry) -> None:
+        _sign(story, entry)
+        entry["r"] += [deepcopy(row) for row in entry["r"] if row["t"] == "keys"]
+
+    def another(entry: Entry) -> None:
+        _sign(story, entry)
+        next(row for row in entry["r"] if row["t"] == "keys")["k"]["id"] = story.sam.key
+
+    forgeries = [by_herself, by_nobody, by_a_change, twice, another]
+    forgeries += [
+        with_another("public_key", story.sam.public_key),
+        with_another("public_key", eve.public_key + " eve"),
+        with_another("public_key", "x"),
+        with_another("enrolled_by", eve.key),
+        with_another("owner", "pat"),
+        with_another("storage", "hardware"),
+        with_another("revoked_at", "2026-01-01T00:00:00.000Z"),
+    ]
+    for forge in forgeries:
+        assert story.is_found(_enrolled(story, eve, forge)), forge
+
+    def again(entry: Entry) -> None:
+        signed_anew(entry, story.pat)
+
+    assert story.is_found(story.appended(again, "key.enrolled"))  # Sam's, once more
+
+
+def test_a_key_beside_another_act_is_found(story: Story) -> None:
+    """An act that is signed does not carry a key along."""
+
+    def change(entry: Entry) -> None:
+        signed_anew(entry, story.pat)
+        entry["r"].append({"t": "keys", "k": {"id": story.sam.key}, "c": {"revoked_at": ""}})
+
+    assert story.is_found(story.appended(change, "item.approved"))
+
+
+def test_keys_go_by_a_signature_alone(story: Story) -> None:
+    """A revocation sets who and when, of a key that was in force; nothing takes it back."""
+
+    def revoked(**columns: str) -> list[Entry]:
+        def change(entry: Entry) -> None:
+            row = next(row for row in entry["r"] if row["t"] == "keys")
+            row["k"]["id"] = entry["f"]["key"] = columns.pop("key", story.pat.key)
+            signed_anew(entry, story.pat, decision={**entry["f"]})
+            row["c"] = {"revoked_by": story.pat.key, "revoked_at": entry["t"]} | columns
+
+        return story.appended(change, "key.revoked")
+
+    assert not story.is_found(revoked())
+    for columns in (
+        {"key": story.sam.key},
+        {"key": "SHA256:nobody"},
+        {"revoked_by": story.sam.key},
+        {"revoked_at": ""},
+        {"owner": "eve"},
+    ):
+        assert story.is_found(revoked(**columns)), columns
+
+
+def test_another_reason_than_was_signed_is_found(story: Story) -> None:
+    """The text beside the statement has its digest, and is not what the statement commits to."""
+    said = next(line for line in story.texts if b"because" in line)
+    for body in ('{"salt":"00","text":"x"}', '{"salt":"' + "00" * 16 + '","text":"x"}', "[1]", "x"):
+        texts = [line for line in story.texts if line != said]
+        digest = canonical.text_digest(body)
+        texts.append(canonical.dump({"body": body, "text": digest}))
+        old = orjson.loads(said)["text"]
+        entries = [
+            orjson.loads(orjson.dumps(one).replace(old.encode(), digest.encode()))
+            for one in story.entries
+        ]
+        # Those after it were signed over its leaf: only the last of them are left.
+        short = entries[: story.place("item.edited") + 1]
+        kept = sorted(texts, key=lambda line: orjson.loads(line)["text"])
+        assert story.is_found(short, kept)
+
+
+def test_a_rewrite_below_a_signed_act_is_found_without_a_witness(story: Story) -> None:
+    """The server's key signs any history; Pat's signature is of the one that he saw."""
+    changed = deepcopy(story.entries)
+    changed[story.place("plan.created")]["w"]["n"] = "somebody"
+    assert story.is_found(changed)
+
+
+def test_what_is_no_statement_is_refused() -> None:
+    """Other keys, other sorts of fields, another spelling."""
+    good = Statement(
+        project="p", act="a.b", subject="", decision={}, place=0, leaf="ab" * 32,
+        signed_by="k", nonce="n", time="2026-01-01T00:00:00.000Z",
+    ).to_text()  # fmt: skip
+    assert Statement.from_text(good).to_text() == good
+    value = orjson.loads(good)
+    others = [
+        {"version": 2}, {"version": True}, {"decision": []}, {"act": 1}, {"time": "now"},
+        {"head": []}, {"head": {"leaf": "x", "n": 0}}, {"head": {"leaf": "ab" * 32, "n": True}},
+        {"head": {"leaf": "ab" * 32}}, {"more": 1},
+    ]  # fmt: skip
+    broken = [
+        "",
+        "[]",
+        "\ud800",
+        good + " ",
+        *(canonical.dump(value | one).decode() for one in others),
+    ]
+    for text in broken:
+        with pytest.raises(Exception, match="statement"):
+            Statement.from_text(text)

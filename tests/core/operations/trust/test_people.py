@@ -1,0 +1,225 @@
+"""People sign what they decide: keys, confirmations, and what is refused without them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from counterpoint.core.ledger.people.statement import Statement
+from counterpoint.core.model.filters import Edit, Judgment, Note, Report
+from counterpoint.core.model.identity import Confirmation, Deed, Key
+from counterpoint.core.model.journal import Record, Verdict
+from counterpoint.core.model.rows import Prose
+from counterpoint.kernel.errors import (
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    StaleVersion,
+)
+from fakes.people import Person
+from fakes.studio import Studio
+
+PLAN = "# Plan\n- [ ] A\n  - review: yes\n- [ ] B\n  - verify: true\n"
+YES = Judgment(approves=True, reason="well done")
+
+
+@pytest.fixture
+def studio() -> Studio:
+    """A project in which work waits for a verdict."""
+    made = Studio()
+    ada = made.core("ada")
+    first = ada.plans.create(ada.plans.read(PLAN)).ready[0]
+    started = ada.claims.start(first)
+    ada.tasks.finish(first, started.claim.token, Report(outcome="done", summary="it works"))
+    return made
+
+
+@pytest.fixture
+def pat(studio: Studio) -> Person:
+    """A person whose key is the first of the project."""
+    person = Person(studio=studio)
+    person.enrol()
+    return person
+
+
+ITEM = "demo-2"
+
+
+def test_a_verdict_that_a_person_signed_stands_as_the_persons(studio: Studio, pat: Person) -> None:
+    """The entry has the person as its principal, the confirmation, and only commits to the reason."""
+    pat.judge(ITEM, YES)
+    entry = studio.last()
+    assert (entry.actor.principal.strength, entry.actor.principal.id) == ("person", pat.key)
+    with studio.view() as view:
+        confirmation = next(one for one in view.select(Confirmation) if one.reason)
+    statement = Statement.from_text(confirmation.statement)
+    assert (statement.act, statement.subject) == ("item.approved", ITEM)
+    assert "well done" not in confirmation.statement
+    assert "well done" in confirmation.reason
+    studio.check()
+
+
+def test_nobody_is_a_person_by_saying_so(studio: Studio, pat: Person) -> None:
+    """A caller with a person's principal and no signature writes nothing."""
+    signed = pat.sign(pat.unsigned.reviews.deed(ITEM, YES))
+    bare = pat.with_(signed)
+    liar = studio.core("eve", kind="agent")
+    claimed = replace(
+        liar.caller, actor=replace(liar.caller.actor, principal=bare.caller.actor.principal)
+    )
+    core = type(liar)(studio.ports, claimed)
+    assert "no confirmation" in str(
+        studio.refuses(Forbidden, lambda: core.reviews.review(ITEM, YES))
+    )
+
+
+def test_the_signature_of_another_key_is_none(studio: Studio, pat: Person) -> None:
+    """Eve signs with her own key in the name of Pat's."""
+    eve = Person(studio=studio, name="eve")
+    made = pat.unsigned.people.prepare(pat.unsigned.reviews.deed(ITEM, YES), pat.key)
+    studio.refuses(Forbidden, lambda: eve.with_(eve.signed(made)).reviews.review(ITEM, YES))
+    stranger = eve.sign(pat.unsigned.reviews.deed(ITEM, YES))
+    fault = studio.refuses(Forbidden, lambda: eve.with_(stranger).reviews.review(ITEM, YES))
+    assert "not in force" in str(fault)
+
+
+def test_a_signature_is_good_for_what_was_signed_alone(studio: Studio, pat: Person) -> None:
+    """Another act, another item, another decision, another project: each is refused."""
+    deed = pat.unsigned.reviews.deed(ITEM, YES)
+    others = (
+        replace(deed, action="item.rejected"),
+        replace(deed, subject="demo-3"),
+        replace(deed, decision={}),
+        replace(deed, decision={**deed.decision, "submission": "demo-s9"}),
+        replace(deed, decision={**deed.decision, "more": 1}),
+    )
+    for other in others:
+        core = pat.does(other)
+        studio.refuses(Forbidden, lambda core=core: core.reviews.review(ITEM, YES))
+
+
+def test_a_confirmation_counts_once(studio: Studio, pat: Person) -> None:
+    """A second act with it is refused, and so is a second entry of one call."""
+    deed = Deed(action="item.edited", subject="demo-3", decision={})
+    signed = pat.sign(deed)
+    pat.with_(signed).items.edit("demo-3", Edit(title="B2"))
+    studio.refuses(Conflict, lambda: pat.with_(signed).items.edit("demo-3", Edit(title="B3")))
+    studio.check()
+
+
+def test_a_signature_is_of_now(studio: Studio, pat: Person) -> None:
+    """Ten minutes later it cannot be used any more."""
+    core = pat.does(pat.unsigned.reviews.deed(ITEM, YES))
+    studio.clock.pass_by(minutes=11)
+    studio.refuses(StaleVersion, lambda: core.reviews.review(ITEM, YES))
+
+
+def test_what_changed_since_it_was_signed_is_not_approved(studio: Studio, pat: Person) -> None:
+    """The worker hands in something else between the look and the signature."""
+    core = pat.does(pat.unsigned.reviews.deed(ITEM, YES))
+    ada = studio.core("ada")
+    pat.unsigned.reviews.review(ITEM, Judgment(approves=False, reason="no"))
+    again = ada.claims.start(ITEM)
+    ada.reviews.submit(ITEM, "", "again", again.claim.token)
+    ada.tasks.finish(ITEM, again.claim.token, Report(outcome="done", summary="again"))
+    studio.refuses(Forbidden, lambda: core.reviews.review(ITEM, YES))
+
+
+def test_a_second_key_takes_a_signature_of_one_in_force(studio: Studio, pat: Person) -> None:
+    """By itself it cannot come in; by Pat's signature it can, and may then revoke Pat's."""
+    sam = Person(studio=studio, name="sam")
+    studio.refuses(Forbidden, sam.enrol)
+    sam.enrol(by=pat)
+    sam.revoke(pat.unsigned.people.get(pat.key))
+    in_force = {key.id for key in sam.unsigned.people.list() if key.is_in_force}
+    assert in_force == {sam.key}
+    studio.check()
+
+
+def test_what_a_revoked_key_signed_before_stays_and_nothing_comes_after(
+    studio: Studio, pat: Person
+) -> None:
+    """The ledger verifies with the old act in it, and a new one is refused."""
+    pat.judge(ITEM, YES)
+    pat.revoke(pat.unsigned.people.get("pat"))
+    deed = Deed(action="item.edited", subject="demo-3")
+    core = pat.does(deed)
+    fault = studio.refuses(Forbidden, lambda: core.items.edit("demo-3", Edit(title="B2")))
+    assert "not in force" in str(fault)
+    studio.refuses(
+        Conflict, lambda: pat.unsigned.people.revocation(pat.unsigned.people.get(pat.key))
+    )
+    studio.check()
+
+
+def test_only_a_person_writes_keys(studio: Studio, pat: Person) -> None:
+    """Without a signature a key is neither enrolled nor revoked."""
+    eve = Person(studio=studio, name="eve")
+    deed = eve.unsigned.people.enrolment(eve.public_key, "eve", "ssh")
+    studio.refuses(Forbidden, lambda: eve.unsigned.people.enrol(eve.public_key, deed))
+    studio.refuses(Forbidden, lambda: eve.unsigned.people.revoke(pat.key))
+
+
+def test_a_key_is_enrolled_once_and_has_an_owner(studio: Studio, pat: Person) -> None:
+    """A second time is refused, and so is a name that nobody could say."""
+    people = pat.unsigned.people
+    studio.refuses(Conflict, lambda: people.enrolment(pat.public_key, "pat", "ssh"))
+    sam = Person(studio=studio)
+    for name in ("", " ", "x" * 101, "a\nb"):
+        with pytest.raises(InvalidInput):
+            people.enrolment(sam.public_key, name, "ssh")
+    deed = people.enrolment(sam.public_key, "sam", "ssh")
+    first, second = pat.does(deed), pat.does(deed)
+    first.people.enrol(sam.public_key, deed)
+    studio.refuses(Conflict, lambda: second.people.enrol(sam.public_key, deed))
+
+
+def test_a_key_is_found_by_what_people_call_it(studio: Studio, pat: Person) -> None:
+    """Its id, the beginning of it, or its owner; nothing else."""
+    people = pat.unsigned.people
+    for name in (pat.key, pat.key[7:15], "pat"):
+        assert people.get(name).id == pat.key
+    with pytest.raises(NotFound):
+        people.get("nobody")
+    Person(studio=studio).enrol(by=pat)
+    with pytest.raises(NotFound, match="2 keys"):
+        people.get("pat")
+
+
+def test_every_act_of_a_person_can_be_signed(studio: Studio, pat: Person) -> None:
+    """Waiving, releasing, redacting: each lands as the person's."""
+    eve = studio.core("eve")
+    eve.claims.start("demo-3")
+    claim = pat.unsigned.claims.release_deed("demo-3")
+    pat.does(claim).claims.release("demo-3")
+    waive = Deed(action="item.edited", subject="demo-3", decision={"waived": ["check-1"]})
+    pat.does(waive, "not needed").items.edit("demo-3", Edit(waive=("check-1",), reason="no need"))
+    noted = studio.core("ada").journal.append(Note(kind="finding", body="a private thing"))
+    redact = Deed(action="text.redacted", decision={"row": f"records/{noted.id}"})
+    pat.does(redact, "private").journal.redact(Record, noted.id, reason="private")
+    strengths = [
+        one.actor.principal.strength
+        for one in studio.system.audit.log(limit=5)
+        if one.actor.principal
+    ]
+    assert strengths.count("person") == 3
+    studio.check()
+
+
+def test_a_secret_in_a_reason_is_masked_before_it_is_signed(studio: Studio, pat: Person) -> None:
+    """What stands beside the statement is what was signed."""
+    studio.masking("hunter2hunter2")
+    pat.judge(ITEM, Judgment(approves=True, reason="the password hunter2hunter2 works"))
+    assert "hunter2hunter2" not in str(studio.image())
+    studio.check()
+
+
+def test_the_rows_of_a_person_are_those_of_the_ledger(studio: Studio, pat: Person) -> None:
+    """Keys and confirmations are replayed as every other table."""
+    pat.judge(ITEM, YES)
+    with studio.view() as view:
+        assert len(view.select(Key)) == 1
+        assert view.select(Verdict)[0].reason == Prose("well done")
+    assert studio.system.audit.rebuild().differences == ()
