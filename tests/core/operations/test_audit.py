@@ -27,6 +27,7 @@ from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import ChainBroken, InvalidInput, ProofMismatch, StateDiffers
 from counterpoint.storage.rows import StoreWriting
 from counterpoint.storage.sqlite import store
+from fakes.people import Person
 from fakes.studio import FixedKey, Studio
 from fakes.tampering import edited
 
@@ -41,6 +42,7 @@ TABLES = [
 def fill(studio):
     """Write rows of every kind, and entries enough for a tree of some levels."""
     ada, bob = studio.core("ada"), studio.core("bob")
+    Person(studio=studio).enrol()
     text = (
         "# Plan\n## One\n- [ ] A {#a}\n  - labels: x\n  - areas: src\n  - accept: one\n"
         "  - verify: make\n  - review: yes\n- [ ] B\n  - after: a\n"
