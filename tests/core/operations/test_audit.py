@@ -42,7 +42,6 @@ TABLES = [
 def fill(studio):
     """Write rows of every kind, and entries enough for a tree of some levels."""
     ada, bob = studio.core("ada"), studio.core("bob")
-    Person(studio=studio).enrol()
     text = (
         "# Plan\n## One\n- [ ] A {#a}\n  - labels: x\n  - areas: src\n  - accept: one\n"
         "  - verify: make\n  - review: yes\n- [ ] B\n  - after: a\n"
@@ -64,6 +63,7 @@ def fill(studio):
     for number in range(16):
         bob.memory.put("project", "many", number)
     ada.once("k", 1, lambda: ada.memory.put("project", "n", {"v": 1}).version)
+    Person(studio=studio).enrol()
     ada.sessions.hand_over(Handover(action="end", summary="bye"))
     plain_rows(studio)
     return ada, bob
