@@ -244,7 +244,9 @@ def check_person(entry, ring, leaves):  # ring: keys by id, those revoked, nonce
     rows, facts, who = entry.get("r", ()), entry.get("f", {}), entry["w"].get("i", {})
     signs = [one for one in rows if one["t"] == "confirmations"]
     keys = [one for one in rows if one["t"] == "keys"]
-    judged = [one.get("v") or one.get("c") or {} for one in rows if one["t"] == "verdicts"]
+    judged = [
+        one.get("v") or one.get("c") or {} for one in rows if one["t"] in ("gates", "verdicts")
+    ]
     if who.get("k") != "person":
         judged = any(one.get("independence") == "person" for one in judged)
         need(not (signs or keys or judged), "something of a person that no person signed")

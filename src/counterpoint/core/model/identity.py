@@ -1,4 +1,4 @@
-"""Who is behind a connection, or behind a key: processes as the kernel tells of them, and people."""
+"""Who is behind a connection or a key: processes, and people."""
 
 from __future__ import annotations
 

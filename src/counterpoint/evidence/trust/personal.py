@@ -1,4 +1,4 @@
-"""A person's own keys on this machine: made under a passphrase, or SSH keys that he has.
+"""A person's keys on this machine: made under a passphrase, or for SSH.
 
 They lie outside of every repository, in `$XDG_CONFIG_HOME/counterpoint/keys` (mode 0700), each under a name made from its
 fingerprint:

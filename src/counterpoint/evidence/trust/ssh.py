@@ -1,4 +1,4 @@
-"""Signatures by `ssh-keygen`, with the SSH key that a person has: file, agent or hardware.
+"""Signatures by `ssh-keygen` with a key in a file, an agent or hardware.
 
 The private key never enters this process: ssh-keygen asks at the terminal for a passphrase, and it or the agent for a touch. A key in
 a file is used without an agent, so that the passphrase is asked for each time; one that only an agent holds is used through it.

@@ -1,1 +1,1 @@
-"""Acts that people signed: the statement, the signature, the check over entries."""
+"""Acts that people signed: statement, signature, check over entries."""

@@ -1,4 +1,4 @@
-"""The keys of people, and what they sign: prepared here, signed elsewhere, checked by `recording`."""
+"""The keys of people and what they sign: prepared here, checked by `recording`."""
 
 from __future__ import annotations
 
