@@ -12,6 +12,7 @@ from counterpoint.core.model.evidence import Branch
 from counterpoint.core.model.journal import Record, Submission
 from counterpoint.dialects.symphony.nouns.phases import PhaseReport
 from counterpoint.dialects.symphony.rules.contracts import Contract
+from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.kernel.canonical import text_digest
 from fakes.studio import Studio
@@ -71,7 +72,8 @@ class Board:
     def report(
         self, item: str, phase: str = "research", text: str = TEXT, **more: Any
     ) -> PhaseReport:
-        """Write the text of a phase and answer what is said about it."""
+        """Let ada take an issue up and write the text of a phase; answer what is said about it."""
+        self.ada.use(Issues).attended(item, lambda: None)
         path = f"docs/tickets/DEMO-{int(item.rpartition('-')[2]):03d}/{phase}.md"
         self.studio.tree.write(path, text)
         plain: dict[str, Any] = {

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from builders import Workshop, commit, git
+from counterpoint.core.model.filters import Edit
 from counterpoint.dialects.symphony.nouns.policy import GateCommand, PolicyEdit
 from counterpoint.dialects.symphony.tools.workspace import MARKER
 from counterpoint.dialects.symphony.verbs.issues import Issues
@@ -159,6 +160,32 @@ def test_a_judge_approves_at_the_head(
     assert workshop.app.person().use(Phases).advance()[0].fate == "renewed"
     assert judge.does("get_issue")["pull_request"]["status"] == "open"
     assert judge.does("approve_pr")["status"] == "approved"
+
+
+def test_a_request_is_judged_in_review_only(
+    seat: Seat, workshop: Workshop, built: str, asked: dict[str, Any]
+) -> None:
+    """Not where the issue is todo again, nor where it has ended."""
+    seat("will", "worker", built).does("create_pr", **asked)
+    judge, person = seat("jo", "judge", built), workshop.app.person()
+    item = judge.does("get_issue")["id"]
+    person.items.edit(item, Edit(status="open"))
+    assert judge.is_refused("approve_pr")["code"] == "CONFLICT"
+    person.items.edit(item, Edit(status="active"))
+    person.items.edit(item, Edit(status="done"))
+    for tool in ("approve_pr", "reject_pr"):
+        assert judge.is_refused(tool)["code"] == "CONFLICT"
+
+
+def test_a_judge_needs_no_type_and_no_name_of_its_own(
+    seat: Seat, workshop: Workshop, built: str, asked: dict[str, Any]
+) -> None:
+    """To look, to comment and to judge takes nothing up."""
+    seat("claude-code", "worker", built).does("create_pr", **asked)
+    workshop.app.person().items.edit("demo-1", Edit(status="open"))
+    judge = seat("claude-code-2", "", built)
+    judge.does("add_comment", content="I look at it")
+    assert judge.does("get_issue_status")["status"] == "todo"
 
 
 def test_a_judge_rejects_and_the_next_run_sees_why(

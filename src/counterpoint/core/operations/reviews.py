@@ -157,6 +157,8 @@ class Reviews:
             kind = on.of if on is not None else "artifact"
             if judgment.approves and stage == "finish" and kind == "artifact":
                 self._refuse_early(change, found)
+            elif kind != "artifact":
+                _refuse_late(found, judgment)
             if judgment.approves or kind == "phase":
                 _refuse_stale(judgment.subject, current, asked)
             drafted = self._verdict(change, item, session, judgment, current, on)
@@ -402,6 +404,17 @@ def _refuse_stale(subject: str, current: tuple[str, ...], asked: Submission | No
             f"you reviewed {subject[:12]}, but now there is {' and '.join(m[:12] for m in shown)}",
             hint="Look at it again and pass the hash or commit that is there now.",
             **there[kind],
+        )
+
+
+def _refuse_late(item: Item, judgment: Judgment) -> None:
+    """Raise Conflict if a phase or branch of an item is judged that has ended, or one approved that is at work."""
+    is_idle = judgment.approves and judgment.of == "branch" and item.category != "review"
+    if item.is_closed or is_idle:
+        raise Conflict(
+            f"{item.id} is not in review: it is {item.status}",
+            hint="Look at it again: what was handed in may have been acted upon.",
+            state=item.status,
         )
 
 

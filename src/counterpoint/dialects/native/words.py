@@ -172,6 +172,7 @@ def present_gate(gate: Gate) -> dict[str, Json]:
         holds=gate.holds if gate.holds == "start" else "",
         command=clip(" ".join(gate.argv), ENTRY),
         proof=gate.proof,
+        independence=gate.independence,
         reason=clip(gate.reason, 500),
     )
 

@@ -88,9 +88,12 @@ _TOOLS: Final = tuple(sorted(_MADE, key=lambda tool: scope.TOOLS.index(tool.name
 _WORKING: Final = frozenset({"", "worker", "researcher", "architect", "planner"})
 """The types of agents that an issue is in progress with: the others look at it, or make more."""
 
-_APART: Final = frozenset({scope.CONFIGURE, "move_issue", "create_pr"})
+_VERDICTS: Final = ("approve_phase", "reject_phase", "approve_pr", "reject_pr")
+_APART: Final = frozenset({scope.CONFIGURE, "move_issue", "create_pr", *_VERDICTS})
 """What is no work on the issue; a move writes to two projects, one after the other; what runs commands
-takes the issue up itself, before them."""
+takes the issue up itself, before them; and who judges has not taken it up by that."""
+_REMARKS: Final = frozenset({"add_comment"})
+"""What is no work on the issue of one without a type, who may be its judge."""
 
 
 def within(
@@ -99,7 +102,8 @@ def within(
     """Run a tool; what an agent writes first takes up the issue it was started for, if it is free."""
     caller = call.core.caller
     is_working = bool(caller.item) and caller.actor.profile in _WORKING
-    if tool.reads or not is_working or tool.name in _APART:
+    apart = _APART if caller.actor.profile else _APART | _REMARKS
+    if tool.reads or not is_working or tool.name in apart:
         return calls.within(call, tool, arguments, key, run)
     return calls.within(
         call, tool, arguments, key, lambda: call.core.use(Issues).attended(caller.item, run)

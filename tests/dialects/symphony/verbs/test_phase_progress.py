@@ -128,14 +128,14 @@ def test_a_text_that_changed_or_went_away_refuses_a_claim(
 
 
 def test_a_text_is_sought_in_the_projects_own_tree_too(
-    studio: Studio, person: Core, board: Board
+    studio: Studio, ada: Core, person: Core, board: Board
 ) -> None:
     """The tree it was claimed in may be gone by now."""
     item = board.issue()
     said = board.report(item)
     root = Path("linked")
     studio.tree.places["linked"] = dict(studio.tree.files)
-    away = Core(studio.ports, replace(studio.core("cleo").caller, root=root))
+    away = Core(studio.ports, replace(ada.caller, root=root))
     away.use(Phases).hand_over(item, said)
     studio.tree.places["linked"].clear()
     assert person.use(Phases).advance()[0].fate == "passed"

@@ -15,6 +15,7 @@ from counterpoint.kernel.errors import (
     Conflict,
     Forbidden,
     InvalidInput,
+    NotClaimHolder,
     NotFound,
     NotReady,
     PathOutside,
@@ -175,6 +176,40 @@ def test_commits_of_an_issue_that_nobody_is_at_are_refused(
     assert ada.use(Phases).hand_over(item, READY).claim.phase == "ready"
 
 
+def test_only_who_holds_an_issue_hands_it_over(
+    studio: Studio, ada: Core, bob: Core, board: Board
+) -> None:
+    """Text or commits, of one that is free, held by another, or in review; a backlog is held by nobody."""
+    item = board.issue()
+    said = board.report(item)
+    studio.refuses(NotClaimHolder, lambda: bob.use(Phases).hand_over(item, said))
+    built = board.build()
+    studio.refuses(NotClaimHolder, lambda: bob.use(Phases).hand_over(built, READY))
+    parked = board.issue(status="backlog")
+    assert bob.use(Phases).hand_over(parked, board.report(parked)).claim.agent == "bob"
+    assert ada.use(Phases).hand_over(item, said).claim.agent == "ada"
+
+
+def test_a_doubt_stays_until_somebody_has_judged(
+    studio: Studio, ada: Core, bob: Core, board: Board
+) -> None:
+    """To say it again with more confidence, or with another text, needs the verdict all the same."""
+    item = board.issue()
+    low = board.report(item, confidence="low", questions=("Which?",))
+    first = ada.use(Phases).hand_over(item, low)
+    why = ("confidence is low", "1 questions are open")
+    sure = replace(low, confidence="high", questions=())
+    again = ada.use(Phases).hand_over(item, sure)
+    assert (again.again, again.claim, again.needs_verdict) == (True, first.claim, why)
+    anew = ada.use(Phases).hand_over(item, replace(sure, summary="Surely"))
+    assert (anew.again, anew.needs_verdict) == (False, why)
+    assert studio.system.use(Phases).advance()[0].fate == "waiting"
+    bob.reviews.review(item, verdict(approves=False))
+    assert studio.system.use(Phases).advance()[0].fate == "rejected"
+    ada.claims.start(item)
+    assert ada.use(Phases).hand_over(item, sure).needs_verdict == ()
+
+
 @pytest.fixture
 def claimed(ada: Core, board: Board) -> str:
     """Answer an issue whose research waits for a verdict."""
@@ -200,13 +235,14 @@ def test_a_verdict_is_kept_and_moves_nothing(studio: Studio, bob: Core, claimed:
     )
     assert second.verdict.id == "demo-v2"
     assert [one.result for one in bob.use(Phases).verdicts(claimed)] == ["", "superseded"]
-    assert bob.overview.facets(claimed).item.status == "open"
+    assert bob.overview.facets(claimed).item.status == "active"
 
 
 def test_who_handed_in_or_worked_on_an_issue_does_not_judge_it(
     studio: Studio, ada: Core, bob: Core, person: Core, claimed: str
 ) -> None:
     """Neither in the same session, nor by the same name in another, nor if somebody else handed it in."""
+    person.claims.release(claimed)
     bob.claims.start(claimed)
     for core in (ada, studio.core("ada"), bob):
         studio.refuses(Forbidden, lambda core=core: core.reviews.review(claimed, verdict()))

@@ -375,6 +375,7 @@ def _verdict(verdict: Verdict) -> dict[str, Json]:
         reason=clip(verdict.reason, 400),
         fixes=[clip(fix, 200) for fix in verdict.fixes[:5]],
         agent=clip(verdict.agent, TITLE),
+        independence=verdict.independence,
         at=verdict.created_at,
     )
 

@@ -8,6 +8,7 @@ here: the change they make is looked at as a whole.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from counterpoint.core.model.journal import Submission
@@ -73,6 +74,18 @@ def needs_verdict(
     if questions:
         reasons.append(f"{questions} questions are open")
     return tuple(reasons)
+
+
+def with_doubts(report: PhaseReport, before: Iterable[PhaseReport]) -> PhaseReport:
+    """Return what is said of a phase with what was in doubt each time before; nobody has judged that yet."""
+    earlier = list(before)
+    questions = [one for said in (report, *reversed(earlier)) for one in said.questions]
+    is_low = any(said.confidence == "low" for said in (report, *earlier))
+    return replace(
+        report,
+        confidence="low" if is_low else report.confidence,
+        questions=tuple(dict.fromkeys(questions)),
+    )
 
 
 def place_faults(contract: Contract, identifier: str, path: str) -> list[str]:

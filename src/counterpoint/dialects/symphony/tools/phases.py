@@ -162,6 +162,7 @@ def _verdict(verdict: Verdict, phase: str, room: int) -> dict[str, Json]:
         "phase": phase,
         "artifact_hash": verdict.subject,
         "verdict": "approved" if verdict.decision == "approve" else "rejected",
+        "independence": verdict.independence,
         "reason": clip(verdict.reason, room),
         **sparse(fix_instructions=clip("\n".join(verdict.fixes), room)),
     }

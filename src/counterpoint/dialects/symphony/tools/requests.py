@@ -155,6 +155,7 @@ def present_request(request: ChangeRequest) -> dict[str, Json]:
             reason=clip(verdict.reason, _WORDS) if verdict else "",
             fix_instructions=clip("\n".join(verdict.fixes), _WORDS) if verdict else "",
             judge=verdict.agent if verdict else "",
+            independence=verdict.independence if verdict else "",
         ),
         "created_at": submission.created_at,
         "updated_at": submission.updated_at,

@@ -2,10 +2,12 @@
 
 Rule 1: what is handed over is measured here, at once; what the caller says of it is only compared.
 Rule 2: of each item one claim waits; a later one takes its place. The same one again changes nothing.
+Rule 3: who holds the item hands over. Rule 4: what was in doubt stays so in later claims until somebody has judged.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -37,9 +39,11 @@ from counterpoint.dialects.symphony.rules.handing import (
     report_of,
     strays,
     text_faults,
+    with_doubts,
     word_faults,
 )
 from counterpoint.dialects.symphony.rules.labels import phase_of
+from counterpoint.dialects.symphony.verbs.authors import take_in_hand
 from counterpoint.dialects.symphony.verbs.phase_progress import Advancing
 from counterpoint.kernel.canonical import sha256
 from counterpoint.kernel.errors import (
@@ -79,7 +83,7 @@ class Phases:
         """Say that the phase an item is in is finished; nothing moves yet.
 
         marker: a file of the tree that does not count as a change. base: the branch it goes back to.
-        Raises InvalidInput with all that is wrong with the text, Conflict, NotReady, NotFound.
+        Raises InvalidInput with all that is wrong with the text, Conflict, NotReady, NotFound, NotClaimHolder.
         """
         contract = self._context.ports.get(ContractDirectory).contract(report.phase)
         with self._context.reading() as view:
@@ -98,6 +102,8 @@ class Phases:
                     f"{spoken_of(item)} is not in progress: it is {found.status}",
                     hint="Only work that somebody is at can be handed over.",
                 )
+            take_in_hand(change, found)
+            report = with_doubts(report, _unjudged(change, item, report.phase))
             why = needs_verdict(contract, labels, report.confidence, len(report.questions))
             for before in change.select(Submission, item=item, of="phase", status="open"):
                 if _is_same(before, report, measured):
@@ -257,8 +263,18 @@ def _is_same(before: Submission, report: PhaseReport, measured: _Measured) -> bo
         sha256=measured.sha256,
         promote_to=report.promote_to,
         next_phase=report.next_phase,
+        confidence=report.confidence,
+        questions=report.questions,
     )
     return said == found and (bool(before.path) or before.commit == measured.commit)
+
+
+def _unjudged(change: Change, item: str, phase: str) -> Iterator[PhaseReport]:
+    """Return what was said of a phase each time it was handed over since somebody judged it, or it passed."""
+    for one in change.select(Submission, item=item, of="phase", phase=phase, order="number desc"):
+        if one.status == "accepted" or change.writing.exists(Verdict, submission=one.id):
+            return
+        yield report_of(one)
 
 
 def _remember(change: Change, item: Item, claim: Submission) -> None:

@@ -43,7 +43,10 @@ from counterpoint.dialects.symphony.rules.risk import (
     sensitive_paths,
     thresholds_of,
 )
-from counterpoint.dialects.symphony.verbs.authors import bring_to_review
+from counterpoint.dialects.symphony.verbs.authors import (
+    bring_to_review,
+    take_in_hand,
+)
 from counterpoint.dialects.symphony.verbs.policies import policy_of
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.errors import (
@@ -112,7 +115,7 @@ class Requests:
             take_up()
         with recording(self._context, "change.proposed", proposal.item) as change:
             change.open_session()
-            self._refuse_idle(change.find(Item, proposal.item), proposal.item)
+            take_in_hand(change, change.get(Item, proposal.item))
             return self.put(change, measured)
 
     def _is_free(self, view: Reading, item: Item) -> bool:

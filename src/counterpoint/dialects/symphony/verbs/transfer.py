@@ -1,7 +1,8 @@
 """Transfer an issue to another project, with everything that was written for it.
 
 A move has three steps, and each can be repeated: (1) in the other project, in one transaction: the issue
-with a number of its own, the former id as another name, its labels, values and records; (2) the files
+with a number of its own, the former id as another name, its labels, values, gates and records, and the parts
+that anybody has in it; (2) the files
 of `docs/tickets/<name>/` copied below the new name; (3) here, in one transaction: the issue is
 cancelled and says where it goes on. Whoever moves it again after an interruption finds what is done
 already and goes on from there; after the last step the answer is the same again.
@@ -12,21 +13,24 @@ is told why.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Note
+from counterpoint.core.model.identity import Connection, Contribution
 from counterpoint.core.model.journal import Record, RecordKind
 from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.sessions import Claim
-from counterpoint.core.model.work import Alias, Item, Project
+from counterpoint.core.model.work import Alias, Gate, Item, Project
 from counterpoint.core.operations.claims import refuse_taken
 from counterpoint.core.operations.items import let_go
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import refuse_open_children
+from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.contributions import loosen
 from counterpoint.core.operations.recording.facets import (
     attributes_of,
     kept_object,
@@ -34,10 +38,12 @@ from counterpoint.core.operations.recording.facets import (
     names_of,
     set_attributes,
 )
+from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import other_claim
+from counterpoint.core.rules.trust.independence import suffices
 from counterpoint.core.rules.wording import spoken_of
 from counterpoint.dialects.symphony.contract_files import ContractDirectory
 from counterpoint.dialects.symphony.nouns.issues import TransferredIssue
@@ -81,6 +87,7 @@ class Transfer:
             found = queries.find_issue(view, name)
             labels = labels_of(view, found.id)
             self._refuse(view, found, labels, target)
+        self._refuse_looser(found, there)
         moved = self._make(there, found, labels, reason)
         artifacts = self._copy(spoken_of(found.id), spoken_of(moved.id))
         waited = self._leave(found, moved, reason)
@@ -125,6 +132,15 @@ class Transfer:
         if other is not None:
             refuse_taken(other)
 
+    def _refuse_looser(self, item: Item, there: Context) -> None:
+        """Refuse who may not loosen what is asked of an issue, if less is asked of reviews there."""
+        with self._context.reading() as view, there.reading() as other:
+            here, asked = view.find(Project), other.find(Project)
+        if here and asked and not item.is_closed and not suffices(asked.reviews, here.reviews):
+            with recording(self._context, "issue.sought", item.id) as change:
+                change.open_session()
+                loosen(change, item.id, "move to where less is asked of")
+
     def _make(self, there: Context, item: Item, labels: tuple[str, ...], reason: str) -> Item:
         """Return the issue in the other project, made unless it is there."""
         with self._context.reading() as view:
@@ -135,6 +151,7 @@ class Transfer:
                 for kind in _KINDS
                 for record in queries.records(view, item.id, kind, 0, _RECORDS)
             ]
+            trust = _Trust.of(view, item.id)
         with joined(there):
             with recording(there, "issue.sought") as change:
                 known = change.find(Alias, queries.IDENTIFIER, item.id)
@@ -150,6 +167,7 @@ class Transfer:
                     f"{FOLDER}/{spoken_of(moved.id)}/",
                 )
                 set_attributes(change, moved, _renamed(kept, before, after))
+                trust.put(change, moved)
                 former = names.get(queries.IDENTIFIER)
                 change.add_facts(origin=item.id, project=item.project, before=former or "")
             self._retell(there, moved, said)
@@ -236,6 +254,40 @@ class Transfer:
                 f"Moved to {spoken_of(moved.id)} of {moved.project}: {reason}",
             )
             return waited
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Trust:
+    """Who worked on an issue, and what is asked of it: that goes wherever it goes."""
+
+    parts: list[Contribution]
+    connections: list[Connection]
+    gates: list[Gate]
+
+    @classmethod
+    def of(cls, view: Reading, item: str) -> _Trust:
+        """Return what there is about an issue."""
+        parts = view.select(Contribution, item=item)
+        behind = tuple(one.principal for one in parts)
+        return cls(
+            parts=parts,
+            connections=view.select(Connection, id=behind) if behind else [],
+            gates=view.select(Gate, item=item),
+        )
+
+    def put(self, change: Change, moved: Item) -> None:
+        """Write it down about the issue in its new place; what met a gate was left behind."""
+        place = {"project": moved.project, "item": moved.id}
+        for one in self.connections:
+            if change.find(Connection, one.id) is None:
+                change.put(replace(one, project=moved.project))
+        for part in self.parts:
+            change.put(replace(part, **place))
+        for gate in self.gates:
+            anew = gate if gate.status == "waived" else replace(gate, status="closed", proof="")
+            change.put(replace(anew, **place, updated_at=change.now))
+            if anew.holds == "start" and anew.status == "closed":
+                shift(change, change.get(Item, moved.id), 1)
 
 
 def _say(context: Context, item: Item, text: str) -> None:
