@@ -229,7 +229,14 @@ class Trust(RuleBasedStateMachine):
 
     @rule(who=anybody, number=numbers, approves=flags)
     def judge(self, who: str, number: int, approves: bool) -> None:
-        item = self.item(number, workable=False).id
+        self.say(who, self.item(number, workable=False).id, approves=approves)
+
+    @rule(who=anybody)
+    def let_begin(self, who: str) -> None:
+        for gate in self.all(Gate, kind="review", holds="start", status="closed"):
+            self.say(who, gate.item, approves=True)
+
+    def say(self, who: str, item: str, *, approves: bool) -> None:
         starts = self.closed(item, kind="review", holds="start")
         judgment = Judgment(approves=approves, reason="so")
         may = who not in self.worked[item]
