@@ -98,7 +98,7 @@ def test_what_was_handed_in_and_judged_is_shown(call, ledger, app, agent):
     judge.reviews.review("harbour-6", Judgment(approves=False, reason="Blue!", subject=subject))
     shown = call("show", "harbour-6").out
     assert "\nSubmissions\n  harbour-s1  Red\n" in shown
-    assert "\nVerdicts\n  harbour-v1  reject by eve (attested): Blue!\n" in shown
+    assert "\nVerdicts\n  harbour-v1  reject by eve: Blue!\n" in shown
     assert call("show", "harbour-v1", "--json").json["verdict"]["decision"] == "reject"
 
 

@@ -163,7 +163,7 @@ def _entry(noun: Noun) -> str:
         case Receipt():
             return f"{noun.id}  exit {noun.exit_code}: {one_line(' '.join(noun.argv))}"
         case Verdict():
-            return f"{noun.id}  {noun.decision} by {noun.agent} ({noun.independence}): {headline(noun)}"
+            return f"{noun.id}  {noun.decision} by {noun.agent}: {headline(noun)}"
         case _:
             return f"{key_of(noun)}  {headline(noun)}"
 

@@ -7,11 +7,7 @@ from dataclasses import replace
 import pytest
 
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.filters import Check, Edit, Judgment, Note
-from counterpoint.core.model.identity import Connection
-from counterpoint.core.model.rows import Prose
-from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.model.filters import Edit, Note
 from counterpoint.dialects.symphony.nouns.issues import IssueDraft
 from counterpoint.dialects.symphony.nouns.learnings import LearningDraft
 from counterpoint.dialects.symphony.nouns.policy import PolicyEdit
@@ -23,7 +19,6 @@ from counterpoint.dialects.symphony.verbs.transfer import Transfer
 from counterpoint.kernel.errors import (
     AlreadyClaimed,
     Conflict,
-    Forbidden,
     GateClosed,
     IllegalMove,
     InvalidInput,
@@ -153,50 +148,3 @@ def test_moves_that_make_no_sense_are_refused(studio, ada, bob, api, issue, pers
     person.items.edit("demo-2", Edit(status="open", add_labels=("multi-repo",)))
     person.items.edit("demo-2", Edit(status="cancelled"))
     studio.refuses(IllegalMove, lambda: ada.use(Transfer).move("demo-2", "api", "why"))
-
-
-def test_who_worked_on_an_issue_does_not_judge_it_in_its_new_place(studio, ada, bob, api, issue):
-    """Parts and gates go along; what had met a gate was left behind."""
-    asked = Edit(checks=(("true",),))
-    bob.items.edit(issue, asked)
-    studio.system.items.edit(issue, Edit(status="open"))
-    ada.claims.start(issue)
-    ada.gates.verify(Check(item=issue))
-    connection = Connection(
-        project="demo", id="cn_agent_ada", agent="ada", client="", uid=1, pid=10, started=10,
-        boot="b", executable="/a", is_orphan=False, ancestry=Prose("[]"),
-        opened_at=studio.clock.now(),
-    )  # fmt: skip
-    with recording(studio.context(studio.system), "test.made") as change:
-        change.put(connection)
-    moved = ada.use(Transfer).move("DEMO-001", "api", "so").item.id
-    api.items.edit(moved, Edit(status="active"))
-    with pytest.raises(GateClosed, match="check-1"):
-        api.items.edit(moved, Edit(status="done"))
-    there = Core(replace(studio.ports, project="api"), ada.caller)
-    with pytest.raises(Forbidden):
-        there.reviews.review(moved, Judgment(approves=False, reason="n"))
-    assert api.overview.find(Connection, "cn_agent_ada").project == "api"
-    assert api.audit.rebuild().differences == ()
-
-
-def test_what_holds_the_start_of_an_issue_goes_along(ada, bob, api, issue):
-    """And what was waived stays so."""
-    labels = ("phase:research",)
-    gates = Draft(kind="issue", title="G", labels=labels, review=True, approval=True)
-    made = ada.plans.create(gates).root.id
-    bob.items.edit(made, Edit(waive=("review",), reason="small"))
-    moved = bob.use(Transfer).move(made, "api", "so").item.id
-    assert api.items.get(moved).blockers == 1
-    assert {gate.name: gate.status for gate in api.overview.facets(moved).gates} == {
-        "approval": "closed", "review": "waived",
-    }  # fmt: skip
-
-
-def test_an_issue_is_not_moved_to_where_less_is_asked(studio, ada, person, api, issue):
-    """By whoever works on it; a person may."""
-    studio.system.items.edit(issue, Edit(status="open"))
-    ada.claims.start(issue)
-    Core(replace(studio.ports, project="api"), person.caller).projects.ask_of_reviews("declared")
-    with pytest.raises(Forbidden):
-        ada.use(Transfer).move("DEMO-001", "api", "so")
