@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.access import Principal
 from counterpoint.core.model.filters import Edit, Handover, Judgment, Note, ReadyFilter, Report
-from counterpoint.core.model.identity import Connection, Contribution
+from counterpoint.core.model.identity import Connection, Contribution, Deed
 from counterpoint.core.model.journal import Verdict
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Gate
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import Forbidden, GateClosed
+from fakes.people import Person
 from fakes.studio import Studio
 
 PLAN = """# Plan
@@ -49,17 +49,10 @@ def parts(studio: Studio, how: str) -> set[tuple[str, str]]:
         return {(one.item, one.principal) for one in view.select(Contribution, how=how)}
 
 
-def unattested(core: Core, name: str = "") -> Core:
-    """Answer the core of somebody of whom nothing is known but a name."""
-    actor = replace(core.caller.actor, principal=None, name=name or core.caller.actor.name)
-    return Core(core._context.ports, replace(core.caller, actor=actor))
-
-
-def with_key(core: Core) -> Core:
-    """Answer the core of a person whom a key attests."""
-    principal = Principal(strength="person", id="key_pat")
-    actor = replace(core.caller.actor, principal=principal)
-    return Core(core._context.ports, replace(core.caller, actor=actor))
+def unattested(studio: Studio, core: Core) -> Core:
+    """Answer the core of the same caller where nothing is known of him but a name."""
+    actor = replace(core.caller.actor, principal=None)
+    return Core(studio.ports, replace(core.caller, actor=actor))
 
 
 def known_agent(id_: str) -> Connection:
@@ -259,7 +252,7 @@ def test_the_default_asks_for_two_attested_principals(studio: Studio, ada: Core,
         ada.plans.read("# P\n- [ ] A\n  - review: yes\n- [ ] B\n  - review: yes\n")
     )
     item, other = (one.id for one in plan.items[1:])
-    nobody, stranger = unattested(ada), unattested(bob)
+    nobody, stranger = unattested(studio, ada), unattested(studio, bob)
     handed_in(nobody, item)
     fault = studio.refuses(Forbidden, lambda: stranger.reviews.review(item, YES))
     assert "two attested principals" in fault.message
@@ -276,14 +269,15 @@ def test_where_names_are_enough_the_same_one_is_not(
     item = ada.plans.create(ada.plans.read("# P\n- [ ] A\n  - review: yes\n")).items[1].id
     studio.refuses(Forbidden, lambda: ada.projects.ask_of_reviews("declared"))
     person.projects.ask_of_reviews("declared", "a container")
-    assert studio.last().facts == {"reviews": ["attested", "declared"], "reason": "a container"}
+    told = {"policy": "declared", "before": "attested", "reason": "a container"}
+    assert studio.last().facts == told
     size = studio.image().size
     person.projects.ask_of_reviews("declared")
     assert studio.image().size == size
-    handed_in(unattested(ada), item)
+    handed_in(unattested(studio, ada), item)
     same = studio.core("ada")
     studio.refuses(Forbidden, lambda: same.reviews.review(item, YES))
-    reviewed = unattested(bob).reviews.review(item, YES)
+    reviewed = unattested(studio, bob).reviews.review(item, YES)
     assert (reviewed.verdict.independence, reviewed.item.status) == ("declared", "done")
 
 
@@ -298,8 +292,11 @@ def test_where_a_person_is_asked_for_only_a_key_is_one(
         fault = studio.refuses(Forbidden, lambda core=core: core.reviews.review(item, YES))
         assert fault.facts == {"reviews": "person", "independence": "attested"}
     studio.refuses(Forbidden, lambda: person.projects.ask_of_reviews("attested"))
-    known = with_key(person)
-    verdict = known.reviews.review(item, YES).verdict
-    assert bob.overview.find(Verdict, verdict.id) == verdict
+    known = Person(studio=studio)
+    known.enrol()
+    known.judge(item, YES)
+    with studio.view() as view:
+        (verdict,) = view.select(Verdict, item=item)
     assert verdict.independence == "person"
-    assert known.projects.ask_of_reviews("attested").reviews == "attested"
+    less = Deed(action="policy.changed", decision={"policy": "attested"})
+    assert known.does(less).projects.ask_of_reviews("attested").reviews == "attested"

@@ -77,7 +77,7 @@ class Projects:
                 )
             after = replace(before, reviews=reviews)
             change.put(after)
-            change.add_facts(reviews=[before.reviews, reviews], reason=reason)
+            change.add_facts(policy=reviews, before=before.reviews, reason=reason)
             return after
 
     def profile(self, name: str) -> Profile | None:

@@ -46,7 +46,9 @@ def test_who_worked_on_a_phase_lets_go_of_the_issue(person: Core, ada: Core, boa
     ada.claims.start(item)
     board.hand(item)
     person.use(Phases).advance()
-    assert ada.overview.facets(item).claim.state == "released"
+    held = ada.overview.facets(item).claim
+    assert held is not None
+    assert held.state == "released"
     assert ada.items.get(item).status == "open"
 
 

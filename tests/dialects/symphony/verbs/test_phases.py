@@ -40,7 +40,9 @@ def test_a_claim_is_kept_with_what_the_server_measured(
     kept = ada.items.attributes(item)["artifacts"]["research"]
     assert (kept["status"], kept["revision"]) == ("submitted", 1)
     assert ada.use(Phases).claims(item) == [claim]
-    assert ada.overview.facets(item).claim.state == "live"
+    held = ada.overview.facets(item).claim
+    assert held is not None
+    assert held.state == "live"
 
 
 def test_what_a_phase_was_not_to_write_is_told(studio: Studio, ada: Core, board: Board) -> None:
@@ -220,8 +222,13 @@ def claimed(ada: Core, board: Board) -> str:
 
 def verdict(**more: Any) -> Judgment:
     """Answer what a judge says."""
-    plain: dict[str, Any] = {"phase": "research", "subject": text_digest(TEXT), "approves": True}
-    return Judgment(of="phase", **({"reason": ""} | plain | more))
+    plain: dict[str, Any] = {
+        "phase": "research",
+        "subject": text_digest(TEXT),
+        "approves": True,
+        "reason": "",
+    }
+    return Judgment(of="phase", **(plain | more))
 
 
 def test_a_verdict_is_kept_and_moves_nothing(studio: Studio, bob: Core, claimed: str) -> None:

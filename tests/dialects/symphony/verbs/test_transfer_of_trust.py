@@ -44,8 +44,9 @@ def known(studio: Studio) -> Connection:
         pid=10,
         started=10,
         boot="b",
+        namespace="",
         executable="/a",
-        is_orphan=False,
+        held_since=0,
         ancestry=Prose("[]"),
         opened_at=studio.clock.now(),
     )
