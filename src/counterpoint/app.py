@@ -59,6 +59,8 @@ class Identity:
     item: str = ""
     attested: Attested | None = None
     confirmation: Confirmation | None = None
+    capability: str = ""
+    seat: str = ""
 
 
 class LazyKey:
@@ -192,6 +194,7 @@ class App:
             project=self.project,
             secrets=secret_values(self.places.tree, self.environ),
             lease_seconds=self.settings.lease_seconds,
+            grace_seconds=self.settings.grace_seconds,
             host=self.host,
             extras=lambda: self._extras,
         )
@@ -264,7 +267,7 @@ class App:
         return self
 
     def share(self, host: App, *, guarded: bool = False) -> None:
-        """Use the store, the breaker, the key and the trees of another app of the same database.
+        """Use the store, the breaker, the key, the trees and the time of grace of another app of the database.
 
         guarded: if the store is not open yet, it is opened through the breaker; CircuitOpen.
         """
@@ -275,6 +278,8 @@ class App:
         self.trees = host.trees
         self.met = host.met
         self.host = host.host
+        # How long others wait is not for those to say who want to have it.
+        self.settings = replace(self.settings, grace_seconds=host.settings.grace_seconds)
 
     def meet(self, found: Peer) -> None:
         """Remember the agent behind a connection: what it starts is that agent, also if it writes nothing."""
@@ -325,6 +330,8 @@ class App:
             item=identity.item,
             connection=identity.attested.connection if identity.attested else None,
             confirmation=identity.confirmation,
+            capability=identity.capability,
+            seat=identity.seat,
         )
         return Core(self._guarded if guarded else self.ports, caller)
 

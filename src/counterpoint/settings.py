@@ -15,6 +15,7 @@ from counterpoint.kernel.errors import InvalidInput
 
 PREFIX = "COUNTERPOINT_"
 LEASE_SECONDS = range(1, 86_401)
+GRACE_SECONDS = range(86_401)
 IDLE_MINUTES = range(10_081)
 
 
@@ -36,6 +37,7 @@ class Settings:
     skills: folders of skills beside those of the project, by commas.
     pass_env: names of variables that commands may see besides the usual ones, by commas.
     lease_seconds: how long a claim holds if the caller does not say; from a second to a day.
+    grace_seconds: how long others wait for what somebody left whose connection has ended; at most a day.
     idle_minutes: how long a server that an agent's connection started stays when nobody is
     connected; at most a week; 0: it leaves with the last.
     """
@@ -58,6 +60,7 @@ class Settings:
     skills: str = ""
     pass_env: str = ""
     lease_seconds: int = 1800
+    grace_seconds: int = 60
     idle_minutes: int = 10
 
 
@@ -72,7 +75,11 @@ OTHER_NAMES = {
 """What settings are called too, as flags and as variables; the name of its own goes first."""
 MODE = "COLIBRI_MODE"
 """The variable that also sets the mode: what servers of that dialect are started with elsewhere."""
-_NUMBERS = {"lease_seconds": LEASE_SECONDS, "idle_minutes": IDLE_MINUTES}
+_NUMBERS = {
+    "lease_seconds": LEASE_SECONDS,
+    "grace_seconds": GRACE_SECONDS,
+    "idle_minutes": IDLE_MINUTES,
+}
 
 _SCHEMES = ("postgresql://", "postgres://")
 _IN_AUTHORITY = re.compile(r"^(\w+://[^/?#:@]*):.*@")

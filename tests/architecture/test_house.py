@@ -30,7 +30,14 @@ BANNED = {
 TOPS = frozenset({"protocol/surface.py", "cli/main.py"})
 """Where a broad `except Exception` may stand, beside the board: a tool call, the command line."""
 
-SHARED = frozenset({"kernel/listing_cache.py", "kernel/places.py", "kernel/tool_scopes.py"})
+SHARED = frozenset(
+    {
+        "kernel/client_session.py",
+        "kernel/listing_cache.py",
+        "kernel/places.py",
+        "kernel/tool_scopes.py",
+    }
+)
 """What the relay has of the ground floor: as much the standard library only as itself."""
 
 FLOORLESS_TESTS = frozenset({"architecture", "clients", "conformance", "docs", "e2e", "fakes"})

@@ -92,3 +92,19 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     with pytest.raises(StoreReadOnly):
         _ = host(tmp_path / "file").name
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_server_knows_which_connections_have_ended(tmp_path: Path) -> None:
+    """And for how long; of one that it never saw, or that is there again, it knows nothing."""
+    times = iter([10.0, 25.0, 30.0])
+    here = ProcessHost(tmp_path / "running", SystemClock(), RandomMint(), lambda: next(times))
+    here.arrive("ses_1")
+    here.arrive("ses_1")
+    assert (here.is_here("ses_1"), here.absence("ses_1")) == (True, None)
+    here.depart("ses_1")
+    assert here.is_here("ses_1")
+    here.depart("ses_1")
+    assert (here.is_here("ses_1"), here.absence("ses_1")) == (False, 15.0)
+    here.arrive("ses_1")
+    assert here.absence("ses_1") is None
+    assert (here.is_here("ses_2"), here.absence("ses_2")) == (False, None)

@@ -48,7 +48,7 @@ def issuer(keys):
 def issued_by(keys, **changes):
     """Answer an issuer with a key set."""
     parts = {"name": ISSUER, "audience": AUDIENCE, "keys": keys}
-    return Issuer(**{**parts, "session_of": lambda *words: f"ses_{len(words[1]):026d}", **changes})
+    return Issuer(**{**parts, **changes})
 
 
 def claims(**changes):

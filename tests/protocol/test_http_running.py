@@ -80,7 +80,6 @@ def test_an_issuer_is_named_in_every_challenge(small):
     """The metadata of the resource is at its own address, and at the root's."""
     issuer = Issuer(
         name="https://login.example.org", audience="https://plan.example.org/mcp", keys=None,
-        session_of=lambda *_words: "",
     )  # fmt: skip
     with running(small, issuer) as live:
         got = live.call("echo", by="", text="x")

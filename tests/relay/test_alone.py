@@ -36,5 +36,6 @@ def test_its_start_loads_nothing_slow(tmp_path):
         "counterpoint.kernel",
         "counterpoint.kernel.listing_cache",
         "counterpoint.kernel.places",
+        "counterpoint.kernel.client_session",
         "counterpoint.kernel.tool_scopes",
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import Any
 
 import pytest
@@ -38,7 +39,7 @@ def test_any_other_call_is_the_command_lines(words, environ):
 
 
 def test_flags_go_before_variables(tmp_path, monkeypatch):
-    """Both spellings of a flag; the session is made here; the database is told whole."""
+    """Both spellings of a flag; a secret is made here; the database is told whole."""
     greetings: list[dict[str, Any]] = []
     monkeypatch.chdir(tmp_path)
 
@@ -58,14 +59,13 @@ def test_flags_go_before_variables(tmp_path, monkeypatch):
     }
     assert start.main(["--agent=ada", "--db", "y.db"], environ) == 7
     said = greetings[0]
-    session = said["flags"].pop("session")
     assert said["flags"] == {"agent": "ada", "item": "x-1", "db": str(tmp_path / "y.db")}
     assert said["database"] == str(tmp_path / "y.db")
     assert (said["folder"], said["environ"]) == (str(tmp_path), environ)
-    assert session[:4] == "ses_"
-    assert len(session) == 30
-    start.main(["--session", session], {"XDG_CACHE_HOME": CACHE})
-    assert greetings[1]["flags"] == {"session": session}
+    assert re.fullmatch("[0-9a-f]{64}", said["secret"])
+    start.main(["--session", "ses_1"], {"XDG_CACHE_HOME": CACHE})
+    assert greetings[1]["flags"] == {"session": "ses_1"}
+    assert greetings[1]["secret"] != said["secret"]
     # What a server of another account need not know stays here.
     start.main(["--db", "unix:/run/x.sock"], environ)
     said = greetings[2]
@@ -105,7 +105,6 @@ def test_the_flags_of_another_dialect_set_the_same_settings(tmp_path, monkeypatc
     environ = {f"COUNTERPOINT_{name}": name.lower() for name in names}
     assert start.main([], environ | cached | {"COUNTERPOINT_ITEM": "mine"}) == 0
     first, second = (one["flags"] for one in greetings)
-    assert len({first.pop("session"), second.pop("session")}) == 2
     assert first == {
         "surface": "symphony", "item": "SYM-001", "profile": "worker", "run": "r", "worktree": "w",
         "project_slug": "s", "symphony_dir": "d", "project": "p", "tool_scope": "t.json",

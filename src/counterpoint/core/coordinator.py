@@ -47,13 +47,12 @@ class Core:
         """Open the door for a caller, within the transaction of a call if it has one open."""
         self._context = Context(ports=ports, caller=caller, unit=unit)
 
-    def in_session(self, session: str, *, agent: str = "") -> Core:
+    def in_session(self, session: str) -> Core:
         """Return the core as the same caller uses it in another session, begun or not.
 
-        agent: whose name is written under there; empty for the caller's own. It works in the
-        transaction of this call if that has one open.
+        It works in the transaction of this call if that has one open.
         """
-        context = self._context.in_session(session, agent=agent)
+        context = self._context.in_session(session)
         return Core(context.ports, context.caller, context.unit)
 
     @property

@@ -4,6 +4,11 @@ A name is `<machine>-<26 letters>`: eight hex digits of the machine's name, and 
 process lives it holds the file `<folder>/<name>.lock` (flock), which the system lets go of however
 the process ends.
 
+Beside that it knows who was connected to it: the server of a database serves all that are on this machine. A
+connection is known by the session that it came with, and gone since it ended here. Nothing of this is written
+down: what a server that crashed knew is not missed, for leases end. The kernel is not asked whether a process still
+runs, for one of another container or machine looks the same as one that has ended.
+
 A process is gone if and only if (1) it ran on this machine and its file is not there or can be
 locked, or (2) it ran on another machine and was last heard of more than an hour ago.
 """
@@ -15,6 +20,9 @@ import os
 import shutil
 import socket
 import threading
+import time
+from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -32,8 +40,15 @@ _DIGITS: Final = 8
 class ProcessHost:
     """This process; it takes its lock when its name is first asked for."""
 
-    def __init__(self, folder: Path, clock: Clock, mint: Mint) -> None:
-        """Remember where the locks lie."""
+    def __init__(
+        self,
+        folder: Path,
+        clock: Clock,
+        mint: Mint,
+        seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Remember where the locks lie; `seconds` tells a time that never goes back."""
+        self._seconds = seconds
         self._folder = folder
         self._clock = clock
         self._mint = mint
@@ -41,6 +56,8 @@ class ProcessHost:
         self._name = ""
         self._naming = threading.Lock()
         self.swept: set[str] = set()
+        self._open: Counter[str] = Counter()
+        self._ended: dict[str, float] = {}
 
     @property
     def name(self) -> str:
@@ -67,6 +84,29 @@ class ProcessHost:
         if name.partition("-")[0] != _machine():
             return elapsed_ms(last, self._clock.now()) > SILENCE_MS
         return _is_free(self._file(name))
+
+    def arrive(self, seat: str) -> None:
+        """Know that a connection is open, by the session that it came with."""
+        with self._naming:
+            self._open[seat] += 1
+            self._ended.pop(seat, None)
+
+    def depart(self, seat: str) -> None:
+        """Know that a connection has ended."""
+        with self._naming:
+            self._open[seat] -= 1
+            if self._open[seat] <= 0:
+                del self._open[seat]
+                self._ended[seat] = self._seconds()
+
+    def is_here(self, seat: str) -> bool:
+        """Return whether the connection that came with a session is open, and served by this process."""
+        return seat in self._open
+
+    def absence(self, seat: str) -> float | None:
+        """Return for how many seconds a connection has been gone; None: it is there, or nobody can tell."""
+        ended = self._ended.get(seat)
+        return None if ended is None else self._seconds() - ended
 
     def free_bytes(self) -> int:
         """Return the room on the disk; -1 where it cannot be asked."""

@@ -1,7 +1,7 @@
 """The server's end of the socket that relays connect to.
 
 A connection is one of (1) an agent's: its first line is `{"counterpoint": 1, "version", "flags",
-"environ", "folder"}`, answered by `{"ok": true, "version"}`, and from then on it is newline-delimited
+"environ", "folder", "secret"}`, answered by `{"ok": true, "version"}`, and from then on it is newline-delimited
 JSON-RPC as on standard streams; (2) a question: `{"counterpoint": 1, "ask": "status" | "stop"}`,
 answered by one line and the end. Anything else, another number than 1, and a peer of another user
 are answered by `{"ok": false, "error": {"code", "message", "hint"}}` and the end.
@@ -57,7 +57,7 @@ logger = logging.getLogger(__name__)
 class Greeting:
     """What a relay says first: the flags and variables its agent was started with, and where.
 
-    peer: the relay's process, as the kernel says.
+    secret: what only this connection has. peer: the relay's process, as the kernel says.
     """
 
     flags: dict[str, str]
@@ -65,14 +65,16 @@ class Greeting:
     folder: str
     version: str
     peer: PeerProcess
+    secret: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionContext(Generic[C]):
-    """What a connection is served with."""
+    """What a connection is served with; `leave` is called once, when it has ended."""
 
     surface: Surface[C]
     call_for: Callable[[Caller], C]
+    leave: Callable[[], None] = lambda: None
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -225,6 +227,7 @@ class Sockets(Generic[C]):
             await asyncio.wait({serving}, timeout=_ENDS)
             # A writer that stays registered would outlive its descriptor.
             outbox.leave()
+            context.leave()
 
     async def _run(
         self, context: ConnectionContext[C], inbox: Inbox, outbox: Outbox, direct: Direct[C]
@@ -285,6 +288,7 @@ def _parsed(line: bytes) -> dict[str, Any]:
 def _greeting(first: Mapping[str, Any], peer: PeerProcess) -> Greeting:
     """Return the greeting of a first line; InvalidInput if it is none."""
     flags, environ, folder = first.get("flags"), first.get("environ"), first.get("folder")
+    secret = first.get("secret", "")
     if not (_is_text(flags) and _is_text(environ) and isinstance(folder, str)):
         raise InvalidInput("a relay tells flags, variables and its folder first")
     return Greeting(
@@ -293,6 +297,7 @@ def _greeting(first: Mapping[str, Any], peer: PeerProcess) -> Greeting:
         folder=folder,
         version=str(first.get("version", "")),
         peer=peer,
+        secret=secret if isinstance(secret, str) else "",
     )
 
 

@@ -7,6 +7,7 @@ import json
 import os
 
 from counterpoint import __version__
+from counterpoint.kernel.client_session import client_session, open_secret
 from counterpoint.kernel.listing_cache import find_listing
 from counterpoint.kernel.places import SOCKET, find_database
 from counterpoint.relay.answers import Answers
@@ -34,8 +35,6 @@ FLAGS: Final = {
 FOREIGN: Final = ("IN_PROCESS", "MODE", "PROOFS")
 """Variables that make a call the command line's."""
 
-_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
-
 
 def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
     """Relay as flags and environment say; None if the call is the command line's."""
@@ -52,11 +51,11 @@ def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
     # The server runs in another folder, where a relative path means something else.
     if flags.get("db"):
         flags["db"] = find_database("", flags["db"])
-    if not flags.get("session"):
-        # As kernel/ids.py makes them, which imports more than a relay may.
-        bits = int.from_bytes(os.urandom(16))
-        flags["session"] = "ses_" + "".join(_ALPHABET[bits >> at & 31] for at in range(0, 130, 5))
-    folder, database = os.getcwd(), flags.get("db", "")
+    folder = os.getcwd()
+    database = find_database(folder, flags.get("db", ""))
+    said = client_session(flags.get("run", ""), environ)
+    own = [flags.get(name, "") for name in ("surface", "agent", "profile", "item", "worktree")]
+    secret = open_secret((said, database, *own), environ)
     if database.startswith(SOCKET):
         # It is of another account, which has no business with the rest.
         environ = {name: environ[name] for name in environ if name.startswith("COUNTERPOINT_")}
@@ -66,9 +65,11 @@ def main(words: Sequence[str], environ: Mapping[str, str]) -> int | None:
         "flags": flags,
         "environ": dict(environ),
         "folder": folder,
+        # By it the next server knows this connection again, and this client when it was started again.
+        "secret": secret,
     }
     line = json.dumps(greeting).encode() + b"\n"
-    return Relay(answers, find_database(folder, database), line).run()
+    return Relay(answers, database, line).run()
 
 
 def _flags(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, str] | None:

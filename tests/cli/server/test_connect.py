@@ -106,11 +106,11 @@ def test_a_broken_database_is_told_by_each_call_and_ends_nothing(start, ledger):
 
 def test_calls_of_one_connection_share_session_and_secret(app):
     """The ledger is opened once; another connection signs its cursors alike."""
-    connection = Connection(app, peer(os.getpid()))
+    connection = Connection(app, peer(os.getpid()), "")
     one, two = connection.call("harbour-master"), connection.call("harbour-master")
     assert one.core.caller.actor == two.core.caller.actor
     assert one.core.caller.actor.name == "harbour-master"
-    other = Connection(app, peer(0)).call("")
+    other = Connection(app, peer(0), "").call("")
     assert other.core.caller.actor.name == "agent"
     assert other.core.caller.actor.session != one.core.caller.actor.session
     assert one.secret() == two.secret() == other.secret()

@@ -19,6 +19,7 @@ from counterpoint.cli import doctor
 from counterpoint.cli.server import serving
 from counterpoint.cli.server.serving import ConnectionApps, end_server, serve_sockets
 from counterpoint.core.model.access import Actor
+from counterpoint.core.model.filters import Handover, Note
 from counterpoint.dialects import registry
 from counterpoint.kernel.errors import (
     CircuitOpen,
@@ -89,6 +90,40 @@ def test_each_connection_is_its_own_agent_over_one_store(app, ledger):
         5,
     )
     assert ada.secret() == judge.secret()
+
+
+def test_a_connection_goes_on_where_the_one_with_its_secret_ended(app, ledger):
+    """While that is there, or without the secret, it is another one."""
+    hall = ConnectionApps(host=app)
+
+    def enter(secret):
+        return hall.admit(replace(greeting(ledger), secret=secret))
+
+    first = enter("a")
+    began = first.call_for(Caller()).core
+    began.journal.append(Note(kind="comment", body="one"))
+    copied = enter("a").call_for(Caller()).core
+    assert copied.caller.actor.session != began.caller.actor.session
+    assert copied.caller.capability != began.caller.capability
+    first.leave()
+    assert app.host.absence(began.caller.actor.session) is not None
+    again = enter("a")
+    assert again.call_for(Caller()).core.caller.actor.session == began.caller.actor.session
+    again.call_for(Caller()).core.sessions.hand_over(Handover(action="end", summary="bye"))
+    again.leave()
+    later = enter("a").call_for(Caller()).core
+    assert later.caller.actor.session != began.caller.actor.session
+    later.journal.append(Note(kind="comment", body="two"))
+    assert later.sessions.get(later.caller.actor.session).session.seat == began.caller.actor.session
+    # One that never called is not known, and does no harm by leaving.
+    enter("b").leave()
+
+
+def test_how_long_others_wait_is_the_servers_to_say(app, ledger):
+    """Not that of who wants to have what somebody left."""
+    eager = greeting(ledger, environ={"COUNTERPOINT_GRACE_SECONDS": "0"})
+    call = ConnectionApps(host=app).admit(eager).call_for(Caller())
+    assert call.core._context.ports.grace_seconds == 60
 
 
 def test_evidence_is_measured_in_the_tree_of_the_connection(app, ledger, tmp_path):

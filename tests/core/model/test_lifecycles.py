@@ -38,6 +38,7 @@ def make(table, status):
         return Session(
             project="p", id="s", agent="a", profile="", client="", status=status, continues="",
             started_at=NOW, ended_at="", item="", details=Prose(""), purpose="connection", writer="",
+            principal="", capability="",
         )  # fmt: skip
     if table.name == "gate":
         return Gate(

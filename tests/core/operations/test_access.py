@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from counterpoint.core.model.access import TokenRequest
+from counterpoint.core.model.access import Bearer, Principal, TokenRequest
 from counterpoint.core.model.filters import Handover
 from counterpoint.core.rules import access
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
@@ -100,56 +100,87 @@ def test_from_the_first_token_on_one_is_needed(person):
     assert person.tokens.are_needed()
 
 
+def bearer(name="ci", capability="c1", session="", principal=""):
+    """Answer who brings a key."""
+    attested = Principal(strength="credential", id=principal) if principal else None
+    return Bearer(name=name, capability=capability, session=session, principal=attested)
+
+
 def test_calls_with_one_token_belong_to_one_session(person):
-    """Another agent's name under it has a session of its own, always the same."""
+    """Whatever name they give: it is a label."""
     token = person.tokens.create(TokenRequest(name="ci")).token
-    plain = person.tokens.identify("ci", token.session)
-    assert (plain.agent, plain.session) == ("ci", token.session)
-    zoe = person.tokens.identify("ci", token.session, agent="zoe")
-    assert zoe == person.tokens.identify("ci", token.session, agent="zoe")
-    assert zoe.agent == "zoe"
-    assert zoe.session not in {
-        token.session,
-        person.tokens.identify("ci", "ses_x", agent="zoe").session,
-    }
+    plain = person.tokens.identify(bearer(session=token.session))
+    assert (plain.agent, plain.session, plain.seat) == ("ci", token.session, token.session)
+    zoe = person.tokens.identify(bearer(session=token.session), agent="zoe")
+    assert (zoe.agent, zoe.session) == ("zoe", token.session)
+
+
+def test_a_connection_that_wrote_nothing_yet_keeps_the_id_it_was_given(studio, person):
+    """Until somebody else has that; without one it gets one of its own, which nobody can guess."""
+    first = person.tokens.identify(bearer())
+    assert person.tokens.identify(bearer(), fresh=first.session) == first
+    assert person.tokens.identify(bearer()).session != first.session
+    studio.core("eve", session=first.session).memory.put("project", "n", 1)
+    assert person.tokens.identify(bearer(), fresh=first.session).session != first.session
 
 
 def test_after_a_session_has_ended_the_next_one_follows(studio, person):
-    """Or its token would be of no use any more."""
-    token = person.tokens.create(TokenRequest(name="ci")).token
-    seen = []
+    """Or its token would be of no use any more; the capability finds the last one again."""
+    seen, fresh = [], ""
     for _ in range(3):
-        session = person.tokens.identify("ci", token.session).session
-        seen.append(session)
-        agent = studio.core("ci", session=session)
+        found = person.tokens.identify(bearer(), fresh=fresh)
+        agent = studio.core("ci", session=found.session, capability="c1", seat=found.seat)
         agent.memory.put("project", "n", len(seen))
+        assert person.tokens.identify(bearer(), fresh=found.session) == found
         agent.sessions.hand_over(Handover(action="end", summary="bye"))
+        seen.append(found.session)
+        fresh = found.session
     assert len(set(seen)) == 3
+    session, seat = person.identities.recall("c1")
+    assert (session, seat) == ("", seen[0])
+    assert person.identities.recall("c2") == ("", "")
+    assert person.identities.recall("") == ("", "")
 
 
-def test_a_session_is_lent_to_nobody_else(studio, person, ada):
-    """A session is a name and no key: its agent alone may speak in it."""
-    ada.memory.put("project", "n", 1)
-    session = ada.caller.actor.session
-    assert person.tokens.identify("ci", "ses_1", agent="ada", wanted=session).session == session
-    studio.refuses(
-        Forbidden, lambda: person.tokens.identify("ci", "ses_1", agent="zoe", wanted=session)
-    )
-    fresh = "ses_" + "7" * 26
-    assert person.tokens.identify("ci", "ses_1", wanted=fresh).session == fresh
+def test_a_connection_is_known_again_by_its_capability(studio, person):
+    """It goes on in the session that it was in, also in one that followed."""
+    agent = studio.core("ci", capability="c1")
+    agent.memory.put("project", "n", 1)
+    began = agent.caller.actor.session
+    assert person.identities.recall("c1") == (began, began)
+    agent.sessions.hand_over(Handover(action="end", summary="bye"))
+    later = studio.core("ci", session="ses_later", capability="c1", seat=began)
+    later.memory.put("project", "n", 2)
+    assert person.identities.recall("c1") == ("ses_later", began)
 
 
-@pytest.mark.parametrize("asked", [{"agent": "a b"}, {"wanted": "ses_1"}, {"agent": "x" * 65}])
-def test_what_is_no_name_and_no_session_is_refused(studio, person, asked):
+def test_a_session_is_lent_to_nobody_else(studio, person):
+    """Its id stands in the ledger for all to read: it takes the principal, or the capability."""
+    owner = studio.core("ada", capability="c9")
+    owner.memory.put("project", "n", 1)
+    session = owner.caller.actor.session
+    for asked in (bearer(), bearer(principal="tok_2"), bearer("ada", "c2")):
+        studio.refuses(
+            Forbidden,
+            lambda asked=asked: person.tokens.identify(asked, agent="ada", wanted=session),
+        )
+    for asked in (bearer(capability="c9"), bearer(principal="cn_agent_ada")):
+        assert person.tokens.identify(asked, wanted=session).session == session
+    unknown = "ses_" + "7" * 26
+    studio.refuses(NotFound, lambda: person.tokens.identify(bearer(), wanted=unknown))
+
+
+@pytest.mark.parametrize("name", ["a b", "x" * 65])
+def test_what_is_no_name_is_refused(studio, person, name):
     """Before anything is looked up."""
-    studio.refuses(InvalidInput, lambda: person.tokens.identify("ci", "ses_1", **asked))
+    studio.refuses(InvalidInput, lambda: person.tokens.identify(bearer(), agent=name))
 
 
 def test_nobody_speaks_under_the_name_of_another_token(studio, person):
     """Names of tokens belong to their bearers."""
     person.tokens.create(TokenRequest(name="ops"))
-    studio.refuses(Forbidden, lambda: person.tokens.identify("ci", "ses_1", agent="ops"))
-    assert person.tokens.identify("ops", "ses_1", agent="ops").agent == "ops"
+    studio.refuses(Forbidden, lambda: person.tokens.identify(bearer(), agent="ops"))
+    assert person.tokens.identify(bearer("ops"), agent="ops").agent == "ops"
 
 
 def test_tokens_survive_a_rebuild_from_the_ledger(tmp_path):

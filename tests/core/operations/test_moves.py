@@ -98,12 +98,15 @@ def test_a_reopened_task_below_cancelled_work_brings_it_back(ada):
     assert status(ada, *ids.values()) == ["active", "active", "open", "active"]
 
 
-def test_a_cancelled_plan_offers_nothing_any_more(studio, ada, bob):
-    """What is open below goes with it, and claims below it end; what is done stays done."""
+def test_a_cancelled_plan_offers_nothing_any_more(studio, ada, bob, person):
+    """What is open below goes with it; a claim that somebody else holds there ends by a person alone."""
     ids = make(ada, "# Plan\n## One\n- [ ] A\n- [ ] B\n- [ ] C\n")
     work(ada, ids["A"])
     ada.claims.start(ids["B"])
-    bob.items.edit(ids["Plan"], Edit(status="cancelled", reason="no longer wanted"))
+    dropped = Edit(status="cancelled", reason="no longer wanted")
+    fault = studio.refuses(AlreadyClaimed, lambda: bob.items.edit(ids["Plan"], dropped))
+    assert (fault.facts["holder"], fault.facts["items"]) == ("ada", [ids["B"]])
+    person.items.edit(ids["Plan"], dropped)
     assert status(ada, ids["One"], ids["A"], ids["B"], ids["C"]) == [
         "cancelled", "done", "cancelled", "cancelled",
     ]  # fmt: skip

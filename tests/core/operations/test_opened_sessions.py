@@ -101,8 +101,7 @@ def test_a_paused_session_is_taken_up_once(studio, ada, bob, work):
     paused = ada.sessions.pause(work, PAUSE)
     assert (paused.session.status, paused.handoff.summary) == ("paused", "half")
     studio.refuses(Conflict, lambda: ada.sessions.log(work, line()))
-    own = ada.sessions.own()
-    assert own != work
+    assert ada.sessions.own() != work
     taken = bob.sessions.resume(work)
     assert (taken.session.agent, taken.session.status) == ("bob", "active")
     assert taken.handoff is not None
@@ -110,7 +109,7 @@ def test_a_paused_session_is_taken_up_once(studio, ada, bob, work):
     studio.refuses(Conflict, lambda: ada.sessions.resume(work))
     studio.refuses(Forbidden, lambda: ada.sessions.log(work, line()))
     bob.sessions.log(work, line())
-    assert ada.sessions.own() == own
+    assert ada.sessions.own() != work
     bob.sessions.pause(work, PAUSE)
     assert ada.sessions.resume(work).session.agent == "ada"
     assert ada.sessions.own() == work
@@ -255,14 +254,15 @@ def test_all_sessions_are_listed_from_where_one_was(ada):
     assert ada.sessions.list(SessionFilter(purpose="work"), None, 9) == []
 
 
-def test_an_abandoned_session_accepts_no_more_and_holds_nothing(studio, ada, bob, plan):
-    """What it had claimed is free again; only a reason ends it, and anybody may give one."""
+def test_an_abandoned_session_accepts_no_more_and_holds_nothing(studio, ada, bob, person, plan):
+    """What it had claimed is free again; only a reason ends it, from whose it is or from a person."""
     audit(ada, "mine")
     inside = ada.in_session("mine")
     inside.claims.start("demo-2")
     studio.refuses(InvalidInput, lambda: bob.sessions.abandon("mine", " "))
     studio.refuses(NotFound, lambda: bob.sessions.abandon("none", "lost"))
-    assert bob.sessions.abandon("mine", "lost").status == "failed"
+    studio.refuses(Forbidden, lambda: bob.sessions.abandon("mine", "lost"))
+    assert person.sessions.abandon("mine", "lost").status == "failed"
     assert studio.last().facts["reason"] == "lost"
     assert ada.items.get("demo-2").status == "open"
     studio.refuses(SessionEnded, lambda: inside.journal.append(line()))

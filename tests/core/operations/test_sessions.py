@@ -12,6 +12,7 @@ from counterpoint.kernel.errors import (
     AlreadyClaimed,
     ClaimLost,
     Conflict,
+    Forbidden,
     InvalidInput,
     NotFound,
     SessionEnded,
@@ -112,7 +113,12 @@ def test_a_continued_session_hands_its_claims_over_with_higher_tokens(studio, ad
     assert ada.overview.find(Session, mine(ada)).status == "handed_off"
     point = ada.overview.find(StartPoint, held, 2)
     assert point.files == ada.overview.find(StartPoint, held, 1).files
-    assert studio.last().facts == {"continues": mine(ada), "claims": [held]}
+    assert studio.last().facts == {
+        "why": "handed_over" if how == "paused" else "lapsed",
+        "continues": mine(ada),
+        "claims": [held],
+        **({} if how == "paused" else {"succeeds": "cn_agent_ada"}),
+    }
     item = bob.items.get(held)
     assert (item.assignee, item.version) == ("bob", 3)
     studio.refuses(ClaimLost, lambda: ada.tasks.finish(held, 1, DONE))
@@ -145,7 +151,11 @@ def test_wrong_handovers_are_refused(studio, ada, bob, person):
         studio.refuses(fault, lambda ask=ask: ada.sessions.hand_over(ask))
     for core in (bob, studio.core("eve", session="ses_eve")):
         core.memory.put("project", core.caller.actor.name, 1)
-    ada.sessions.hand_over(Handover(action="continue", session=mine(bob)))
+    live = Handover(action="continue", session=mine(bob))
+    fault = studio.refuses(Forbidden, lambda: ada.sessions.hand_over(live))
+    assert (fault.facts["agent"], "Wait until" in fault.hint) == ("bob", True)
+    bob.sessions.hand_over(Handover(action="pause"))
+    ada.sessions.hand_over(live)
     second = Handover(action="continue", session="ses_eve")
     studio.refuses(Conflict, lambda: ada.sessions.hand_over(second))
 
@@ -161,18 +171,18 @@ def test_a_handoff_without_a_claim_is_of_the_item_it_was_started_for(studio):
 
 def test_a_caller_writes_in_another_session(studio, ada):
     """What is written is that session's; under a key it is one transaction with the rest."""
-    bob = studio.core("bob")
-    bob.memory.put("project", "m", 1)
-    session = bob.caller.actor.session
+    other = studio.core("ada")
+    other.memory.put("project", "m", 1)
+    session = mine(other)
 
     def run():
         ada.memory.put("project", "a", 1)
-        ada.in_session(session, agent="bob").memory.put("project", "b", 1)
+        ada.in_session(session).memory.put("project", "b", 1)
         return {"ok": True}
 
     before = studio.image().size
     assert ada.once("key", {"n": 1}, run) == {"ok": True}
     assert studio.image().size == before + 2
-    assert (studio.last().actor.name, studio.last().actor.session) == ("bob", session)
+    assert (studio.last().actor.name, studio.last().actor.session) == ("ada", session)
     assert ada.once("key", {"n": 1}, run) == {"ok": True}
     assert studio.image().size == before + 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from counterpoint.core.model.access import Actor
+from counterpoint.core.model.access import Actor, Principal
 from counterpoint.core.model.rows import REDACTED, Prose, columns
 from counterpoint.core.model.sessions import Handoff, HistoryEntry, Session
 from counterpoint.core.rules.sessions import history, may_write
@@ -14,7 +14,7 @@ from counterpoint.kernel.clock import Timestamp
 SESSION = Session(
     project="demo", id="ses_a", agent="ada", profile="", client="", status="active",
     continues="", started_at=Timestamp("2026-01-02T03:00:00.000Z"), ended_at="", item="",
-    details=Prose(""), purpose="work", writer="",
+    details=Prose(""), purpose="work", writer="", principal="cn_ada", capability="c1",
 )  # fmt: skip
 
 
@@ -24,13 +24,31 @@ def entry(sequence: int, *rows: Any, session: str = "ses_a", **parts: Any) -> Hi
     return HistoryEntry(sequence=sequence, time=f"t{sequence}", session=session, rows=rows, **given)
 
 
-def test_agents_write_under_the_name_that_the_session_has() -> None:
-    """Whoever took it up has it; a person and the system may write in any."""
-    ada, bob = (Actor(kind="agent", name=name, session="") for name in ("ada", "bob"))
-    assert may_write(SESSION, ada)
-    assert not may_write(SESSION, bob)
-    assert may_write(replace(SESSION, agent="bob"), bob)
+def agent(name: str, principal: str = "") -> Actor:
+    """Answer an agent, attested by a principal if there is one."""
+    attested = Principal(strength="connection", id=principal) if principal else None
+    return Actor(kind="agent", name=name, session="", principal=attested)
+
+
+def test_in_a_session_writes_the_principal_that_it_belongs_to_and_no_name() -> None:
+    """A person and the system may write in any."""
+    assert may_write(SESSION, agent("whoever", "cn_ada"))
+    assert not may_write(SESSION, agent("ada", "cn_bob"))
+    assert may_write(replace(SESSION, principal="cn_bob"), agent("ada", "cn_bob"))
     assert may_write(SESSION, Actor(kind="human", name="eve", session=""))
+
+
+def test_who_is_not_attested_brings_the_capability_of_the_session() -> None:
+    """His name proves nothing; who is attested may bring it too, and then was started again."""
+    own = replace(SESSION, principal="?ada")
+    assert may_write(own, agent("ada"), "c1")
+    assert not may_write(own, agent("ada"))
+    assert not may_write(own, agent("ada"), "c2")
+    assert may_write(SESSION, agent("ada", "cn_bob"), "c1")
+    bare = replace(own, capability="")
+    assert may_write(bare, agent("ada"))
+    assert not may_write(bare, agent("bob"))
+    assert not may_write(bare, agent("ada"), "c1")
 
 
 def test_a_history_is_folded_from_entries_alone() -> None:

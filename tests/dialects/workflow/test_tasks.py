@@ -174,13 +174,13 @@ def test_a_task_ends_once(lead: Agent, flow: Flow) -> None:
 def test_of_three_who_end_a_task_at_once_one_does(workshop: Workshop, flow: Flow) -> None:
     """The others hear that it does not run any more."""
     task = flow.begin()
-    agents = [workshop.agent(f"a{number}", surface="workflow") for number in range(3)]
+    agents = [workshop.agent("lead", surface="workflow") for _ in range(3)]
     asked = {"task_id": task, "status": "success"}
     with ThreadPoolExecutor(3) as pool:
         replies = list(
             pool.map(
                 lambda agent: agent.call(
-                    "complete_task", asked | {"outcome": {"summary": agent.identity.name}}
+                    "complete_task", asked | {"outcome": {"summary": agent.session}}
                 ),
                 agents,
             )
@@ -189,9 +189,34 @@ def test_of_three_who_end_a_task_at_once_one_does(workshop: Workshop, flow: Flow
     assert len(workshop.agent("x").core.overview.outcomes(task)) == 1
 
 
-def test_another_connection_ends_a_task(other: Agent, flow: Flow) -> None:
-    """Whoever knows its id ends it for the session that began it."""
-    assert flow.end(flow.begin(), by=other)["status"] == "SUCCESS"
+def test_another_connection_of_the_same_agent_ends_a_task(
+    workshop: Workshop, lead: Agent, flow: Flow
+) -> None:
+    """Its id is enough then; what is told of it is the agent's, whatever name the task was given."""
+    again = workshop.agent("lead", surface="workflow")
+    assert flow.end(flow.begin(agent_name="designer"), by=again)["status"] == "SUCCESS"
+    entries = lead.core.audit.log(limit=20)
+    assert {one.actor.name for one in entries if one.actor.kind == "agent"} == {"lead"}
+
+
+def test_nobody_ends_the_task_of_another_agent(other: Agent, flow: Flow) -> None:
+    """The id stands in the ledger for everybody to read."""
+    task = flow.begin()
+    refusal = other.is_refused("complete_task", task_id=task, status="success", outcome=OUTCOME)
+    assert "held by lead" in refusal["message"]
+    flow.end(task)
+
+
+def test_a_task_whose_lease_ran_out_is_ended_by_whoever_takes_it_over(
+    workshop: Workshop, other: Agent, flow: Flow
+) -> None:
+    """It is measured from where it began, and it is the other's from then on."""
+    task = flow.begin()
+    (workshop.root / "late.py").write_text("1")
+    workshop.clock.pass_by(minutes=31)
+    assert flow.end(task, by=other)["files_changed"]["added"] == ["late.py"]
+    (outcome,) = other.core.overview.outcomes(task)
+    assert outcome.agent == other.identity.name
 
 
 def test_a_task_that_was_taken_over_is_no_longer_the_late_workers(
@@ -202,7 +227,7 @@ def test_a_task_that_was_taken_over_is_no_longer_the_late_workers(
     workshop.clock.pass_by(minutes=31)
     token = ada.does("start", id=task)["claim"]["token"]
     refusal = lead.is_refused("complete_task", task_id=task, status="success", outcome=OUTCOME)
-    assert "taken over" in refusal["message"]
+    assert "held by ada" in refusal["message"]
     ada.does("finish", id=task, token=token, outcome="done", summary="x")
 
 
@@ -245,10 +270,10 @@ def test_a_task_is_measured_in_its_own_repository(
 
 
 def test_a_task_is_measured_where_it_began(lead: Agent, workshop: Workshop, flow: Flow) -> None:
-    """In a linked worktree, though somebody ends it whose connection is bound to the main tree."""
+    """In a linked worktree, though it is ended over a connection that is bound to the main tree."""
     git(workshop.root, "worktree", "add", "-q", "-b", "side", "../side")
     side = Path(workshop.root).parent / "side"
-    agent = workshop.agent("there", surface="workflow", app=workshop.beside(side))
+    agent = workshop.agent("lead", surface="workflow", app=workshop.beside(side))
     task = flow.begin(by=agent)
     commit(side, "there.py", "1")
     (workshop.root / "here.py").write_text("1")

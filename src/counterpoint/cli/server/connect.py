@@ -17,6 +17,7 @@ from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
 from counterpoint.evidence.processes import peer
 from counterpoint.kernel.canonical import dump_any
+from counterpoint.kernel.client_session import client_session, open_secret
 from counterpoint.kernel.errors import InvalidInput, NotFound
 from counterpoint.protocol.surface import Surface
 from counterpoint.protocol.tools import Tool
@@ -70,7 +71,11 @@ def mcp_command(in_process: bool, **flags: str | None) -> None:
 
     app = open_here(**flags)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    connection = Connection(app, peer(os.getpid()))
+    settings = app.settings
+    said = client_session(settings.run, app.environ)
+    own = (settings.surface, settings.agent, settings.profile, settings.item, settings.worktree)
+    secret = open_secret((said, str(app.database), *own), app.environ)
+    connection = Connection(app, peer(os.getpid()), secret)
     surface = surface_named(app.settings.surface, app.settings)
     serve_stdio(surface, lambda caller: connection.call(caller.client))
 

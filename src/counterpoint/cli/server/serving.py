@@ -18,10 +18,13 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from counterpoint.app import App, open_app
+from counterpoint.app import App, Identity, open_app
+from counterpoint.core.coordinator import Core
 from counterpoint.core.model.identity import Peer
+from counterpoint.core.rules.access import capability_of
 from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
 from counterpoint.evidence.places import FOLDER, open_folder
@@ -85,17 +88,20 @@ def serve(
 class Connection:
     """One agent's connection: its first call opens the ledger, in whatever thread it runs."""
 
-    def __init__(self, app: App, peer: Peer, host: App | None = None) -> None:
+    def __init__(self, app: App, peer: Peer, secret: str, host: App | None = None) -> None:
         """Decide who calls, and open nothing.
 
-        peer: who is at the other end. host: the app of the same database whose store and key this
-        connection shares.
+        peer: who is at the other end. secret: what only this connection has; empty without one. host: the app
+        of the same database whose store and key this connection shares.
         """
         self._app = app
         self._peer: Peer | None = peer
         (host or app).meet(peer)
         self._host = host
-        self._identity = app.agent()
+        # Who brings no secret has one all the same, which he cannot show a second time.
+        capability = capability_of("secret", secret or token_hex())
+        self._identity = replace(app.agent(), capability=capability)
+        self._seat = ""
         self._opening = threading.Lock()
 
     @cached_property
@@ -118,11 +124,31 @@ class Connection:
             if self._peer is not None:
                 core = self._app.core(identity, guarded=self._is_guarded)
                 attested = core.identities.attest(self._peer, self._app.met)
-                self._identity = replace(self._identity, attested=attested)
+                self._identity = self._seated(replace(self._identity, attested=attested), core)
                 self._peer = None
-        identity = replace(identity, attested=self._identity.attested)
+        identity = replace(self._identity, name=name, client=client)
         core = self._app.core(identity, guarded=self._is_guarded)
         return Call(core=core, secret=lambda: self._secret, settings=self._app.settings)
+
+    def _seated(self, identity: Identity, core: Core) -> Identity:
+        """Return the identity in the session that this connection came with before, if it is known."""
+        host = self._app.host
+        if not self._app.settings.session:
+            session, seat = core.identities.recall(identity.capability)
+            if seat and host.is_here(seat):
+                # Two that live are not one, whoever copied the secret.
+                identity = replace(identity, capability=capability_of("secret", token_hex()))
+            elif seat:
+                identity = replace(identity, session=session or identity.session, seat=seat)
+        self._seat = identity.seat or identity.session
+        host.arrive(self._seat)
+        return identity
+
+    def leave(self) -> None:
+        """Let others know that this connection has ended."""
+        with self._opening:
+            if self._seat:
+                self._app.host.depart(self._seat)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,11 +176,13 @@ class ConnectionApps:
         # Whoever is still there after the walk is who was looked at.
         if not greeting.peer.is_there():
             found = found._replace(lineage=())
-        connection = Connection(app, found, self.host)
+        connection = Connection(app, found, greeting.secret, self.host)
         surface = registry.surface(app.settings.surface, app.settings)
         _freeze(app.settings.surface)
         return ConnectionContext(
-            surface=surface, call_for=lambda caller: connection.call(caller.client)
+            surface=surface,
+            call_for=lambda caller: connection.call(caller.client),
+            leave=connection.leave,
         )
 
 

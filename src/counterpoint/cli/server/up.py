@@ -13,12 +13,14 @@ import shutil
 import signal
 import socket
 import sys
+from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from ipaddress import ip_address
+from secrets import token_hex
 from typing import Any, Final
 
 import click
@@ -30,7 +32,7 @@ from counterpoint.cli.present import present_entry
 from counterpoint.cli.server.connect import surface_named
 from counterpoint.cli.server.serving import WORKERS, end_server, serve_sockets
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.access import Token, Usage
+from counterpoint.core.model.access import Bearer, Token, Usage
 from counterpoint.core.rules import access
 from counterpoint.core.rules.secrets import mask
 from counterpoint.dialects import registry
@@ -38,11 +40,12 @@ from counterpoint.dialects.call import Call
 from counterpoint.kernel.canonical import dump_any
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import CounterpointError, Forbidden, InvalidInput, Unavailable
+from counterpoint.kernel.ids import RandomMint
 from counterpoint.protocol.http.access_log import AccessLogLine
 from counterpoint.protocol.http.app import Gauges, HttpApp, ServerConfig
 from counterpoint.protocol.http.events import Events, SentEvent
 from counterpoint.protocol.http.grants import Grant
-from counterpoint.protocol.http.guards import LOOPBACK, Hosts
+from counterpoint.protocol.http.guards import LOOPBACK, SESSION_HEADER, Hosts
 from counterpoint.protocol.http.oauth import Issuer, KeySet
 from counterpoint.protocol.http.serving import Listener, listen
 from counterpoint.protocol.rendezvous import find_rendezvous
@@ -55,6 +58,9 @@ NOBODY: Final = "agent"
 """The name of a caller who gives none and brings no token."""
 LEAST_ROOM: Final = 64 * 1024 * 1024
 """Bytes that must be free on the database's disk for the server to call itself ready."""
+
+MOST_PLACES: Final = 10_000
+"""Connections of which is known in which session they are before they wrote anything."""
 
 _PAGE: Final = 100
 _CURSORS: Final = b"counterpoint cursor v1"
@@ -72,6 +78,7 @@ class HttpBackend:
     issuer: Issuer | None
     connections: Callable[[], int]
     calls_a_month: int = 0
+    _places: OrderedDict[str, str] = field(init=False, default_factory=OrderedDict[str, str])
 
     @cached_property
     def _secret(self) -> bytes:
@@ -79,8 +86,8 @@ class HttpBackend:
 
     @cached_property
     def _visit(self) -> str:
-        """The session of callers without a token lasts as long as the server."""
-        return self.app.agent().session
+        """What callers have in common who bring neither a token nor a session: it lasts as long as the server."""
+        return token_hex()
 
     @property
     def _core(self) -> Core:
@@ -102,21 +109,35 @@ class HttpBackend:
         """Return what a caller without a token may do: all, as long as there was never a token."""
         if self.issuer is not None or self._core.tokens.are_needed():
             return None
-        return Grant(id="", name=NOBODY, session=self._visit)
+        return Grant(id="", name=NOBODY, session="")
 
     def call_for(self, grant: Grant, caller: Caller) -> Call:
-        """Return what a tool gets; Forbidden, InvalidInput for a name or session that is not theirs."""
+        """Return what a tool gets; Forbidden, InvalidInput for a name or session that is not theirs.
+
+        A call belongs to the token and to the `Mcp-Session-Id` that this server made, if it brings one.
+        """
         headers: Any = getattr(caller.request, "headers", {})
         named = headers.get("counterpoint-agent", "")
         if not named and not grant.id and access.is_agent(caller.client):
             named = caller.client
         system = Identity(kind="system", name="counterpoint")
+        visit = headers.get(SESSION_HEADER, "")
+        capability = access.capability_of(
+            "http", grant.id or (visit and "open") or self._visit, visit
+        )
+        session = "" if visit else grant.session
+        bearer = Bearer(name=grant.name, capability=capability, session=session)
         found = self.app.core(system, guarded=caller.guarded).tokens.identify(
-            grant.name,
-            grant.session,
+            bearer,
             agent=named,
             wanted=headers.get("counterpoint-session", ""),
+            # Calls that come together at first must not make two sessions of one connection.
+            fresh=self._places.setdefault(capability, RandomMint().mint("ses")),
         )
+        # Until something is written in it, nothing else knows which session a connection has.
+        self._places[capability] = found.session
+        while len(self._places) > MOST_PLACES:
+            self._places.popitem(last=False)
         identity = Identity(
             kind="agent",
             name=found.agent,
@@ -124,6 +145,8 @@ class HttpBackend:
             profile=self.app.settings.profile,
             client=caller.client,
             item=self.app.item,
+            capability=capability,
+            seat=found.seat,
         )
         core = self.app.core(identity, guarded=caller.guarded)
         return Call(core=core, secret=lambda: self._secret, settings=self.app.settings)
@@ -307,7 +330,7 @@ def _issuer(issuer: str | None, audience: str | None, jwks: str | None) -> Issue
     if not (issuer and audience and jwks):
         raise click.UsageError("--oauth-issuer, --oauth-audience and --jwks go together.")
     keys = KeySet(jwks)
-    return Issuer(name=issuer, audience=audience, keys=keys, session_of=access.session_from)
+    return Issuer(name=issuer, audience=audience, keys=keys)
 
 
 def _is_offered(name: str, settings: Settings) -> bool:

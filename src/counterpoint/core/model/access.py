@@ -114,11 +114,29 @@ class Issued:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bearer:
+    """Who brings a key over the network.
+
+    name: what the key is called. capability: the SHA-256 of what only this connection has, or of the key
+    itself. session: that of the key, where it has one. principal: who is attested by it.
+    """
+
+    name: str
+    capability: str
+    session: str = ""
+    principal: Principal | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallIdentity:
-    """As whom, and in which session, a call without a connection of its own is heard."""
+    """As whom, and in which session, a call without a connection of its own is heard.
+
+    seat: the session with which the caller's connection began.
+    """
 
     agent: str
     session: str
+    seat: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

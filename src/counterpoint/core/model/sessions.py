@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 from counterpoint.core.model.lifecycles import CLOSED, SESSION
 from counterpoint.core.model.rows import (
     Agent,
+    Digest,
     Id,
     InSession,
     JsonText,
@@ -28,6 +29,8 @@ from counterpoint.kernel.errors import SessionEnded
 
 DEFAULT_LEASE_SECONDS = 1800
 """How long a claim holds if neither the caller nor the settings say otherwise."""
+DEFAULT_GRACE_SECONDS = 60
+"""How long others wait after the end of a connection, if the settings do not say otherwise."""
 
 Purpose = Literal["connection", "work", "audit"]
 """What a session is for: the writes of a connection, work that others take up, or a sealed audit."""
@@ -39,12 +42,14 @@ class Session(Noun):
 
     item: the work that it is about, if it was opened for one. details: what it was given to begin
     with, a JSON object as text. purpose: `connection` until somebody opens it for more. writer: the
-    connection that writes in it since it was taken up; empty while that is the session itself.
+    connection that writes in it, by the session that it came with; empty for that session itself.
+    principal: whom it belongs to, as `rules.claims.standing` gives it. capability: the SHA-256 of what
+    only its holder has; empty without such a secret.
     """
 
     table: ClassVar[str] = "sessions"
     key: ClassVar[tuple[str, ...]] = ("project", "id")
-    indexes: ClassVar[tuple[str, ...]] = ("agent", "item")
+    indexes: ClassVar[tuple[str, ...]] = ("agent", "item", "capability")
 
     id: Name
     agent: Agent
@@ -58,6 +63,13 @@ class Session(Noun):
     details: JsonText
     purpose: Purpose
     writer: Id
+    principal: Name
+    capability: Digest
+
+    @property
+    def seat(self) -> str:
+        """The session with which the connection came that writes in it."""
+        return self.writer or self.id
 
     @property
     def has_ended(self) -> bool:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from counterpoint.core.model.access import (
     SECRET_PREFIX,
     Actor,
+    Bearer,
     CallIdentity,
     Issued,
     Token,
@@ -26,6 +27,7 @@ from counterpoint.core.model.identity import Attested, Connection, Peer
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.seats import following, seat_of
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules import access
@@ -72,6 +74,14 @@ class Identities:
             now=self._context.ports.clock.now(),
         )
         return Attested(principal=principal, connection=seen_again(kept, seen) if kept else seen)
+
+    def recall(self, capability: str) -> tuple[str, str]:
+        """Return where the connection of a capability writes, and with which session it came.
+
+        Empty are both where nothing is known of it, and the first after the end of its last session.
+        """
+        with self._context.reading() as view:
+            return _place(view, capability)
 
 
 class Tokens:
@@ -166,36 +176,39 @@ class Tokens:
         return None
 
     def identify(
-        self, owner: str, session: str, *, agent: str = "", wanted: str = ""
+        self, bearer: Bearer, *, agent: str = "", wanted: str = "", fresh: str = ""
     ) -> CallIdentity:
         """Return as whom and in which session the bearer of a key is heard.
 
-        owner: the name that belongs to the key. session: the one that belongs to it. agent,
-        wanted: the name and the session that the call asks for. Another agent's name under the same
-        key has a session of its own; after a session has ended the next one follows it. Raises
-        InvalidInput for what is no name or no session, Forbidden for another's.
+        agent, wanted: the name and the session that the call asks for; a name is a label. fresh: an id that
+        was answered before, and that nothing was written in yet. After a session has ended the next one
+        follows it. Raises InvalidInput for what is no name, NotFound and Forbidden for a session that is not
+        the bearer's.
         """
         if agent and not access.is_agent(agent):
             raise InvalidInput(
                 "the agent's name is not a name",
                 hint="Use up to 64 letters, digits, dots, hyphens, underscores and @.",
             )
-        if wanted and not access.is_session(wanted):
-            raise InvalidInput(
-                "the session is not the id of a session",
-                hint="Give `ses_` and 26 letters, as the log names it, or leave it out.",
-            )
-        name = agent or owner
+        name = agent or bearer.name
         with self._context.reading() as view:
-            if name != owner and view.exists(Token, name=name):
+            if name != bearer.name and view.exists(Token, name=name):
                 raise Forbidden(
                     f"{name!r} is the name of another token",
                     hint="Speak under the name of your own token, or one that no token has.",
                 )
             if wanted:
-                return CallIdentity(agent=name, session=_own(view, wanted, name))
-            mine = session if name == owner else access.session_from(session, name)
-            return CallIdentity(agent=name, session=_open(view, mine))
+                found = _own(view, wanted, bearer, name)
+                return CallIdentity(agent=name, session=found.id, seat=found.seat)
+            mine, seat = _place(view, bearer.capability)
+            if not mine:
+                mine = "" if seat else bearer.session
+                mine = mine or self._fresh(view, fresh)
+            return CallIdentity(agent=name, session=mine, seat=seat or mine)
+
+    def _fresh(self, view: Reading, fresh: str) -> str:
+        is_free = bool(fresh) and view.find(Session, fresh) is None
+        return fresh if is_free else self._context.ports.mint.mint("ses")
 
     def usage(self, subject: str) -> Usage:
         """Return what a subject has used of this month, with what was taken ahead."""
@@ -228,22 +241,26 @@ class Tokens:
             writing.use(subject, _measure(month), max(0, used - calls))
 
 
-def _own(view: Reading, wanted: str, agent: str) -> str:
+def _place(view: Reading, capability: str) -> tuple[str, str]:
+    began = seat_of(view, capability)
+    if began is None:
+        return "", ""
+    now = following(view, began.id, capability) if began.has_ended else began
+    return (now.id if now else ""), began.id
+
+
+def _own(view: Reading, wanted: str, bearer: Bearer, name: str) -> Session:
+    """Return the session that a call names, if it is the bearer's; NotFound, Forbidden."""
     found = view.find(Session, wanted)
-    caller = Actor(kind="agent", name=agent, session=wanted)
-    if found is not None and not may_write(found, caller):
+    if found is None:
+        raise missing(Session, wanted)
+    caller = Actor(kind="agent", name=name, session=wanted, principal=bearer.principal)
+    if not may_write(found, caller, bearer.capability):
         raise Forbidden(
-            f"{wanted} is the session of another agent",
-            hint=f"{Act.TAKE_OVER}.",
+            f"{wanted} is the session of somebody else",
+            hint=f"Leave it out, or {Act.TAKE_OVER}.",
         )
-    return wanted
-
-
-def _open(view: Reading, session: str) -> str:
-    """Return the session, or the first of those that follow it that has not ended."""
-    while (found := view.find(Session, session)) is not None and found.has_ended:
-        session = access.session_from(session)
-    return session
+    return found
 
 
 def _usage(view: Reading, subject: str, now: Timestamp, granted: int = 0) -> Usage:

@@ -20,18 +20,25 @@ from counterpoint.core.model.filters import ReadyFilter
 from counterpoint.core.model.identity import Deed
 from counterpoint.core.model.journal import StartPoint
 from counterpoint.core.model.rows import Prose
-from counterpoint.core.model.sessions import Claim
+from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import judged, offers
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.contributions import has_loosened, take_up
+from counterpoint.core.operations.recording.contributions import (
+    has_loosened,
+    is_known_agent,
+    take_up,
+)
+from counterpoint.core.operations.recording.handover import take_over
 from counterpoint.core.operations.recording.moves import follow, give_back, touched
+from counterpoint.core.operations.recording.seats import may_have, take_parts
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import held_until, holder_of, other_claim, prove
 from counterpoint.core.rules.evidence import files_text
+from counterpoint.core.rules.trust.succession import is_maintainer
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.clock import Timestamp, later
 from counterpoint.kernel.errors import (
@@ -66,9 +73,8 @@ class Claims:
             is_own = before is not None and before.is_held_by(session)
             if before is None or not is_own or not before.is_live(change.now):
                 judgment = judged(change.writing, found, session, change.now)
-                if not judgment.is_ready:
-                    if judgment.held_by and before is not None:
-                        refuse_taken(before)
+                # Whoever succeeds a holder goes on with what was begun, whatever is in the way of others.
+                if not (judgment.is_ready or judgment.held_by):
                     _refuse_unready(item, judgment)
             return self._take(change, found, before, minutes, snapshot)
 
@@ -84,7 +90,8 @@ class Claims:
             with recording(self._context, "task.started", made) as change:
                 change.open_session()
                 change.add_facts(made=made)
-                return self._take(change, change.get(Item, made), None, minutes, snapshot)
+                found = change.get(Item, made)
+                return self._take(change, found, None, minutes, snapshot, draft.assignee)
 
     def take_next(
         self, wanted: ReadyFilter, minutes: int | None = None
@@ -110,21 +117,45 @@ class Claims:
         told = {"token": claim.token, "holder": claim.agent} if claim is not None else {}
         return Deed(action="claim.released", subject=item, decision=told)
 
+    def take_up(self, item: str) -> Claim:
+        """Return the claim of an item as the caller's, with what its holder began with.
+
+        Raises NotFound, AlreadyClaimed unless the caller succeeds the holder.
+        """
+        with recording(self._context, "task.taken_over", item) as change:
+            session = change.get(Session, change.open_session())
+            claim = change.get(Claim, item)
+            change.add_facts(taken_over_from=self._succeed(change, claim))
+            taken = take_over(change, session, claim)
+            change.add_facts(token=taken.token, until=taken.leased_until)
+            return taken
+
     def release(self, item: str) -> tuple[Item, Claim]:
         """End the claim that a session holds, and give the item back for others to take.
 
-        Only a person may: an agent gives back what it holds itself when it finishes or hands over.
-        Raises Conflict if nobody holds the item.
+        Only a person may, or a maintainer: an agent gives back what it holds itself when it finishes or
+        hands over. Raises Conflict if nobody holds the item.
         """
-        if self._context.caller.actor.kind == "agent":
-            raise Forbidden("an agent cannot end the claim of another", hint=f"{Act.RELEASE}.")
         with recording(self._context, "claim.released", item) as change:
+            if is_known_agent(change) and not is_maintainer(self._context.caller):
+                raise Forbidden("an agent cannot end the claim of another", hint=f"{Act.RELEASE}.")
             found, claim = change.get(Item, item), change.find(Claim, item)
             if claim is None or not claim.is_held:
                 raise Conflict(f"nobody holds {item}", hint="Nothing is to be done.")
             change.add_facts(token=claim.token, holder=claim.agent)
             after = give_back(change, found)
             return after, change.get(Claim, item)
+
+    def _succeed(self, change: Change, claim: Claim) -> str:
+        """Answer from whom an item is taken over, with his parts in work; AlreadyClaimed."""
+        if not claim.is_held:
+            return ""
+        session = change.get(Session, claim.session)
+        reason = may_have(change, session, claim.leased_until)
+        if reason is None:
+            refuse_taken(claim)
+        take_parts(change, session, reason)
+        return holder_of(claim)
 
     def _refuse_no_session(self) -> None:
         if not self._context.caller.actor.session:
@@ -158,10 +189,12 @@ class Claims:
         before: Claim | None,
         minutes: int | None,
         snapshot: Snapshot,
+        assignee: str = "",
     ) -> Started:
         actor = self._context.caller.actor
         if before is not None and before.is_held_by(actor.session):
             return self._renew(change, item, before, minutes)
+        lost = self._succeed(change, before) if before else ""
         claim = Claim(
             project=item.project,
             item=item.id,
@@ -177,12 +210,11 @@ class Claims:
         take_up(change, item.id)
         point = _point(change, claim, snapshot)
         change.put(point)
-        lost = holder_of(before) if before and before.is_held else ""
         change.add_facts(token=claim.token, until=claim.leased_until)
         if lost:
             change.action = "task.taken_over"
             change.add_facts(taken_over_from=lost)
-        held = replace(item, assignee=actor.name)
+        held = replace(item, assignee=assignee or actor.name)
         if held.category == "open":
             held = follow(change, held, "active")
         else:

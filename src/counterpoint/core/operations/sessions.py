@@ -1,9 +1,10 @@
 """Sessions: opened, written in, paused, taken up, continued, ended, read again.
 
-Rule 1: only the agent that opened a session, or took it up last, writes in it, and only while it is
-active; a person may too. Rule 2: a paused one is taken up once: the first who asks has it. Rule 3: what
+Rule 1: only the principal that opened a session, or took it up last, writes in it, and only while it is
+active; a person may too. Rule 2: a paused one is handed over, once: the first who asks has it. Rule 3: what
 has ended stays as it is, and holds nothing; another session can continue it. Rule 4: a connection writes
-in the session it came with; after that was paused, ended or taken up by another, in its next one.
+in the session it came with; after that was paused, ended or taken up by another, in its next one. Rule 5: what
+somebody else is at is taken up only as `rules.trust.succession` allows, and with his parts in work.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, NoReturn, cast
 
 from counterpoint.core.ledger.derived import filled
 from counterpoint.core.ledger.entry import load_fields, origin_of_fields
@@ -40,14 +41,16 @@ from counterpoint.core.operations.recording.handover import (
     live_claims,
     take_over,
 )
+from counterpoint.core.operations.recording.seats import following, may_have, take_parts
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Filter, Reading
-from counterpoint.core.rules.access import session_from
+from counterpoint.core.rules.claims import standing
 from counterpoint.core.rules.sessions import history, may_write
+from counterpoint.core.rules.trust.succession import Reason
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.clock import Timestamp, elapsed_ms
+from counterpoint.kernel.clock import Timestamp, elapsed_ms, later
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput
 
 Ended = Literal["completed", "failed", "handed_off"]
@@ -76,16 +79,21 @@ class Sessions:
             return [view_of(view, one, now) for one in found]
 
     def own(self) -> str:
-        """Return the session that the caller writes in; empty for one who has none."""
-        mine = self._context.caller.actor.session
-        name = mine
+        """Return the session that the caller writes in; empty for one who has none.
+
+        It is a fresh id if there is none that can be written in: the next one of this connection.
+        """
+        caller = self._context.caller
+        mine = caller.own_seat
+        if not mine:
+            return ""
         with self._context.reading() as view:
-            while name and (found := view.find(Session, name)) is not None:
-                # No writer is named until a session was taken up again: until then it writes itself.
-                if found.status == "active" and found.writer in {"", mine}:
-                    break
-                name = session_from(name)
-        return name
+            found = view.find(Session, mine)
+            # No writer is named until a session was taken up again: until then it writes itself.
+            if found is None or (found.status == "active" and found.writer in {"", mine}):
+                return mine
+            later = following(view, mine, caller.capability)
+        return later.id if later else self._context.ports.mint.mint("ses")
 
     def named(self, session: str) -> str:
         """Return the session that is told, or else the caller's own if it was opened; InvalidInput."""
@@ -151,7 +159,7 @@ class Sessions:
 
         Raises NotFound, SessionEnded, Conflict if it is not paused: then somebody has it.
         """
-        actor = self._context.caller.actor
+        caller = self._context.caller
         with recording(self._context.in_session(session), "session.resumed") as change:
             found = _found(change.writing, session)
             found.refuse_ended()
@@ -164,8 +172,17 @@ class Sessions:
                 )
             # Read through the change, so that the entry tells only what differs.
             change.get(Session, session)
-            writer = actor.session if actor.session != session else ""
-            after = replace(found.moved("active", change.now), agent=actor.name, writer=writer)
+            if may_write(found, caller.actor, caller.capability):
+                found = change.enter(found)
+            else:
+                take_parts(change, found, "handed_over")
+            after = replace(
+                found,
+                agent=caller.actor.name,
+                principal=standing(caller.actor),
+                capability=caller.capability,
+                writer="" if caller.own_seat == session else caller.own_seat,
+            ).moved("active", change.now)
             change.put(after)
             change.subject = found.item
             change.add_facts(session=session)
@@ -186,20 +203,22 @@ class Sessions:
         with recording(self._context.in_session(session), "session.ended") as change:
             found = _found(change.writing, session)
             found.refuse_ended()
-            self._refuse_strange(found)
-            after = end_with(change, found, status, summary)
+            after = end_with(change, change.enter(found), status, summary)
             return view_of(change.writing, after, change.now)
 
     def abandon(self, session: str, reason: str) -> Session:
-        """End a session as failed, whoever has it; what it holds is given back.
+        """End a session as failed; what it holds is given back.
 
-        Raises NotFound, SessionEnded if it has ended, InvalidInput without a reason.
+        Raises NotFound, SessionEnded if it has ended, InvalidInput without a reason, Forbidden for one
+        that somebody else is at.
         """
         if not reason.strip():
             raise InvalidInput("to abandon a session needs a reason", hint="Say why.")
         with recording(self._context, "session.abandoned", session) as change:
             found = change.get(Session, session)
             found.refuse_ended(session_id=session)
+            if _reason(change, found) is None:
+                found = change.enter(found)
             after, _ = close(change, found, "failed")
             change.add_facts(reason=reason)
             return after
@@ -269,11 +288,11 @@ class Sessions:
             other = self._other(change, handover.session, mine)
             if session.continues not in {"", other.id}:
                 raise Conflict(f"this session continues {session.continues} already")
+            if not other.has_ended:
+                self._take(change, other)
             claims = [
                 take_over(change, session, claim) for claim in live_claims(change.writing, other.id)
             ]
-            if not other.has_ended:
-                change.put(other.moved("handed_off", change.now))
             after = replace(session, continues=other.id)
             change.put(after)
             change.add_facts(continues=other.id, claims=[claim.item for claim in claims])
@@ -294,13 +313,15 @@ class Sessions:
         other = change.find(Session, named)
         if other is None:
             raise missing(Session, named)
-        running = [
-            claim for claim in live_claims(change.writing, named) if claim.is_live(change.now)
-        ]
-        if other.status == "active" and running:
-            until = running[0].leased_until
-            refuse_taken(running[0], f"Wait for the handoff of {named}, or until {until}.")
         return other
+
+    def _take(self, change: Change, other: Session) -> None:
+        """End a session whose work the caller takes up; AlreadyClaimed, Forbidden if he may not."""
+        reason = _reason(change, other)
+        if reason is None:
+            _refuse_live(change, other)
+        take_parts(change, other, reason)
+        change.put(other.moved("handed_off", change.now))
 
     def _free(self, opening: SessionOpening) -> str:
         """Return the caller's own session if nobody opened it for anything yet, else a fresh one."""
@@ -314,22 +335,41 @@ class Sessions:
         """Return a session that the caller may write in now, as the open transaction sees it."""
         # It writes nothing and makes no entry: it begins the transaction that is to be looked at.
         with recording(self._context, "session.entered") as change:
-            found = _found(change.writing, session)
-        found.refuse_ended()
-        if found.status == "paused":
-            raise Conflict(
-                f"the session {session} is paused", hint=f"{Act.RESUME}.", state="paused"
-            )
-        self._refuse_strange(found)
+            found = change.get(Session, session)
+            found.refuse_ended()
+            if found.status == "paused":
+                raise Conflict(
+                    f"the session {session} is paused", hint=f"{Act.RESUME}.", state="paused"
+                )
+            change.enter(found)
         return found
 
-    def _refuse_strange(self, session: Session) -> None:
-        if not may_write(session, self._context.caller.actor):
-            raise Forbidden(
-                f"the session {session.id} is that of {session.agent}",
-                hint=f"Open a session of your own, or {Act.TAKE_OVER}.",
-                agent=session.agent,
-            )
+
+def _reason(change: Change, session: Session) -> Reason | None:
+    """Return why the caller may have a session that has not ended; None: he may not."""
+    return may_have(change, session, _lapses_at(change, session), is_named=True)
+
+
+def _lapses_at(change: Change, session: Session) -> Timestamp:
+    """Return when the last lease of a session ends: without a claim it has one since its last word."""
+    last = view_of(change.writing, session, change.now).last_active_at
+    leases = [claim.leased_until for claim in live_claims(change.writing, session.id)]
+    return max(leases, default=later(last, change.context.ports.lease_seconds))
+
+
+def _refuse_live(change: Change, session: Session) -> NoReturn:
+    """Raise AlreadyClaimed, or Forbidden without a claim: somebody is at a session."""
+    until = _lapses_at(change, session)
+    hint = f"Wait until it is handed over, or until {until}. {Act.RELEASE}."
+    running = [c for c in live_claims(change.writing, session.id) if c.is_live(change.now)]
+    if running:
+        refuse_taken(running[0], hint)
+    raise Forbidden(
+        f"the session {session.id} is that of {session.agent}, who is at it",
+        hint=hint,
+        agent=session.agent,
+        until=until,
+    )
 
 
 def end_with(change: Change, session: Session, status: Ended, summary: str) -> Session:

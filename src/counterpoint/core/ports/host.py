@@ -25,6 +25,17 @@ class Host(Protocol):
         """Return whether the process of a name has ended; `last` is when it was last heard of."""
         ...
 
+    def is_here(self, seat: str) -> bool:
+        """Return whether the connection that came with a session is open, and served by this process."""
+        ...
+
+    def absence(self, seat: str) -> float | None:
+        """Return for how many seconds a connection has been gone; None: it is there, or nobody can tell.
+
+        seat: the session that it came with.
+        """
+        ...
+
     def free_bytes(self) -> int:
         """Return the room on the disk that the ledger is on; -1 if nobody knows."""
         ...
@@ -41,6 +52,16 @@ class OnlyHost:
         """Return no: nobody can tell."""
         del name, last
         return False
+
+    def is_here(self, seat: str) -> bool:
+        """Return no: it serves nobody."""
+        del seat
+        return False
+
+    def absence(self, seat: str) -> float | None:
+        """Return that nobody can tell."""
+        del seat
+        return None
 
     def free_bytes(self) -> int:
         """Return that nobody knows."""

@@ -15,7 +15,6 @@ from ipaddress import ip_address, ip_network
 from counterpoint.core.model.access import SCOPES, SECRET_PREFIX, Token, TokenRequest
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import InvalidInput
-from counterpoint.kernel.ids import spelled
 
 MOST_CALLS = 1_000_000
 MOST_CALLS_A_MONTH = 1_000_000_000
@@ -25,7 +24,6 @@ MOST_AT_ONCE = 64
 
 _SECRET = re.compile(rf"{SECRET_PREFIX}[0-9a-f]{{64}}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
-_SESSION = re.compile(r"ses_[0-9a-hjkmnp-tv-z]{26}")
 _LASTING = re.compile(r"([1-9][0-9]{0,8})([smhdwy])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 366 * 86_400}
 _TOOL_LIMIT = re.compile(r"([A-Za-z0-9_.-]{1,64})=([1-9][0-9]{0,6})")
@@ -85,15 +83,9 @@ def is_agent(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def is_session(text: str) -> bool:
-    """Whether a text is `ses_` and 26 letters of Crockford's base 32."""
-    return _SESSION.fullmatch(text) is not None
-
-
-def session_from(*parts: str) -> str:
-    """Return the session that these words always lead to: 130 bits of their SHA-256."""
-    bits = int.from_bytes(sha256("\0".join(("session", *parts)).encode()).digest(), "big")
-    return f"ses_{spelled(bits)}"
+def capability_of(*parts: str) -> str:
+    """Return the SHA-256 under which a capability is kept: of its kind, and of what makes it."""
+    return sha256("\0".join(("capability", *parts)).encode()).hexdigest()
 
 
 def seconds_of(text: str) -> int:

@@ -1,7 +1,8 @@
 """Decide who may write in a session, and fold its history from ledger entries.
 
-Rule 1: an agent writes in a session that it opened or took up last, under its name; a person writes in
-any. Rule 2: a record that was made in the session is an activity of the record's kind. Rule 3: an entry
+Rule 1: in a session writes whoever has its capability, and the attested principal that it belongs to; who is
+not attested writes without a capability only where there is none. A person writes in any; nobody is
+asked for a name, which proves nothing. Rule 2: a record that was made in the session is an activity of the record's kind. Rule 3: an entry
 that was written in it and made no record is an activity too, an `action`. Rule 4: the row of the session,
 and what it handed over, are as the last entry left them. The same entries always give the same history.
 """
@@ -20,6 +21,7 @@ from counterpoint.core.model.sessions import (
     Session,
     SessionHistory,
 )
+from counterpoint.core.rules.claims import standing
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 
@@ -29,9 +31,12 @@ Texts = Callable[[Json], str]
 _PROSE = {column.name: column for column in columns(Handoff) if column.is_prose}
 
 
-def may_write(session: Session, actor: Actor) -> bool:
-    """Return whether somebody may write in a session, as long as that is active."""
-    return actor.kind != "agent" or session.agent == actor.name
+def may_write(session: Session, actor: Actor, capability: str = "") -> bool:
+    """Return whether somebody with a capability may write in a session, as long as that is active."""
+    if actor.kind != "agent" or (capability and capability == session.capability):
+        return True
+    is_proved = actor.principal is not None or capability == session.capability
+    return is_proved and standing(actor) == session.principal
 
 
 def history(session: str, entries: Iterable[HistoryEntry], text: Texts) -> SessionHistory:

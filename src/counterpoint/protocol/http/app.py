@@ -21,6 +21,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapp
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from http import HTTPStatus
+from secrets import token_hex
 from typing import Any, Generic, TypeVar
 
 import orjson
@@ -188,7 +190,7 @@ class HttpApp(Generic[C]):
         async def watched(message: Message) -> None:
             if message["type"] in _BEGINS:
                 visit.status = message.get("status", 101)
-                more = [*_SAFE, *_later(visit.retry_after)]
+                more = [*_SAFE, *_later(visit.retry_after), *_session(visit)]
                 message = {**message, "headers": [*message.get("headers", ()), *more]}
             await send(message)
 
@@ -324,6 +326,7 @@ class HttpApp(Generic[C]):
         self._entrance.take(grant)
         body = await guards.read_body(headers, receive)
         message = guards.read_message(body)
+        guards.check_session(headers)
         guards.check_envelope(message)
         visit.rpc, visit.tool = present_of(served.surface, message)
         guards.check_agreement(headers, message, HANDSHAKE_PROTOCOL_VERSIONS)
@@ -428,6 +431,14 @@ _SAFE = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"
 def _later(seconds: int) -> list[tuple[bytes, bytes]]:
     """Return the header that says when to come again, if there is a time to say (RFC 9110, 10.2.3)."""
     return [(b"retry-after", str(seconds).encode())] if seconds else []
+
+
+def _session(visit: RequestRecord) -> list[tuple[bytes, bytes]]:
+    """Return the header with a session of its own for a client that shakes hands: only it can know that."""
+    # What is not a success may be shown to somebody else, and begins nothing.
+    if visit.rpc != "initialize" or visit.status != HTTPStatus.OK:
+        return []
+    return [(guards.SESSION_HEADER.encode(), token_hex().encode())]
 
 
 def _wrong_method(allowed: str) -> Refused:

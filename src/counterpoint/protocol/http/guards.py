@@ -13,6 +13,7 @@ leaves out is refused in the surface's own words.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -47,7 +48,17 @@ _LISTS = {
     "resources/templates/list": "resourceTemplates",
     "prompts/list": "prompts",
 }
-_ONCE = ("authorization", "mcp-protocol-version", "mcp-method", "mcp-name", "counterpoint-session")
+SESSION_HEADER = "mcp-session-id"
+"""What a client sends back with each call that the server made for it at its handshake."""
+_SESSION = re.compile("[0-9a-f]{64}")
+_ONCE = (
+    "authorization",
+    "mcp-protocol-version",
+    "mcp-method",
+    "mcp-name",
+    "counterpoint-session",
+    SESSION_HEADER,
+)
 
 
 class Refused(Exception):
@@ -148,6 +159,15 @@ def token_of(scope: Scope, headers: Headers) -> str:
 def _words(scope: Scope) -> list[str]:
     """Return the names of sub-protocols in which a WebSocket brings its token."""
     return [word for word in scope.get("subprotocols", ()) if word.startswith(_WORD)]
+
+
+def check_session(headers: Headers) -> None:
+    """Refuse a session that this server cannot have made; the client then shakes hands anew."""
+    given = headers.get(SESSION_HEADER)
+    if given is not None and _SESSION.fullmatch(given) is None:
+        raise refuse(
+            404, "unknown_session", "this server made no such session", "Initialize again."
+        )
 
 
 async def read_body(headers: Headers, receive: Receive) -> bytes:

@@ -14,7 +14,8 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
@@ -35,6 +36,8 @@ LASTS: Final = 600.0
 PREFIX: Final = "counterpoint:"
 LARGEST_KEYS: Final = 1_000_000
 _TIMEOUT: Final = 5.0
+_MARK: Final = 32
+"""Digits that tell a subject of an issuer from all others."""
 # Decoding and checking cost time that a caller without a token could ask for.
 _MOST_TOKEN: Final = 16_384
 
@@ -134,8 +137,6 @@ class Issuer:
     name: str
     audience: str
     keys: KeySet
-    session_of: Callable[[str, str], str] = field(repr=False)
-    """Answers the session of an issuer and a subject."""
 
     def __post_init__(self) -> None:
         """InvalidInput unless issuer and audience are addresses (RFC 8414, RFC 9728)."""
@@ -196,12 +197,9 @@ class Issuer:
         subject = claims["sub"]
         if not isinstance(subject, str) or not subject:
             return None
-        session = self.session_of(self.name, subject)
+        mark = sha256(f"{self.name}\0{subject}".encode()).hexdigest()[:_MARK]
         return Grant(
-            id=f"oauth:{session[4:16]}",
-            name=_agent(subject, session),
-            session=session,
-            scopes=_scopes(claims),
+            id=f"oauth:{mark}", name=_agent(subject, mark), session="", scopes=_scopes(claims)
         )
 
 
@@ -216,9 +214,9 @@ def _scopes(claims: Mapping[str, Any]) -> tuple[str, ...]:
     return (READ,) if READ in named else ()
 
 
-def _agent(subject: str, session: str) -> str:
+def _agent(subject: str, mark: str) -> str:
     """Return a name for a subject: itself where it can be one, and its mark if it cannot."""
     plain = "".join(letter if letter.isalnum() or letter in "._@-" else "-" for letter in subject)
     if plain == subject and subject.isascii() and len(subject) <= 64 and subject[0].isalnum():  # noqa: PLR2004 -- the length of a name
         return subject
-    return f"oauth-{session[4:16]}"
+    return f"oauth-{mark[:12]}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
@@ -48,7 +49,8 @@ def core(tmp_path: Path, statements: list[str]) -> Iterator[Callable[[], Core]]:
     """Give what makes the core of an agent that has written before, as it is made for each call."""
     (tmp_path / "tree").mkdir()
     opened = open_app(tmp_path / "tree", {}, db=str(tmp_path / "ledger.db"), project="demo")
-    identity = opened.agent()
+    # As every connection has one.
+    identity = replace(opened.agent(), capability="c")
     # What is made once is made: the project, its prefix, the session.
     for _ in range(2):
         note(opened.core(identity))

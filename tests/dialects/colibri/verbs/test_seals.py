@@ -23,6 +23,7 @@ from counterpoint.kernel.canonical import text_digest
 from counterpoint.kernel.errors import (
     AlreadySealed,
     ChainBroken,
+    Forbidden,
     InvalidInput,
     NotFound,
     NothingToSeal,
@@ -95,12 +96,13 @@ def test_a_sealed_session_is_over(studio, ada, bob, tasks):
     assert bob.use(Thoughts).verify().sound
 
 
-def test_sealing_gives_back_what_the_session_held(ada, bob, tasks):
-    """Nobody has to wait for the lease of somebody who has left."""
+def test_sealing_gives_back_what_the_session_held(studio, ada, bob, tasks):
+    """Nobody has to wait for the lease of somebody who has left; nobody else seals it."""
     ada.claims.start(tasks[0])
     think(ada, tasks)
     bob.use(Thoughts).think("plan", "x", task=tasks[0])
-    bob.use(Seals).seal(mine(ada))
+    studio.refuses(Forbidden, lambda: bob.use(Seals).seal(mine(ada)))
+    ada.use(Seals).seal(mine(ada))
     with ada._context.reading() as view:
         assert view.find(Claim, tasks[0]).state == "released"
         assert view.find(Session, mine(ada)).status == "completed"

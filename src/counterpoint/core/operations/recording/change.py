@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 from counterpoint.core.ledger.derived import Origin, compact, compact_change, rules
 from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage, refer
 from counterpoint.core.ledger.merkle import Frontier, leaf_hash
-from counterpoint.core.model.identity import Connection
+from counterpoint.core.model.identity import Connection, Contribution
 from counterpoint.core.model.rows import (
     REDACTED,
     Cell,
@@ -35,11 +35,14 @@ from counterpoint.core.operations.recording.confirming import (
 )
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Append, Filter, Writing
+from counterpoint.core.rules.claims import standing
 from counterpoint.core.rules.secrets import is_plain, mask_json
+from counterpoint.core.rules.sessions import may_write
 from counterpoint.kernel import canonical
+from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
-from counterpoint.kernel.errors import InvalidInput, NotFound
+from counterpoint.kernel.errors import Forbidden, InvalidInput, NotFound
 
 _SIMPLE: Final = frozenset({str, int, bool})
 """What most facts are: one cheap look tells that no secret is in any of them."""
@@ -144,11 +147,12 @@ class Change:
         return number, f"{self.get(Project).prefix}-{noun.letter}{number}"
 
     def open_session(self) -> str:
-        """Return the caller's session, opened on its first write; SessionEnded.
+        """Return the caller's session, opened on its first write; SessionEnded, Forbidden.
 
         With it is kept who stands behind the caller, if that is not known yet.
         """
-        actor = self.context.caller.actor
+        caller = self.context.caller
+        actor = caller.actor
         session = self.find(Session, actor.session) if actor.session else None
         if session is None:
             self.keep_connection()
@@ -160,7 +164,7 @@ class Change:
                 id=actor.session,
                 agent=actor.name,
                 profile=actor.profile,
-                client=self.context.caller.client,
+                client=caller.client,
                 status="active",
                 continues="",
                 started_at=self.now,
@@ -168,13 +172,52 @@ class Change:
                 item="",
                 details=Prose(""),
                 purpose="connection",
-                writer="",
+                writer="" if caller.own_seat == actor.session else caller.own_seat,
+                principal=standing(actor),
+                capability=caller.capability,
             )
             self.put(session)
+        # Asked once more for all others, since nearly every write is of this sort.
+        elif session.capability != caller.capability or (
+            actor.principal.id != session.principal if actor.principal else not caller.capability
+        ):
+            session = self.enter(session)
         if session.status != "active":
             session.refuse_ended()
             self.put(session.moved("active", self.now))  # it was paused
         return session.id
+
+    def enter(self, session: Session) -> Session:
+        """Return a session for the caller to write in; Forbidden for one of somebody else.
+
+        It becomes his if he has the secret of another principal that had it: then he was started again.
+        """
+        caller = self.context.caller
+        if not may_write(session, caller.actor, caller.capability):
+            raise Forbidden(
+                f"the session {session.id} is that of {session.agent}",
+                hint=f"Open a session of your own, or {Act.TAKE_OVER}.",
+                agent=session.agent,
+            )
+        # Who is not attested only gave another name, which is a label.
+        is_label = caller.actor.kind != "agent" or caller.actor.principal is None
+        if is_label or session.principal == standing(caller.actor):
+            return session
+        after = replace(session, principal=standing(caller.actor))
+        self.keep_connection()
+        self.put(after)
+        self.inherit(session)
+        return after
+
+    def inherit(self, session: Session) -> None:
+        """Give an agent every part in work of whom a session belonged to, and say so in the entry."""
+        actor, before = self.context.caller.actor, session.principal
+        if actor.kind != "agent" or before == standing(actor):
+            return
+        self.add_facts(succeeds=before)
+        for part in self.select(Contribution, principal=before):
+            if self.find(Contribution, part.item, standing(actor), part.how) is None:
+                self.put(replace(part, principal=standing(actor)))
 
     def keep_connection(self) -> None:
         """Keep who stands behind the caller, if that is an agent's process that is not known yet."""

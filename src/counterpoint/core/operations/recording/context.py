@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from counterpoint.core.model.access import Actor
 from counterpoint.core.model.identity import Confirmation, Connection
-from counterpoint.core.model.sessions import DEFAULT_LEASE_SECONDS
+from counterpoint.core.model.sessions import DEFAULT_GRACE_SECONDS, DEFAULT_LEASE_SECONDS
 from counterpoint.core.ports.evidence import Evidence, Signer
 from counterpoint.core.ports.host import Host, OnlyHost
 from counterpoint.core.ports.store import Anchors, Library, Reading, Store, Writing
@@ -33,6 +33,8 @@ class Caller:
     actor: with the session every write belongs to; without one for people at the command line.
     connection: what is to be kept of who stands behind the actor, if that is a connection.
     confirmation: what a person signed of the one act that this caller may do as that person.
+    capability: the SHA-256 of what only this connection has; it makes what it opens its own.
+    seat: the session that the connection came with; empty: that of the actor.
     item: the item the connection was started for, if any.
     root: the working tree evidence is measured in; may be a linked worktree.
     home: the folder that working trees are named from, the same for every caller; None: the root.
@@ -47,6 +49,13 @@ class Caller:
     connection: Connection | None = None
     scopes: frozenset[str] = frozenset()
     confirmation: Confirmation | None = None
+    capability: str = ""
+    seat: str = ""
+
+    @property
+    def own_seat(self) -> str:
+        """The session that the connection came with."""
+        return self.seat or self.actor.session
 
     @property
     def main_tree(self) -> Path:
@@ -61,6 +70,7 @@ class Ports:
     scratch: makes an empty store that passes away, for replaying the ledger into.
     secrets: values that are masked wherever they turn up.
     lease_seconds: how long a claim holds when the caller does not say.
+    grace_seconds: how long others wait for what somebody left whose connection has ended.
     host: the process that runs the calls.
     extras: answers what only the verbs of a dialect ask for, each by its class; asked when they do.
     """
@@ -76,6 +86,7 @@ class Ports:
     project: str
     secrets: frozenset[str] = frozenset()
     lease_seconds: int = DEFAULT_LEASE_SECONDS
+    grace_seconds: int = DEFAULT_GRACE_SECONDS
     host: Host = field(default_factory=OnlyHost)
     extras: Callable[[], Mapping[type[Any], Any]] = dict[type[Any], Any]
 
@@ -97,15 +108,14 @@ class Context:
         """The project everything here is of."""
         return self.ports.project
 
-    def in_session(self, session: str, *, agent: str = "", item: str = "") -> Context:
+    def in_session(self, session: str, *, item: str = "") -> Context:
         """Return the context of the same call as its caller writes in another session.
 
-        agent: whose name it writes under there; empty for the caller's own. item: what the session is
-        about; empty for what the caller's connection is about.
+        item: what the session is about; empty for what the caller's connection is about.
         """
         caller = self.caller
-        actor = replace(caller.actor, session=session, name=agent or caller.actor.name)
-        return replace(self, caller=replace(caller, actor=actor, item=item or caller.item))
+        changes = {"actor": replace(caller.actor, session=session), "seat": caller.own_seat}
+        return replace(self, caller=replace(caller, **changes, item=item or caller.item))
 
     @contextmanager
     def reading(self) -> Generator[Reading]:

@@ -27,6 +27,7 @@ from counterpoint.core.operations.recording.contributions import (
 )
 from counterpoint.core.operations.recording.guards import trace
 from counterpoint.core.operations.recording.links import obstruct, release, shift
+from counterpoint.core.operations.recording.seats import refuse_ending, refuse_strange
 from counterpoint.core.rules.trust.moves import asks
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import GateClosed
@@ -109,6 +110,8 @@ def touched(change: Change, item: Item) -> Item:
 def _end_claim(change: Change, item: Item) -> None:
     claim = change.find(Claim, item.id)
     if claim is not None and claim.is_held:
+        if claim.session != change.context.caller.actor.session:
+            refuse_strange(change, [claim])
         change.put(replace(claim, state="released"))
 
 
@@ -124,6 +127,8 @@ def _close_below(change: Change, item: Item, end: Callable[..., Item]) -> None:
     What ends by word may end while somebody is still at a task of it; that work is not thrown away.
     """
     below = change.select(Item, parent=item.id, category=UNCLOSED, order="position,number")
+    if below:
+        refuse_ending(change, item)
     for name in [child.id for child in below]:
         child = change.get(Item, name)  # as it is now: closing the one before may have freed it
         if not item.states.closes_itself and child.is_workable and child.category == "active":

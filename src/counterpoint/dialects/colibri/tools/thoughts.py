@@ -54,15 +54,15 @@ def thought_record(
 
 
 def _within(call: Call, session: str) -> Core:
-    """Return the core in a session, under the name of the agent whose session it is."""
+    """Return the core in a session that is there; NotFound."""
     try:
-        found = call.core.sessions.get(session).session
+        call.core.sessions.get(session)
     except NotFound as missing:
         raise NotFound(
             f"ERR_SESSION_NOT_FOUND: {missing.message}",
             hint="Start it with `audit_session_start`, or leave `session_id` out.",
         ) from missing
-    return call.core.in_session(session, agent=found.agent)
+    return call.core.in_session(session)
 
 
 @tool(reads=True)

@@ -60,8 +60,8 @@ class Seals:
     def seal(self, session: str) -> Seal:
         """End a session for good and sign the tree over its thoughts; claims are given back.
 
-        Raises NotFound, AlreadySealed, SessionEnded if it ended without a seal, NothingToSeal,
-        ChainBroken if a thought is not what was hashed.
+        Raises NotFound, AlreadySealed, SessionEnded if it ended without a seal, NothingToSeal, Forbidden for
+        a session of somebody else, ChainBroken if a thought is not what was hashed.
         """
         with recording(self._context, ACTION, session) as change:
             if change.find(Seal, session) is not None:
@@ -69,6 +69,7 @@ class Seals:
             change.open_session()
             found = change.get(Session, session)
             found.refuse_ended("A session is sealed before it ends; begin another one.")
+            found = change.enter(found)
             made = self._make(change, session)
             close(change, found, "completed")
             change.put(made)

@@ -2,8 +2,8 @@
 
 Rule 1: a workflow and its phases end by word only; what has ended takes up nothing more.
 Rule 2: a phase has a number in its workflow; whoever opens it again hears of the one that is there.
-Rule 3: a task is made and claimed in one transaction. Whoever knows its id may end it for the session
-that began it, as long as nobody took it over.
+Rule 3: a task is made and claimed in one transaction. Its id ends it over whichever connection of the principal
+that began it; of another only as `rules.trust.succession` allows. The agent that a caller names is a label.
 Rule 4: a task is measured in the tree that it began in, wherever the one who ends it is.
 """
 
@@ -18,7 +18,7 @@ from counterpoint.core.model.answers import Finished, ItemView
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Note, Report
 from counterpoint.core.model.journal import Receipt, Record, StartPoint
-from counterpoint.core.model.sessions import Claim
+from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.model.work import Area, Item
 from counterpoint.core.operations.claims import Claims
 from counterpoint.core.operations.journal import Journal
@@ -38,7 +38,7 @@ from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.operations.tasks import Tasks
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.areas import overlap_reasons
-from counterpoint.core.rules.claims import holder_of
+from counterpoint.core.rules.sessions import may_write
 from counterpoint.core.rules.wording import few
 from counterpoint.dialects.workflow.nouns import (
     BegunTask,
@@ -59,10 +59,8 @@ from counterpoint.dialects.workflow.verbs.queries import (
 )
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import Conflict, GateClosed, NotClaimHolder
+from counterpoint.kernel.errors import Conflict, GateClosed
 
-_FIRST_TOKEN: Final = 1
-"""The token of a claim that nobody has taken over since."""
 _NAMED: Final = 5
 _LINES_KEPT: Final = 100
 _BYTES_KEPT: Final = 20_000
@@ -147,7 +145,7 @@ class Workflows:
     def begin_task(
         self, workflow: str, phase: str, asked: Draft, *, parent: str = "", tree: str = ""
     ) -> BegunTask:
-        """Make a task below a phase and claim it for its assignee, measuring its tree.
+        """Make a task below a phase and claim it, measuring its tree; the assignee is a label.
 
         parent: the task of the phase that it is a part of. tree: the working tree that it is measured in,
             below the caller's; empty: the caller's.
@@ -161,14 +159,15 @@ class Workflows:
             seen = ItemReader(view).one(within, "attributes")
             warnings = _beside(view, self._context, seen, asked.areas, parent)
         draft = replace(asked, attributes={**asked.attributes, "tree": tree})
-        context = self._at(self._context.caller.actor.session, asked.assignee, tree)
+        context = self._at(self._context.caller.actor.session, tree)
         started = Claims(context).begin(draft, parent or phase)
         return BegunTask(started=started, phase=within, warnings=(*started.warnings, *warnings))
 
     def end_task(self, task: str, report: Report, words: TaskWords) -> EndedTask:
         """End a task that runs, and answer what the evidence says of it.
 
-        Raises NotFound, Conflict if it does not run, GateClosed with sub-tasks that are open, ClaimLost.
+        Raises NotFound, Conflict if it does not run, GateClosed with sub-tasks that are open, AlreadyClaimed for
+        what somebody else is at.
         """
         with joined(self._context):
             with self._context.reading() as view:
@@ -188,14 +187,13 @@ class Workflows:
                     hint="Complete them first.",
                     items=[child.id for child in children[:_NAMED]],
                 )
-            session = self._context.caller.actor.session
-            # A task's id ends it for the session that began it, over whichever connection (decision 0020):
-            # tools of this dialect carry no token. Once somebody took it over, only that session ends it.
-            if claim.token == _FIRST_TOKEN:
-                session = claim.session
-            elif claim.session != session:
-                raise NotClaimHolder(f"{task} was taken over by {holder_of(claim)}")
-            context = self._at(session, claim.agent, cast("str | None", kept.get("tree")))
+            caller = self._context.caller
+            with self._context.reading() as view:
+                session = view.find(Session, claim.session)
+            # A task's id ends it over whichever connection (decision 0020): tools of this dialect carry no token.
+            if session is None or not may_write(session, caller.actor, caller.capability):
+                claim = Claims(self._context).take_up(task)
+            context = self._at(claim.session, cast("str | None", kept.get("tree")))
             finished = Tasks(context).finish(task, claim.token, report)
             return self._ended(context, finished, claim, words)
 
@@ -251,16 +249,11 @@ class Workflows:
                     raise missing(Record, blocker)
             return Journal(self._context).resolve(blocker, resolution)
 
-    def _at(self, session: str, agent: str, tree: str | None) -> Context:
-        """Return a context of this call where somebody works in a tree; None: in the caller's."""
-        caller = self._context.caller
-        actor = replace(caller.actor, session=session, name=agent or caller.actor.name)
-        root = caller.root if tree is None else self._context.caller.main_tree / tree
-        return Context(
-            ports=self._context.ports,
-            caller=replace(caller, actor=actor, root=root),
-            unit=self._context.unit,
-        )
+    def _at(self, session: str, tree: str | None) -> Context:
+        """Return a context of this call in a session and a working tree; None: in the caller's."""
+        within = self._context.in_session(session)
+        root = within.caller.root if tree is None else within.caller.main_tree / tree
+        return replace(within, caller=replace(within.caller, root=root))
 
 
 def _left(what: str, items: Sequence[Item]) -> tuple[str, ...]:

@@ -1,0 +1,131 @@
+"""Whose a session is, where its connection writes now, and who may have it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from counterpoint.core.model.journal import Outcome, Submission
+from counterpoint.core.model.sessions import Claim, Session
+from counterpoint.core.model.work import Item
+from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.contributions import contribute, is_known_agent
+from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules.claims import held_until
+from counterpoint.core.rules.sessions import may_write
+from counterpoint.core.rules.trust.succession import (
+    Asker,
+    Holder,
+    Reason,
+    is_maintainer,
+    succession,
+)
+from counterpoint.kernel.acts import Act
+from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.errors import AlreadyClaimed
+
+_NAMED: Final = 20
+"""How many claims a refusal names."""
+
+
+def seat_of(view: Reading, capability: str) -> Session | None:
+    """Return the session with which the connection came that has a capability; None if it wrote nothing."""
+    found = view.select(Session, capability=capability, order="started_at,id", limit=1)
+    if not capability or not found:
+        return None
+    return view.find(Session, found[0].seat) or found[0]
+
+
+def following(view: Reading, seat: str, capability: str) -> Session | None:
+    """Return the last session that a connection opened for itself after the one it came with; None."""
+    found = view.select(
+        Session,
+        capability=capability,
+        writer=seat,
+        status="active",
+        purpose=("connection", "work"),
+        order="started_at desc,id desc",
+        limit=1,
+    )
+    return found[0] if found else None
+
+
+def may_have(
+    change: Change, session: Session, lapses_at: Timestamp, *, is_named: bool = False
+) -> Reason | None:
+    """Return why the caller may have a session, or a claim in it, from whoever has it; None: he may not.
+
+    lapses_at: when what is asked for lapses. is_named: whether he asks for the session itself.
+    """
+    caller, ports = change.context.caller, change.context.ports
+    asker = Asker(
+        actor=caller.actor,
+        capability=caller.capability,
+        is_person=not is_known_agent(change),
+        is_maintainer=is_maintainer(caller),
+        is_naming=is_named,
+    )
+    holder = Holder(
+        session=session,
+        is_here=ports.host.is_here(session.seat),
+        absence=ports.host.absence(session.seat),
+        lapses_at=lapses_at,
+    )
+    return succession(asker, holder, change.now, ports.grace_seconds)
+
+
+def take_parts(change: Change, session: Session, reason: Reason) -> None:
+    """Give the caller the parts in work of whoever had a session: of what is handed over, those of that."""
+    change.add_facts(why=reason)
+    if reason != "handed_over":
+        change.inherit(session)
+    elif is_known_agent(change):
+        done: list[Claim | Outcome | Submission] = [
+            *change.select(Claim, session=session.id),
+            *change.select(Outcome, session=session.id),
+            *change.select(Submission, session=session.id),
+        ]
+        for item in dict.fromkeys(one.item for one in done):
+            contribute(change, item)
+
+
+def refuse_ending(change: Change, item: Item) -> None:
+    """Raise AlreadyClaimed if somebody else is at something below an item that is to close."""
+    live = change.select(Claim, state="live", order="item")
+    refuse_strange(change, [claim for claim in live if _ends_with(change, claim, item)])
+
+
+def refuse_strange(change: Change, claims: Sequence[Claim]) -> None:
+    """Raise AlreadyClaimed, naming them all, if claims that are to end are live ones of somebody else."""
+    held = [claim for claim in claims if _is_strange(change, claim)]
+    if held:
+        raise AlreadyClaimed(
+            "; ".join(f"{claim.item} is {held_until(claim)}" for claim in held[:_NAMED]),
+            hint=f"Let who holds it finish or hand over first, or {Act.RELEASE}.",
+            holder=held[0].agent,
+            until=max(claim.leased_until for claim in held),
+            items=[claim.item for claim in held[:_NAMED]],
+        )
+
+
+def _ends_with(change: Change, claim: Claim, item: Item) -> bool:
+    """Return whether a claim would end with an item that closes: not where an end is declared."""
+    here = change.get(Item, claim.item)
+    if here.root != item.root or not here.parent:
+        return False
+    if not change.get(Item, here.parent).states.closes_itself:
+        return False
+    while here.parent and here.id != item.id:
+        here = change.get(Item, here.parent)
+    return here.id == item.id != claim.item
+
+
+def _is_strange(change: Change, claim: Claim) -> bool:
+    """Return whether a claim is live and belongs to somebody else, so that only he ends it, or a person."""
+    caller = change.context.caller
+    if claim.session == caller.actor.session or not claim.is_live(change.now):
+        return False
+    if is_maintainer(caller) or not is_known_agent(change):
+        return False
+    session = change.find(Session, claim.session)
+    return session is None or not may_write(session, caller.actor, caller.capability)

@@ -1,0 +1,100 @@
+"""Decide who may have a session or a claim that belongs to somebody else.
+
+    person        whoever sits at the command line, and is no agent that is known, may have any
+    maintainer    so may a credential with the scope `maintain`
+    capability    the same secret: who was started again, or connects anew
+    principal     the same credential or process of an agent, once the connection that had it has ended; whoever
+                  names the session need not show that, only it must not be connected right now
+    handed_over   a session that its holder has paused is for whoever names it first
+    gone          the holder's connection ended, and the time of grace after that is over
+    lapsed        every lease has run out
+
+Rule 1: the first line that holds is the reason; without one it stays where it is. Rule 2: two that live are
+never taken for one, for a line that asks for no time asks whether the holder is still there. Rule 3: where nobody
+can tell whether he is there, as on another machine, the lease decides, and it always ends. Rule 4: names are
+not asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from counterpoint.core.model.access import Actor
+from counterpoint.core.model.sessions import Session
+from counterpoint.core.rules.claims import standing
+from counterpoint.kernel.clock import Timestamp
+
+Reason = Literal["person", "maintainer", "capability", "principal", "handed_over", "gone", "lapsed"]
+"""Why somebody has what was another's."""
+
+_MAINTAIN: Final = "maintain"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """Who asks for what belongs to somebody else.
+
+    capability: the SHA-256 of the secret that it brings; empty without one. is_person: whether it is no
+    agent. is_naming: whether it asks for a session by its name, and not for a claim.
+    """
+
+    actor: Actor
+    capability: str = ""
+    is_person: bool = False
+    is_maintainer: bool = False
+    is_naming: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Who has a session now, and what is known of that.
+
+    is_here: whether it is connected to this very server. absence: seconds since its connection ended;
+    None: it is there, or nobody can tell. lapses_at: when its last lease ends.
+    """
+
+    session: Session
+    is_here: bool
+    absence: float | None
+    lapses_at: Timestamp
+
+
+def succession(asker: Asker, holder: Holder, now: Timestamp, grace: float) -> Reason | None:
+    """Return why somebody may have what belongs to another; None: he may not.
+
+    grace: seconds that others wait after a connection has ended.
+    """
+    return next((why for why, holds in _TABLE.items() if holds(asker, holder, now, grace)), None)
+
+
+def is_maintainer(caller: object) -> bool:
+    """Return whether a caller has a credential with the scope `maintain`."""
+    return _MAINTAIN in getattr(caller, "scopes", ())
+
+
+def _is_same_principal(asker: Asker, holder: Holder, _now: Timestamp, _grace: float) -> bool:
+    is_attested = asker.actor.principal is not None
+    if not is_attested or standing(asker.actor) != holder.session.principal:
+        return False
+    return holder.absence is not None or (asker.is_naming and not holder.is_here)
+
+
+_Line = Callable[[Asker, Holder, Timestamp, float], bool]
+
+_TABLE: Final[Mapping[Reason, _Line]] = {
+    "person": lambda asker, _holder, _now, _grace: asker.is_person,
+    "maintainer": lambda asker, _holder, _now, _grace: asker.is_maintainer,
+    "capability": lambda asker, holder, _now, _grace: bool(
+        asker.capability and asker.capability == holder.session.capability
+    ),
+    "principal": _is_same_principal,
+    "handed_over": lambda asker, holder, _now, _grace: (
+        asker.is_naming and holder.session.status == "paused"
+    ),
+    "gone": lambda _asker, holder, _now, grace: (
+        holder.absence is not None and holder.absence >= grace
+    ),
+    "lapsed": lambda _asker, holder, now, _grace: now >= holder.lapses_at,
+}

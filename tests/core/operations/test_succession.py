@@ -1,0 +1,232 @@
+"""Taking over from who is gone, and leaving alone who is there: sessions, claims, and parts in work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.access import Actor, Principal
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import Edit, Handover, Judgment, Note, Report
+from counterpoint.core.model.identity import Contribution
+from counterpoint.core.model.sessions import Claim, Session
+from counterpoint.core.operations.recording.context import Caller
+from counterpoint.core.ports.host import OnlyHost
+from counterpoint.kernel.errors import AlreadyClaimed, ClaimLost, Forbidden
+from fakes.studio import ROOT, Studio
+
+DONE = Report(outcome="done", summary="so")
+
+
+@dataclass(slots=True, kw_only=True)
+class Hall(OnlyHost):
+    """A server that knows who is connected, as a test says."""
+
+    here: set[str] = field(default_factory=set)
+    ended: dict[str, float] = field(default_factory=dict)
+
+    def is_here(self, seat: str) -> bool:
+        """Answer whether a connection is open."""
+        return seat in self.here
+
+    def absence(self, seat: str) -> float | None:
+        """Answer how long one has been gone."""
+        return self.ended.get(seat)
+
+
+def window(studio: Studio, principal: str, secret: str = "", session: str = "", **more) -> Core:
+    """Answer a window of one client, which all have the same name; empty: nobody is attested."""
+    attested = Principal(strength="connection", id=principal) if principal else None
+    name = session or studio.mint.mint("ses")
+    actor = Actor(kind="agent", name="raw", session=name, principal=attested)
+    return Core(studio.ports, Caller(actor=actor, root=ROOT, capability=secret, **more))
+
+
+def mine(core: Core) -> str:
+    """Answer the id of a core's session."""
+    return core.caller.actor.session
+
+
+@pytest.fixture
+def hall(studio: Studio) -> Hall:
+    """Give the server that all windows are connected to."""
+    made = Hall()
+    studio.ports = replace(studio.ports, host=made)
+    return made
+
+
+@pytest.fixture
+def first(studio: Studio, hall: Hall) -> Core:
+    """Give a window that is connected."""
+    opened = window(studio, "cn_1", "secret")
+    hall.here.add(mine(opened))
+    return opened
+
+
+@pytest.fixture
+def second(studio: Studio, hall: Hall) -> Core:
+    """Give another window of the same client."""
+    return window(studio, "cn_2", "another")
+
+
+@pytest.fixture
+def item(first: Core) -> str:
+    """Give a task that the first window holds."""
+    made = first.plans.create(Draft(kind="task", title="A")).root.id
+    first.claims.start(made)
+    return made
+
+
+def leave(hall: Hall, core: Core, seconds: float) -> None:
+    """Let a connection have ended so long ago."""
+    hall.here.discard(mine(core))
+    hall.ended[mine(core)] = seconds
+
+
+def test_who_names_anothers_session_writes_nothing_in_it(studio, first, second, item):
+    """Not even with the token of the claim; whether attested or not."""
+    for principal in ("cn_2", ""):
+        thief = window(studio, principal, "another", session=mine(first))
+        for deed in (
+            lambda thief=thief: thief.journal.append(Note(kind="comment", body="I was here")),
+            lambda thief=thief: thief.tasks.finish(item, 1, DONE),
+            lambda thief=thief: thief.claims.start(item),
+            lambda thief=thief: thief.sessions.hand_over(Handover(action="end")),
+        ):
+            studio.refuses(Forbidden, deed)
+        inside = second.in_session(mine(first))
+        studio.refuses(
+            Forbidden, lambda inside=inside: inside.journal.append(Note(kind="comment", body="x"))
+        )
+    assert first.tasks.finish(item, 1, DONE).item.status == "done"
+
+
+def test_who_is_started_again_goes_on_where_he_was(studio, hall, first, item):
+    """With the secret of before he has session, claim and token, and the parts in work."""
+    leave(hall, first, 0)
+    again = window(studio, "cn_3", "secret", session=mine(first))
+    again.journal.append(Note(kind="comment", body="back"))
+    assert studio.last().facts["succeeds"] == "cn_1"
+    assert again.overview.find(Session, mine(first)).principal == "cn_3"
+    assert again.overview.find(Contribution, item, "cn_3", "worked") is not None
+    assert again.tasks.finish(item, 1, DONE).item.status == "done"
+    # The process of before, if it should live, is a stranger now; only its own secret could help it.
+    late = window(studio, "cn_1", "lost", session=mine(first))
+    studio.refuses(Forbidden, lambda: late.journal.append(Note(kind="comment", body="me too")))
+
+
+def test_another_label_makes_no_other_session(studio, hall):
+    """Who is not attested and brings the secret goes on, whatever he calls himself."""
+    bare = window(studio, "", "secret")
+    bare.journal.append(Note(kind="comment", body="one"))
+    named = Core(studio.ports, replace(bare.caller, actor=replace(bare.caller.actor, name="zoe")))
+    named.journal.append(Note(kind="comment", body="two"))
+    found = named.overview.find(Session, mine(bare))
+    assert (found.principal, found.agent, studio.last().actor.name) == ("?raw", "raw", "zoe")
+
+
+def test_a_restart_makes_no_judge_of_a_worker(studio, hall):
+    """The parts in work of the one before are the next one's, however he came to the session."""
+    first = window(studio, "cn_1", "secret")
+    first.plans.create(first.plans.read("# P\n## One\n- review: yes\n- [ ] A\n- [ ] B\n"))
+    first.claims.start("demo-3")
+    first.tasks.finish("demo-3", 1, DONE)
+    first.claims.start("demo-4")
+    approve = Judgment(approves=True, reason="fine")
+    for principal, capability in (("cn_3", "secret"), ("cn_4", "none")):
+        again = window(studio, principal, capability)
+        leave(hall, first, 60)
+        if capability == "none":
+            again.sessions.hand_over(Handover(action="continue", session=mine(first)))
+        else:
+            inside = again.in_session(mine(first))
+            inside.journal.append(Note(kind="comment", body="back"))
+        studio.refuses(Forbidden, lambda again=again: again.reviews.review("demo-2", approve))
+
+
+def test_a_live_session_is_taken_up_by_nobody(studio, hall, first, second, item):
+    """Whatever was asked for: the refusal says who has it, and what helps."""
+    asked = Handover(action="continue", session=mine(first))
+    fault = studio.refuses(AlreadyClaimed, lambda: second.sessions.hand_over(asked))
+    assert fault.hint.endswith("A person can free it.")
+    studio.refuses(AlreadyClaimed, lambda: second.claims.start(item))
+    studio.refuses(AlreadyClaimed, lambda: second.claims.take_up(item))
+    studio.refuses(Forbidden, lambda: second.sessions.abandon(mine(first), "mine now"))
+    leave(hall, first, 59)
+    studio.refuses(AlreadyClaimed, lambda: second.claims.start(item))
+    leave(hall, first, 60)
+    taken = second.sessions.hand_over(asked)
+    assert [claim.item for claim in taken.claims] == [item]
+    assert second.overview.find(Contribution, item, "cn_2", "worked") is not None
+    studio.refuses(ClaimLost, lambda: first.tasks.finish(item, 1, DONE))
+
+
+def test_a_task_of_who_is_gone_is_taken_over_after_the_time_of_grace(
+    studio, hall, first, second, item
+):
+    """By a claim of its own, with a higher token; what stood in the way of others does not stop it."""
+    leave(hall, first, 60)
+    taken = second.claims.start(item)
+    assert (taken.claim.token, taken.taken_over_from) == (2, "raw")
+    assert studio.last().facts["why"] == "gone"
+    other = second.plans.create(Draft(kind="task", title="B")).root.id
+    first.claims.start(other)
+    assert second.claims.take_up(other).token == 2
+    assert studio.last().facts["taken_over_from"] == "raw"
+
+
+def test_what_was_given_back_is_taken_up_from_nobody(studio, first, second, item):
+    """There is a claim, but nobody holds it."""
+    first.tasks.finish(item, 1, Report(outcome="partial", summary="half"))
+    taken = second.claims.start(item)
+    assert (taken.taken_over_from, taken.claim.token) == ("", 2)
+
+
+def test_two_connections_of_one_process_take_nothing_from_each_other(studio, hall, first, item):
+    """As long as both are there; after the end of one the other has it at once."""
+    beside = window(studio, "cn_1", "third")
+    studio.refuses(AlreadyClaimed, lambda: beside.claims.start(item))
+    named = Handover(action="continue", session=mine(first))
+    studio.refuses(AlreadyClaimed, lambda: beside.sessions.hand_over(named))
+    leave(hall, first, 0)
+    assert beside.claims.start(item).claim.token == 2
+    assert "succeeds" not in studio.last().facts
+
+
+def test_nobody_ends_the_live_claims_of_others_in_passing(studio, first, second, item, person):
+    """Cancelling what is above names all of them; a maintainer may, and so may a person."""
+    root = first.plans.create(first.plans.read("# P\n## One\n- [ ] A\n- [ ] B\n- [ ] C\n")).root.id
+    for name in ("demo-4", "demo-5"):
+        first.claims.start(name)
+    second.claims.start("demo-6")
+    away = Edit(status="cancelled", reason="no")
+    fault = studio.refuses(AlreadyClaimed, lambda: second.items.edit(root, away))
+    assert fault.facts["items"] == ["demo-4", "demo-5"]
+    studio.refuses(AlreadyClaimed, lambda: second.items.edit("demo-4", away))
+    studio.refuses(Forbidden, lambda: second.claims.release("demo-4"))
+    keeper = window(studio, "cn_9", "key", scopes=frozenset({"maintain"}))
+    keeper.claims.release("demo-4")
+    keeper.items.edit(root, away)
+    held = {claim.item for claim in studio_claims(studio) if claim.is_held}
+    assert held == {item}
+
+
+def studio_claims(studio: Studio) -> list[Claim]:
+    """Answer all claims."""
+    with studio.view() as view:
+        return view.select(Claim)
+
+
+def test_a_person_who_takes_up_a_session_inherits_nothing_but_what_it_holds(
+    studio, first, item, person
+):
+    """He judges the rest by his own name and key."""
+    other = first.plans.create(Draft(kind="task", title="B")).root.id
+    first.claims.start(other)
+    first.tasks.finish(other, 1, DONE)
+    first.sessions.hand_over(Handover(action="pause", summary="s"))
+    person.sessions.resume(mine(first))
+    assert person.overview.find(Contribution, other, "cn_human_pat", "worked") is None
+    assert person.overview.find(Contribution, item, "cn_human_pat", "worked") is not None
