@@ -36,7 +36,7 @@ from counterpoint.kernel.ids import RandomMint
 from counterpoint.kernel.places import DATABASE, find_database
 from counterpoint.settings import Settings, is_address, load_settings, masked
 from counterpoint.storage.breaker import Breaker, GuardedStore
-from counterpoint.storage.sqlite.store import MEMORY, fresh_file, open_sqlite
+from counterpoint.storage.sqlite.store import MEMORY, fresh_file, open_scratch, open_sqlite
 
 if TYPE_CHECKING:
     from counterpoint.dialects.agentic.rules.precedence import ToolOrder
@@ -188,7 +188,7 @@ class App:
             signer=self.signer,
             library=TemplateDirectory(folder=self.folder / "templates"),
             anchors=FileAnchors(folder=self.checkpoints),
-            scratch=lambda: open_sqlite(MEMORY, NOUNS),
+            scratch=open_scratch,
             clock=self.clock,
             mint=RandomMint(),
             project=self.project,

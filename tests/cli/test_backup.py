@@ -138,7 +138,7 @@ def test_a_ledger_is_not_replaced_without_a_yes(call, ledger, backup):
         ),
         ("UPDATE items SET title = 'Lose the keel' WHERE id = 'harbour-4'", 1),
         ("UPDATE texts SET body = 'Elm' WHERE body LIKE 'Oak%'", 1),
-        ("DELETE FROM documents", 3),
+        ("DELETE FROM documents", 1),
         ("PRAGMA user_version = 999", 3),
         ("PRAGMA application_id = 7", 3),
     ],

@@ -57,7 +57,7 @@ def test_every_fault_is_named_and_the_answer_is_no(call, ledger, statement, word
     assert word in said.out
     found = call("audit", "verify", "--json")
     assert (found.code, found.json["sound"]) == (1, False)
-    assert {"code", "message", "facts"} == set(found.json["faults"][0])
+    assert {"code", "message", "hint", "facts"} == set(found.json["faults"][0])
 
 
 def test_a_ledger_that_was_cut_off_is_found_by_its_checkpoint(call, ledger):

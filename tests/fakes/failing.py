@@ -51,7 +51,7 @@ class FailingStore:
         self._fail("begin")
         return self.inner.projects()
 
-    def faults(self) -> list[str]:
+    def faults(self) -> list[CounterpointError]:
         """Answer what is wrong, or fail."""
         self._fail("begin")
         return self.inner.faults()

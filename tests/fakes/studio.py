@@ -26,7 +26,7 @@ from counterpoint.dialects.colibri.skill_files import SkillDirectory
 from counterpoint.dialects.symphony.contract_files import ContractDirectory
 from counterpoint.dialects.symphony.rules.contracts import Contract
 from counterpoint.kernel.errors import CounterpointError, NotFound
-from counterpoint.storage.sqlite.store import open_sqlite
+from counterpoint.storage.sqlite.store import open_scratch, open_sqlite
 from fakes.evidence import ScriptedTree
 from fakes.recount import recount
 
@@ -156,7 +156,7 @@ class Studio:
                     "signer": FixedKey(),
                     "library": self.shelf,
                     "anchors": self.drawer,
-                    "scratch": lambda: open_sqlite(":memory:", NOUNS),
+                    "scratch": open_scratch,
                     "clock": self.clock,
                     "mint": self.mint,
                     "project": PROJECT,

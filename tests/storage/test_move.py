@@ -9,6 +9,7 @@ from counterpoint.core.model.work import Item
 from counterpoint.kernel.errors import Conflict, NotFound, StateDiffers
 from counterpoint.storage.move import move_project
 from counterpoint.storage.sqlite.store import SqliteStore
+from fakes.looking import faults_of
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def test_a_moved_project_is_the_same_in_every_store(store, source, tmp_path):
     told = []
     moved = move_project(source, store, "demo", told.append)
     _assert_same(source, store)
-    assert store.faults() == []
+    assert faults_of(store) == []
     back = SqliteStore(tmp_path / "back.db", nouns=NOUNS)
     assert move_project(store, back, "demo") == moved
     _assert_same(source, back)

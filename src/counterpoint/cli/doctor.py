@@ -166,7 +166,12 @@ def _integrity(app: App) -> Finding:
     wrong = app.store.faults()
     if wrong:
         advice = "Stop writing, keep the file, and run `counterpoint restore` with a backup."
-        return Finding(name="integrity", verdict="fail", found="; ".join(wrong[:5]), advice=advice)
+        return Finding(
+            name="integrity",
+            verdict="fail",
+            found="; ".join(one.message for one in wrong[:5]),
+            advice=advice,
+        )
     return Finding(name="integrity", verdict="ok", found="it and its indexes are sound")
 
 

@@ -53,22 +53,25 @@ def verify_command(bundle: Path, key: str | None, *, as_json: bool) -> int:
 @click.option("--checkpoint", "notes", type=_FILE, multiple=True, help="Must agree; repeatable.")
 @click.option("--bundle", type=_FILE, help="Verify an exported bundle; needs no ledger.")
 @click.option("--key", metavar="TEXT", help="The public key that must have signed the bundle.")
+@click.option("--quick", is_flag=True, help="Only the entries: chain, tree, thoughts and seals.")
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 @project_options
 def verify(
     notes: tuple[Path, ...],
     bundle: Path | None,
     key: str | None,
+    quick: bool,
     as_json: bool,
     db: str | None,
     project: str | None,
 ) -> int:
-    """Check every entry of the ledger; exit code 1 if anything is wrong.
+    """Check every entry, and every table made from them; exit code 1 if anything is wrong.
 
-    The chain, the tree, the texts, the checkpoint kept at the last time, and those given.
+    Chain, tree, checkpoints, all tables, texts, search, schema and file. --quick leaves out what
+    is made from the entries.
     """
     if bundle is not None:
-        if notes or db or project:
+        if notes or db or project or quick:
             raise click.UsageError("--bundle goes with --key and --json only.")
         return _verify_bundle(output_for(json=as_json), bundle, key)
     if key is not None:
@@ -76,7 +79,7 @@ def verify(
     with opened_context(as_json=as_json, db=db, project=project) as context:
         given = tuple(note.read_text(encoding="utf-8", errors="replace") for note in notes)
         with context.out.counting("Verifying") as count:
-            found = context.core.audit.verify(given, count)
+            found = context.core.audit.verify(given, count, quick=quick)
         return _print_audit(context, found)
 
 
@@ -86,7 +89,13 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
         fields = ("project", "size", "root", "last", "anchored", "redacted")
         answer = {name: getattr(found, name) for name in fields}
         context.out.answer(
-            {"sound": found.sound, **answer, "key": key, "faults": faults(found.faults)}
+            {
+                "sound": found.sound,
+                **answer,
+                "rows": dict(found.rows),
+                "key": key,
+                "faults": faults(found.faults),
+            }
         )
     else:
         out = context.out
@@ -96,6 +105,9 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
             out.line(f"  key       {key}")
             out.line(f"  anchored  {found.anchored:,} entries agree with an earlier checkpoint")
             out.line(f"  redacted  {found.redacted:,} texts are gone on purpose")
+        if found.sound and found.rows:
+            rows = sum(found.rows.values())
+            out.line(f"  tables    {rows:,} rows, texts, search and schema are what they say")
     return 0 if found.sound else 1
 
 
@@ -106,12 +118,16 @@ def _print_verdict(out: Output, found: Sequence[CounterpointError], what: str) -
     out.line(f"Broken: {len(found)} faults in {what}.", style="red")
     for fault in found:
         out.line(f"  {fault.code}: {fault.message}")
-    out.aside(found[0].hint)
+    for hint in dict.fromkeys(fault.hint for fault in found):
+        out.aside(hint)
 
 
 def faults(found: Iterable[CounterpointError]) -> list[Json]:
     """Return faults as JSON."""
-    return [{"code": one.code, "message": one.message, "facts": dict(one.facts)} for one in found]
+    return [
+        {"code": one.code, "message": one.message, "hint": one.hint, "facts": dict(one.facts)}
+        for one in found
+    ]
 
 
 def _verify_bundle(out: Output, bundle: Path, key: str | None) -> int:
@@ -236,8 +252,8 @@ def redact(context: CommandContext, *, id_: str, reason: str) -> None:
 @with_context
 def rebuild(context: CommandContext) -> int:
     """Replay the ledger and compare every table with it; exit code 1 if any differs."""
-    with context.out.counting("Replaying"):
-        found = context.core.audit.rebuild()
+    with context.out.counting("Replaying") as count:
+        found = context.core.audit.rebuild(count)
     differs = faults(found.differences)
     if context.out.json:
         context.out.answer(

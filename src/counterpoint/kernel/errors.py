@@ -12,6 +12,7 @@ CounterpointError               code (from the class name), kind, hint, facts, r
 ├── Forbidden                   forbidden    ├ ClaimLost · NotClaimHolder · SessionEnded
 │                                            └ RateLimited · QuotaExceeded
 ├── LedgerBroken                integrity    ├ ChainBroken · ProofMismatch · StateDiffers
+│                                            └ SchemaDiffers · SearchDiffers
 └── Unavailable                 unavailable  ├ StoreBusy · StoreFull · StoreReadOnly · StoreCorrupt
                                              ├ StoreNewer · StoreOlder · StoreUnreachable
                                              ├ ClockBehind · ProgramMissing · CircuitOpen
@@ -225,6 +226,18 @@ class ProofMismatch(LedgerBroken):
 
 class StateDiffers(LedgerBroken):
     """The tables are not what the ledger says they should be."""
+
+
+class SchemaDiffers(LedgerBroken):
+    """The tables, indexes and triggers are not those that the program made."""
+
+    default_hint = "See who changed the database; `counterpoint restore` with a backup mends it."
+
+
+class SearchDiffers(LedgerBroken):
+    """The search does not find what the rows say."""
+
+    default_hint = "The ledger may be whole: keep the file, and restore a verified backup."
 
 
 class Unavailable(CounterpointError):

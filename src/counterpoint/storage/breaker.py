@@ -245,7 +245,7 @@ class GuardedStore:
         """Return every project of the database; CircuitOpen."""
         return self._breaker.opening(self._store.projects)
 
-    def faults(self) -> list[str]:
+    def faults(self) -> list[CounterpointError]:
         """Return what the database itself finds wrong; whoever looks for faults is never refused."""
         return self._store.faults()
 

@@ -6,7 +6,7 @@ out of it is turned by `to_blob` and `from_blob`, which are C code: every write 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from counterpoint.core.model.rows import Cell, Noun, columns
@@ -23,13 +23,20 @@ def from_kept(noun: type[Noun], rows: Iterable[tuple[Any, ...]]) -> Iterable[tup
     held = [column.is_prose for column in columns(noun)]
     if not any(held):
         return rows
-    return (
-        tuple(
-            from_blob(cell) if is_digest else cell
-            for cell, is_digest in zip(row, held, strict=True)
-        )
-        for row in rows
-    )
+    return _digested(noun, rows, held)
+
+
+def _digested(
+    noun: type[Noun], rows: Iterable[tuple[Any, ...]], held: list[bool]
+) -> Iterator[tuple[Cell, ...]]:
+    try:
+        for row in rows:
+            yield tuple(
+                from_blob(cell) if is_digest else cell
+                for cell, is_digest in zip(row, held, strict=True)
+            )
+    except TypeError as fault:
+        raise no_digest(noun) from fault
 
 
 def no_digest(noun: type[Noun]) -> StateDiffers:

@@ -24,6 +24,7 @@ from functools import cache
 from typing import Final
 
 from counterpoint.core.ledger.entry import GENESIS
+from counterpoint.core.ports.store import Kept
 from counterpoint.kernel import canonical
 
 _PLAIN, _DEFLATED = b"\x00", b"\x01"
@@ -115,6 +116,14 @@ def unpack_rows(
     for sequence, packed, leaf in rows:
         if sequence >= start:
             yield unpack(packed, project, sequence, before)
+        before = leaf.hex()
+
+
+def unpack_kept(rows: Iterable[tuple[int, bytes, bytes, str, str]], project: str) -> Iterator[Kept]:
+    """Return every entry with what stands beside its bytes, of all stored rows in order."""
+    before = GENESIS
+    for sequence, packed, leaf, subject, action in rows:
+        yield Kept(sequence, unpack(packed, project, sequence, before), leaf, subject, action)
         before = leaf.hex()
 
 

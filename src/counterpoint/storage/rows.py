@@ -16,9 +16,9 @@ from typing import Any, Final, Protocol, cast
 from counterpoint.core.ledger.entry import is_digest
 from counterpoint.core.model.rows import Cell, N, Noun, cell_of, cells_of, noun_of, prose_columns
 from counterpoint.core.model.work import Item
-from counterpoint.core.ports.store import Append, Filter, Head, Hit
+from counterpoint.core.ports.store import Append, Filter, Head, Hit, Kept
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import LedgerBroken, StateDiffers
+from counterpoint.kernel.errors import LedgerBroken, StateDiffers, StoreCorrupt
 from counterpoint.storage import statements
 from counterpoint.storage.digests import from_blob, from_kept, no_digest, to_blob
 from counterpoint.storage.search import (
@@ -82,6 +82,10 @@ class Link(Protocol):
 
     def entries(self, start: int, stop: int | None) -> Iterator[bytes]:
         """Return the bytes of entries in order."""
+        ...
+
+    def kept(self) -> Iterator[Kept]:
+        """Return every entry in order, with what stands beside its bytes."""
         ...
 
     def nodes(self, level: int, start: int, stop: int) -> list[bytes]:
@@ -213,8 +217,11 @@ class StoreReading:
         """Return every text that is kept, with its digest, by digest."""
         last = b""
         while page := self._link.execute(statements.TEXTS, (self.project, last, PAGE)).fetchall():
+            begin = last
             for last, body in page:
                 yield from_blob(last), body
+            if last <= begin:
+                raise StoreCorrupt("the texts are not in the order of their digests")
 
     def head(self) -> Head:
         """Return the end of the ledger."""
@@ -223,6 +230,10 @@ class StoreReading:
     def entries(self, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
         """Return the bytes of entries in order, from start and before stop."""
         return self._link.entries(start, stop)
+
+    def kept(self) -> Iterator[Kept]:
+        """Return every entry in order, with what stands beside its bytes."""
+        return self._link.kept()
 
     def sequences(
         self,
@@ -252,13 +263,17 @@ class StoreReading:
     def table(self, noun: type[Noun]) -> Iterator[tuple[Cell, ...]]:
         """Return the raw rows of a table by key, digests in place of prose."""
         places = [statements.names(noun).index(name) for name in statements.row_key(noun)]
-        text, beyond = statements.table(noun, after=False), ()
+        text, beyond = statements.table(noun, after=False), cast("tuple[Any, ...]", ())
         while page := self._link.execute(text, (self.project, *beyond, PAGE)).fetchall():
             yield from from_kept(noun, page)
             if len(page) < PAGE or not places:
                 return
             text = statements.table(noun, after=True)
-            beyond = tuple(page[-1][place] for place in places)
+            last = tuple(page[-1][place] for place in places)
+            # Rows in another order than that of their keys would come again and again.
+            if beyond and last <= beyond:
+                raise StoreCorrupt(f"the rows of {noun.table} are not in the order of their keys")
+            beyond = last
 
     def meter(self, subject: str, measure: str) -> int:
         """Return how much of a measure a subject has used; 0 if nothing."""
@@ -278,9 +293,15 @@ class StoreReading:
 class StoreWriting(StoreReading):
     """One transaction of one project."""
 
-    def __init__(self, link: Link, tables: Tables, head: Head | None = None) -> None:
-        """Write in a transaction that is bound to a project; head: the end of the ledger, if known."""
+    def __init__(
+        self, link: Link, tables: Tables, head: Head | None = None, *, searched: bool = True
+    ) -> None:
+        """Write in a transaction that is bound to a project.
+
+        head: the end of the ledger, if known. searched: whether anybody will search what is written.
+        """
         super().__init__(link, tables)
+        self._searched = searched
         self._head = head
         self._numbers: dict[type[Noun], int] = {}
         self._rows: dict[_Place, Noun] = {}
@@ -330,7 +351,7 @@ class StoreWriting(StoreReading):
         self._rows.pop(place, None)
         if noun in self._numbers:
             self._numbers[noun] = max(self._numbers[noun], row["number"])
-        if noun.searched:
+        if noun.searched and self._searched:
             self._stale[place] = cells
         self._link.execute(statements.put(noun), tuple({**cells, **digests}.values()))
 
@@ -356,7 +377,7 @@ class StoreWriting(StoreReading):
         place = self._place(noun, key)
         self._forget(noun, place)
         self._meet(noun, place, statements.drop(noun), (self.project, *place))
-        if noun.searched:
+        if noun.searched and self._searched:
             self._stale[noun, place] = None
 
     def keep(self, texts: Mapping[str, str]) -> None:
@@ -440,7 +461,7 @@ class StoreWriting(StoreReading):
         self, noun: type[Noun], key: tuple[Cell, ...], cells: Mapping[str, Cell | bytes]
     ) -> None:
         """Note a row to be indexed again if a searched column is about to change."""
-        names = watched(noun)
+        names = watched(noun) if self._searched else ()
         if cells.keys().isdisjoint(names):
             return
         if (noun, key) in self._stale:

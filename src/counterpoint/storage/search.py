@@ -7,7 +7,7 @@ times as much as a body. Which columns are read, and how a hit is named, is said
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -84,6 +84,18 @@ def document(noun: type[Noun]) -> str:
     )
 
 
+@cache
+def all_documents(noun: type[Noun]) -> tuple[str, int]:
+    """Return the statement that reads what is indexed of all rows, and how many columns the key has.
+
+    Its answer: the project, the key, then what `document` reads.
+    """
+    read = document(noun).removeprefix("SELECT ").removesuffix(f" WHERE {keyed(noun)}")
+    key = row_key(noun)
+    named = "".join(f't."{name}", ' for name in ("project", *key))
+    return f"SELECT {named}{read}", len(key)
+
+
 def document_of(
     noun: type[Noun], cells: Mapping[str, Any], texts: Mapping[str, str]
 ) -> Document | None:
@@ -113,14 +125,3 @@ def telling(words: Sequence[str], *, begun: bool) -> list[tuple[str, bool]]:
 def is_long(word: str) -> bool:
     """Return whether a word is long enough to stand for all that begin with it."""
     return len(word) >= _PREFIX_FROM
-
-
-def unindexed(count: Callable[[str], int], nouns: Iterable[type[Noun]]) -> list[str]:
-    """Return a sentence for each noun of which not as many rows are indexed as there are."""
-    faults: list[str] = []
-    for noun in (noun for noun in nouns if noun.searched):
-        rows = count(f"SELECT count(*) FROM {noun.table}")
-        indexed = count(f"SELECT count(*) FROM documents WHERE source = '{noun.table}'")
-        if rows != indexed:
-            faults.append(f"{rows} rows of {noun.table}, but {indexed} of them in the search")
-    return faults

@@ -10,6 +10,7 @@ from counterpoint.app import NOUNS
 from counterpoint.core.model.work import Item
 from counterpoint.core.ports.store import Head
 from counterpoint.kernel.errors import LedgerBroken
+from fakes.looking import faults_of
 
 
 def test_a_block_that_raises_leaves_nothing_behind(store, task, save, entry):
@@ -31,7 +32,7 @@ def test_a_block_that_raises_leaves_nothing_behind(store, task, save, entry):
         assert reading.search(["apples"]) == []
     with store.writing("p") as writing:
         save(writing, task(1))
-    assert store.faults() == []
+    assert faults_of(store) == []
 
 
 def test_errors_of_the_block_come_out_as_they_are(store):

@@ -11,6 +11,7 @@ from counterpoint.core.model.rows import image_of
 from counterpoint.core.model.sessions import Handoff
 from counterpoint.core.model.work import Item, Label
 from counterpoint.dialects.agentic.nouns.briefs import Brief
+from fakes.looking import faults_of
 
 
 def _keys(hits):
@@ -174,7 +175,7 @@ def test_a_change_of_the_words_is_found_and_the_old_words_are_not(store, task, s
         assert writing.search(["spoon"])
         writing.drop(Item, {"id": "T-1"})
         assert not writing.search(["spoon"])
-    assert store.faults() == []
+    assert faults_of(store) == []
 
 
 def test_rows_and_texts_may_come_in_any_order(store, task):

@@ -9,6 +9,7 @@ from counterpoint.core.model.rows import REDACTED, image_of
 from counterpoint.core.model.work import Item
 from counterpoint.kernel.canonical import text_digest
 from counterpoint.kernel.errors import StateDiffers
+from fakes.looking import faults_of
 
 
 def test_texts_are_kept_once_by_digest(store):
@@ -67,4 +68,4 @@ def test_a_redacted_text_is_found_no_more(store, example, save):
     with store.reading("p") as reading:
         assert reading.search(["secret"]) == []
         assert reading.search(["invoice"])
-    assert store.faults() == []
+    assert faults_of(store) == []

@@ -20,6 +20,7 @@ from counterpoint.kernel.errors import (
 )
 from counterpoint.storage.postgres.pool import ConnectionPool
 from counterpoint.storage.sqlite.store import SqliteStore
+from fakes.looking import faults_of
 from fakes.servers import connected
 
 
@@ -253,13 +254,18 @@ def test_what_is_wrong_with_the_tables_is_found(postgres_store, shell, task, sav
     """A guard that was switched off or taken away, a document too few, a head that lies."""
     with postgres_store.writing("q") as writing:
         save(writing, task(1, project="q"))
-    assert postgres_store.faults() == []
+    assert faults_of(postgres_store) == []
     shell.execute("ALTER TABLE entries DISABLE TRIGGER entries_stay")
     shell.execute("DROP TRIGGER entries_remain ON entries")
     shell.execute("DELETE FROM documents")
     shell.execute("INSERT INTO heads VALUES ('p', 3, '', '', '')")
-    found = "; ".join(postgres_store.faults())
-    for words in ("entries_stay is switched off", "is gone", "0 of them", "3 entries, but there"):
+    found = "; ".join(faults_of(postgres_store))
+    for words in (
+        "entries_stay is not as it was",
+        "entries_remain is missing",
+        "0 documents of 1",
+        "3 entries, but there",
+    ):
         assert words in found
 
 

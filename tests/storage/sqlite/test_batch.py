@@ -20,6 +20,7 @@ from counterpoint.kernel.errors import StoreBusy, StoreFull, Unavailable
 from counterpoint.storage.sqlite import batch, search
 from counterpoint.storage.sqlite.store import SqliteStore
 from fakes.crowds import PATIENCE, Crowd, until
+from fakes.looking import faults_of
 
 ANSWERED = """
 import hashlib, os, sys, threading
@@ -132,7 +133,7 @@ def test_a_block_that_raises_does_not_undo_its_neighbours(shared, said, crowd, t
         assert {item.number for item in view.select(Item)} == {1, 2, 4}
         assert view.search(["plums"]) == []
         assert all(view.search([word]) for word in ("apples", "pears", "cherries"))
-    assert shared.faults() == []
+    assert faults_of(shared) == []
 
 
 def test_the_search_is_brought_in_step_once_for_all(shared, crowd, task, save, monkeypatch):
@@ -265,7 +266,7 @@ def test_a_disk_that_is_full_at_the_commit_fails_everybody(shared, tmp_path, cro
     assert len({id(fault) for fault in (own, *crowd.faults.values())}) == 5
     with shared.writing("p") as writing:
         save(writing, task(7))
-    assert shared.faults() == []
+    assert faults_of(shared) == []
 
 
 def test_a_batch_that_lasts_calls_nobody_in_any_more(shared, said, crowd, monkeypatch, task, save):
@@ -444,7 +445,7 @@ def test_what_was_answered_before_a_kill_is_there(tmp_path, answers):
         assert size > max(heard)
         assert len(set(heard)) == len(heard)
         assert [int(data.split()[1]) for data in view.entries()] == list(range(size))
-    assert store.faults() == []
+    assert faults_of(store) == []
     store.close()
 
 

@@ -18,6 +18,7 @@ from counterpoint.storage.schema import Migration
 from counterpoint.storage.sqlite import forward
 from counterpoint.storage.sqlite.schema import OWN, TYPES
 from counterpoint.storage.sqlite.store import MEMORY, SqliteStore
+from fakes.looking import faults_of
 
 FIRST = schema.migrations(CORE, TYPES, OWN)
 LAST = FIRST[-1].number
@@ -188,7 +189,7 @@ def test_a_file_that_is_no_database_is_refused(tmp_path):
 def test_a_database_in_memory_has_every_migration():
     """It begins empty each time."""
     store = SqliteStore(MEMORY)
-    assert store.faults() == []
+    assert faults_of(store) == []
     store.close()
 
 

@@ -23,6 +23,7 @@ from counterpoint.kernel.errors import (
 )
 from counterpoint.storage.sqlite.queue import WriterQueue
 from counterpoint.storage.sqlite.store import SqliteStore
+from fakes.looking import faults_of
 
 SETTINGS = {
     "synchronous": 2,
@@ -71,7 +72,7 @@ def test_a_full_database_refuses_and_goes_on_when_there_is_room(file_store, task
     file_store._writer.pragma("max_page_count", pages * 100)
     with file_store.writing("p") as writing:
         save(writing, task(2, body="long " * 20_000))
-    assert file_store.faults() == []
+    assert faults_of(file_store) == []
 
 
 def test_a_disk_that_takes_no_more_is_told_as_full(file_store, task, save):
@@ -89,7 +90,7 @@ def test_a_disk_that_takes_no_more_is_told_as_full(file_store, task, save):
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     with file_store.writing("p") as writing:
         save(writing, task(3))
-    assert file_store.faults() == []
+    assert faults_of(file_store) == []
 
 
 @pytest.fixture
@@ -194,7 +195,7 @@ def test_a_damaged_database_is_told_as_corrupt(tmp_path, task, save):
     store = SqliteStore(place)
     with pytest.raises(StoreCorrupt), store.reading("p") as reading:
         list(reading.texts())
-    assert store.faults() != []
+    assert faults_of(store) != []
     store.close()
 
 
@@ -219,10 +220,10 @@ def test_a_search_out_of_step_is_a_fault(file_store, task, save, harm):
     """The check compares what is indexed with what there is."""
     with file_store.writing("p") as writing:
         save(writing, task(1), task(2))
-    assert file_store.faults() == []
+    assert faults_of(file_store) == []
     file_store._writer.execute("PRAGMA foreign_keys = OFF")
     file_store._writer.execute(harm)
-    assert file_store.faults()
+    assert faults_of(file_store)
 
 
 def test_the_check_is_right_while_another_process_writes(file_store, task, save):
@@ -231,7 +232,7 @@ def test_the_check_is_right_while_another_process_writes(file_store, task, save)
     for number in range(1, 40):
         with other.writing("p") as writing:
             save(writing, task(number, title=f"word{number}"))
-        assert file_store.faults() == []
+        assert faults_of(file_store) == []
     other.close()
 
 
@@ -264,7 +265,7 @@ def test_a_backup_during_writes_is_one_moment(file_store, tmp_path, entry, task,
         with copy.reading("p") as reading:
             assert reading.head().size == len(list(reading.entries())) == reading.last_number(Item)
             assert reading.head().size >= 20
-        assert copy.faults() == []
+        assert faults_of(copy) == []
         copy.close()
     assert list(tmp_path.glob(".*")) == []
 
@@ -299,5 +300,5 @@ def test_nothing_that_was_answered_is_lost_by_kill_9(tmp_path):
             assert len(list(reading.entries())) == len(list(reading.texts())) == size
         store.close()
     store = SqliteStore(place)
-    assert store.faults() == []
+    assert faults_of(store) == []
     store.close()

@@ -29,7 +29,7 @@ from counterpoint.core.ledger.blocks import Fields, load_block
 from counterpoint.core.ledger.checkpoint import Checkpoint
 from counterpoint.core.ledger.entry import GENESIS, load_fields
 from counterpoint.core.ledger.faults import Faults
-from counterpoint.core.ledger.merkle import Frontier
+from counterpoint.core.ledger.merkle import Frontier, Node
 from counterpoint.kernel.errors import (
     ChainBroken,
     InvalidInput,
@@ -81,16 +81,20 @@ class Verification:
         after: Verified | None = None,
         checkpoints: Iterable[Checkpoint] = (),
         watch: Callable[[dict[str, Any]], None] | None = None,
+        hashed: Callable[[list[bytes], Iterable[Node]], None] | None = None,
     ) -> None:
         """Begin; InvalidInput if a checkpoint lies before the starting point.
 
-        watch: is given each entry that can be read, as its short keys.
+        watch: is given each entry that can be read, as its short keys; `place` is then where it stands.
+        hashed: is given the leaf hashes of some entries, and the hashes of the tree that they complete.
         """
         start = after or Verified(project=project)
         self._project = project
         self._frontier, self._last, self._time = start.frontier, start.last, start.time
         self._sequence = start.size
         self._watch = watch
+        self._hashed = hashed
+        self.place = start.size
         # Largest first: the next one to be reached is taken from the end.
         self._ahead = sorted(checkpoints, key=lambda one: one.size, reverse=True)
         self.faults = Faults()
@@ -117,7 +121,10 @@ class Verification:
         """Check more entries; faults are kept, not raised."""
         stream = iter(entries)
         while block := list(islice(stream, self._room())):
-            self._frontier, _ = self._frontier.extend(self._read_block(block))
+            leaves = self._read_block(block)
+            self._frontier, nodes = self._frontier.extend(leaves)
+            if self._hashed is not None:
+                self._hashed(leaves, nodes)
             self._compare_roots()
 
     def close(self, size: int | None = None) -> None:
@@ -160,7 +167,8 @@ class Verification:
         self._sequence += len(values)
         self._last, self._time = leaves[-1].hex(), values[-1]["t"]
         if self._watch is not None:
-            for value in values:
+            for place, value in enumerate(values, self.size):
+                self.place = place
                 self._watch(value)
         return leaves
 
@@ -190,6 +198,7 @@ class Verification:
                     self.faults.add(broken)
                 sequence, time = value["n"], value["t"]
                 if self._watch is not None:
+                    self.place = place
                     self._watch(value)
             # Of what was read, sound or not: one edit must not make every later entry wrong.
             last = leaf.hex()

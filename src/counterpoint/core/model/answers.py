@@ -21,7 +21,7 @@ from counterpoint.core.model.sessions import Claim, Handoff, Session
 from counterpoint.core.model.work import Criterion, Gate, Item, Project
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
-from counterpoint.kernel.errors import CounterpointError, StateDiffers
+from counterpoint.kernel.errors import CounterpointError
 
 Word = TypeVar("Word", bound=str)
 ObstacleKind = Literal["parked", "need", "gate", "blocker"]
@@ -160,6 +160,7 @@ class Audit:
 
     anchored: how many entries the checkpoint kept outside vouches for.
     redacted: how many texts are gone on purpose; the chain holds without them.
+    rows: how many rows of each table were compared; none if only the entries were looked at.
     """
 
     project: str
@@ -168,6 +169,7 @@ class Audit:
     last: str
     anchored: int
     redacted: int
+    rows: Mapping[str, int]
     faults: tuple[CounterpointError, ...]
 
     @property
@@ -197,7 +199,7 @@ class Rebuilt:
 
     size: int
     rows: dict[str, int]
-    differences: tuple[StateDiffers, ...]
+    differences: tuple[CounterpointError, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

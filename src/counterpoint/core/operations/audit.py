@@ -1,25 +1,19 @@
 """Proving: verify the ledger, seal checkpoints, prove entries, replay everything.
 
-What `verify` finds: any edit, removal, insertion or swap of entries (chain); any rewrite or truncation
-back to the last anchored checkpoint (tree); a head or an edge of the stored tree that is not that of
-the entries; thoughts and seals that are not sound (see core.ledger.trail); a text that is not what
-its digest says, or that is missing though no redaction took it away. What `rebuild` finds: any table
-that is not the fold of the ledger, down to the cell, and any hash of the tree that is not that of the
-entries.
+What is found, and what is not looked at, is said in core.operations.auditing and in docs/proofs.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Final
 
 from counterpoint.core.ledger import checkpoint as checkpoints
 from counterpoint.core.ledger.bundle import BundleHeader, dump_bundle
-from counterpoint.core.ledger.chain import Verification
 from counterpoint.core.ledger.checkpoint import Checkpoint
 from counterpoint.core.ledger.derived import Origin, filled
-from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage
+from counterpoint.core.ledger.entry import Entry, RowImage
 from counterpoint.core.ledger.merkle import (
     Frontier,
     consistency_proof,
@@ -27,25 +21,18 @@ from counterpoint.core.ledger.merkle import (
     inclusion_proof,
 )
 from counterpoint.core.ledger.note import VerifierKey
-from counterpoint.core.ledger.people.confirmed import Confirmed
-from counterpoint.core.ledger.trail import Trail
 from counterpoint.core.model.answers import Audit, Proof, Rebuilt
 from counterpoint.core.model.rows import Noun
-from counterpoint.core.operations.auditing.replay import replay
-from counterpoint.core.operations.auditing.sameness import compare_table, compare_tree
-from counterpoint.core.operations.auditing.texts import look_at_texts
+from counterpoint.core.operations.auditing.whole import Look
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.ports.store import Reading, Store
+from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.errors import (
-    ChainBroken,
     CounterpointError,
     InvalidInput,
-    LedgerBroken,
-    ProofMismatch,
-    StateDiffers,
 )
 
-_COUNTED_EVERY = 5000
+_WAITED_FOR: Final = 20_000
+"""Entries that are looked through whole while somebody waits: some seconds."""
 
 
 class Auditing:
@@ -63,21 +50,37 @@ class Auditing:
         )
 
     def verify(
-        self, notes: tuple[str, ...] = (), progress: Callable[[int], None] | None = None
+        self,
+        notes: tuple[str, ...] = (),
+        progress: Callable[[int], None] | None = None,
+        *,
+        quick: bool | None = False,
     ) -> Audit:
-        """Check the whole ledger against itself, the anchor, and given checkpoints.
+        """Check the whole ledger, and all that is made from it, against itself, the anchor, and checkpoints.
 
         A sound ledger is anchored anew at its present size. progress: called with how many entries
-        are read.
+        are read. quick: only the entries are read, with what stands beside them, and the tree; None: if they are
+        too many for somebody who waits.
         """
         anchors = self._context.ports.anchors
         faults: list[CounterpointError] = []
         known = [*notes, *filter(None, [anchors.last(self._context.project)])]
         sealed = list(filter(None, (self._open(note, faults) for note in known)))
-        with self._context.reading() as view:
-            entries = view.entries()
-            read = _counted(entries, progress) if progress else entries
-            audit = self._verify(view, read, sealed, faults)
+        look = Look(self._context, self.key, sealed, progress)
+        if quick is None:
+            with self._context.reading() as view:
+                quick = view.head().size > _WAITED_FOR
+        found = look.quick() if quick else look.whole()
+        audit = Audit(
+            project=self._context.project,
+            size=found.size,
+            root=found.root.hex(),
+            last=found.last,
+            anchored=max((one.size for one in sealed), default=0),
+            redacted=found.redacted,
+            rows=found.rows,
+            faults=(*faults, *found.faults),
+        )
         # An anchor of a ledger that is not sound would vouch for what was done to it.
         if audit.sound and audit.size:
             anchors.keep(self._context.project, self._seal(audit.size, bytes.fromhex(audit.root)))
@@ -89,42 +92,6 @@ class Auditing:
         except CounterpointError as fault:
             faults.append(fault)
             return None
-
-    def _verify(
-        self,
-        view: Reading,
-        entries: Iterator[bytes],
-        sealed: list[Checkpoint],
-        faults: list[CounterpointError],
-    ) -> Audit:
-        head = view.head()
-        trail, people = Trail(self.key), Confirmed()
-
-        def watch(entry: Mapping[str, Any]) -> None:
-            trail.read(entry)
-            people.read(entry)
-
-        verification = Verification(self._context.project, checkpoints=sealed, watch=watch)
-        verification.read(entries)
-        verification.close(head.size)
-        faults += (*verification.faults, *trail.faults, *people.faults)
-        faults += people.reason_faults(view.text)
-        root, last = b"", GENESIS
-        if not verification.faults:
-            verified = verification.verified()
-            root, last = verified.root, verified.last
-            faults += _head_faults(view, root, last)
-        redacted, text_faults = look_at_texts(view)
-        faults += text_faults
-        return Audit(
-            project=self._context.project,
-            size=verification.size,
-            root=root.hex(),
-            last=last,
-            anchored=max((one.size for one in sealed), default=0),
-            redacted=redacted,
-            faults=tuple(faults),
-        )
 
     def checkpoint(self) -> str:
         """Return the present end of the ledger as a signed note, and anchor it."""
@@ -190,27 +157,10 @@ class Auditing:
             texts = (body for _, body in view.texts())
             yield from dump_bundle(header, view.entries(0, head.size), texts)
 
-    def rebuild(self) -> Rebuilt:
+    def rebuild(self, progress: Callable[[int], None] | None = None) -> Rebuilt:
         """Replay the ledger into an empty store and compare every table, cell by cell."""
-        scratch = self._context.ports.scratch()
-        try:
-            with self._context.reading() as view:
-                with scratch.writing(self._context.project) as writing:
-                    size = replay(view.entries(), writing)
-                return self._compare(view, scratch, size)
-        finally:
-            scratch.close()
-
-    def _compare(self, view: Reading, scratch: Store, size: int) -> Rebuilt:
-        rows: dict[str, int] = {}
-        differences: list[StateDiffers] = []
-        with scratch.reading(self._context.project) as replayed:
-            for noun in view.tables.values():
-                count, found = compare_table(noun, view, replayed)
-                rows[noun.table] = count
-                differences += found
-        differences += compare_tree(view)
-        return Rebuilt(size=size, rows=rows, differences=tuple(differences))
+        found = Look(self._context, self.key, progress=progress).replayed()
+        return Rebuilt(size=found.size, rows=found.rows, differences=tuple(found.differences))
 
     def entry(self, sequence: int) -> Entry:
         """Return one entry, with what its rows leave out; InvalidInput if the ledger is not so long."""
@@ -241,37 +191,8 @@ class Auditing:
             return [Entry.from_bytes(next(view.entries(place, place + 1))) for place in found]
 
 
-def _counted(entries: Iterator[bytes], progress: Callable[[int], None]) -> Iterator[bytes]:
-    """Return entries as they come; say now and then how many there were."""
-    for count, entry in enumerate(entries, 1):
-        if count % _COUNTED_EVERY == 1:
-            progress(count)
-        yield entry
-
-
 def _filled(image: RowImage, noun: type[Noun] | None, origin: Origin) -> RowImage:
     """Return a row image with the columns that it leaves out; as it is if the table is unknown."""
     if noun is None:
         return image
     return replace(image, values=filled(noun, image.key, image.values, origin, whole=image.whole))
-
-
-def _head_faults(view: Reading, root: bytes, last: str) -> list[LedgerBroken]:
-    head = view.head()
-    faults: list[LedgerBroken] = []
-    if (head.leaf or GENESIS) != last:
-        faults.append(ChainBroken("the head does not name the last entry of the ledger"))
-    # The root is stored in two ways: as the edge that appends go on from, and as nodes for proofs.
-    if _root_of(lambda: Frontier.from_bytes(head.frontier)) != root:
-        faults.append(ProofMismatch("the head's tree is not the tree of the entries"))
-    if _root_of(lambda: frontier_at(head.size, view.node)) != root:
-        faults.append(ProofMismatch("a stored node of the tree does not belong to the entries"))
-    return faults
-
-
-def _root_of(read: Callable[[], Frontier]) -> bytes:
-    """Return the root of what is read; nothing if it cannot be read."""
-    try:
-        return read().root()
-    except (LedgerBroken, InvalidInput):
-        return b""

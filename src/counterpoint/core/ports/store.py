@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from counterpoint.core.model.rows import Cell, N, Noun
 from counterpoint.core.model.work import Item, Project
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
+from counterpoint.kernel.errors import CounterpointError
 
 if TYPE_CHECKING:
     # Templates are read by few calls; the store is opened by the first.
@@ -34,6 +35,16 @@ class Head:
     leaf: str
     time: str
     frontier: bytes
+
+
+class Kept(NamedTuple):
+    """One entry as a table has it: its bytes, and the columns that stand beside them."""
+
+    sequence: int
+    data: bytes
+    leaf: bytes
+    subject: str
+    action: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +175,10 @@ class Reading(Protocol):
         """Return the bytes of entries in order, from start and before stop."""
         ...
 
+    def kept(self) -> Iterator[Kept]:
+        """Return every entry in order, with what stands beside its bytes."""
+        ...
+
     def sequences(
         self,
         *,
@@ -249,8 +264,11 @@ class Store(Protocol):
         """Return every project of the database."""
         ...
 
-    def faults(self) -> list[str]:
-        """Return what the database itself finds wrong with its file."""
+    def faults(self) -> list[CounterpointError]:
+        """Return what is wrong with all that no entry tells of: file, schema, numbers of rows, search.
+
+        What cannot be read through is a fault too, and never raised.
+        """
         ...
 
     def backup(self, target: Path) -> None:

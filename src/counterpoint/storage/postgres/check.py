@@ -1,45 +1,229 @@
-"""What is found wrong with a PostgreSQL database by looking through its tables."""
+"""What is found wrong with a PostgreSQL database by looking through its tables.
+
+Rules: (1) the schema is what the migrations say: each table's columns and key, each index, function and
+trigger, and nothing else. What they say is read from their own text, which is of one form (schema.py). (2) The
+migrations noted are those. (3) The search of each row is what its texts make. Each is looked at, whatever
+came of the others.
+"""
 
 from __future__ import annotations
 
-from counterpoint.storage.postgres.dialect import Link
-from counterpoint.storage.rows import Tables
-from counterpoint.storage.search import unindexed
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
 
-_UNSOUND = """
+from counterpoint.core.model.rows import Noun
+from counterpoint.kernel.errors import (
+    CounterpointError,
+    SchemaDiffers,
+    SearchDiffers,
+    StoreCorrupt,
+)
+from counterpoint.storage.check import MOST, Ask, ledger_faults
+from counterpoint.storage.postgres.dialect import Link
+from counterpoint.storage.postgres.faults import translate_errors
+from counterpoint.storage.postgres.search import plain_words
+from counterpoint.storage.rows import Tables
+from counterpoint.storage.schema import Migration
+from counterpoint.storage.search import all_documents
+
+_UNSOUND: Final = """
 SELECT c.relname FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
 WHERE c.relnamespace = 'counterpoint'::regnamespace AND NOT (i.indisvalid AND i.indisready)
 """
-_SILENCED = """
-SELECT t.tgname FROM pg_trigger AS t
-WHERE t.tgrelid = 'counterpoint.entries'::regclass AND NOT t.tgisinternal AND t.tgenabled = 'D'
+_COLUMNS: Final = """
+SELECT c.relname, string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod)
+  || CASE WHEN a.attnotnull THEN '' ELSE ' NULL' END, ', ' ORDER BY a.attnum)
+FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE c.relnamespace = 'counterpoint'::regnamespace AND c.relkind NOT IN ('i', 'S', 't')
+GROUP BY c.relname
 """
-_TRIGGERS = """
-SELECT count(*) FROM pg_trigger AS t
-WHERE t.tgrelid = 'counterpoint.entries'::regclass AND NOT t.tgisinternal
+_INDEXES: Final = """
+SELECT i.relname, pg_get_indexdef(x.indexrelid)
+FROM pg_index AS x JOIN pg_class AS i ON i.oid = x.indexrelid
+WHERE i.relnamespace = 'counterpoint'::regnamespace
 """
-# Those of schema.py. A dump that was restored without triggers has fewer.
-_GUARDS = 4
-_LEDGERS = """
-SELECT h.project, h.size, count(e.sequence) FROM heads AS h
-LEFT JOIN entries AS e ON e.project = h.project
-GROUP BY h.project, h.size HAVING h.size <> count(e.sequence)
+_TRIGGERS: Final = """
+SELECT t.tgname, pg_get_triggerdef(t.oid), t.tgenabled::text FROM pg_trigger AS t
+JOIN pg_class AS c ON c.oid = t.tgrelid
+WHERE c.relnamespace = 'counterpoint'::regnamespace AND NOT t.tgisinternal
+"""
+_FUNCTIONS: Final = """
+SELECT p.proname, p.prosrc FROM pg_proc AS p WHERE p.pronamespace = 'counterpoint'::regnamespace
+"""
+_RULES: Final = (
+    "SELECT tablename || '.' || rulename FROM pg_rules WHERE schemaname = 'counterpoint'"
+)
+_NOTED: Final = "SELECT name, sha256 FROM migrations"
+
+_MADE_TABLE: Final = re.compile(r"CREATE TABLE (\w+) \(\n(.*?)\n\);", re.DOTALL)
+_MADE_INDEX: Final = re.compile(
+    r"CREATE (UNIQUE )?INDEX (\w+) ON (\w+) (?:USING \w+ )?\((.*?)\)(?: WHERE (.*?))?;"
+)
+_MADE_FUNCTION: Final = re.compile(r"CREATE FUNCTION (\w+)\(\).*?AS \$\$(.*?)\$\$;", re.DOTALL)
+_MADE_TRIGGER: Final = re.compile(r"CREATE TRIGGER (\w+) ([^;]*);")
+_COLUMN: Final = re.compile(r'  "?(\w+)"? (\w+)')
+_WORD: Final = re.compile(r"'([^']*)'")
+_BATCH: Final = 500
+_DIFFERENT: Final = """
+SELECT w.key FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
+  AS w (key, title, body, item, kind)
+LEFT JOIN documents AS d ON d.project = %s AND d.source = %s AND d.key = w.key
+WHERE d.words IS DISTINCT FROM setweight(to_tsvector('words', w.title), 'A')
+    || setweight(to_tsvector('words', w.body), 'B')
+  OR d.item IS DISTINCT FROM w.item OR d.kind IS DISTINCT FROM w.kind
 """
 
 
-def faults_of(link: Link, tables: Tables) -> list[str]:
-    """Return one sentence for each fault found, inside one transaction."""
-    faults = [f"the index {name} is not valid" for (name,) in link.execute(_UNSOUND)]
-    faults += [f"the trigger {name} is switched off" for (name,) in link.execute(_SILENCED)]
-    if _count(link, _TRIGGERS) < _GUARDS:
-        faults.append("a trigger that guards the ledger is gone")
-    faults += [
-        f"the head of {project} says {size} entries, but there are {many}"
-        for project, size, many in link.execute(_LEDGERS)
-    ]
-    return faults + unindexed(lambda text: _count(link, text), tables.values())
+def faults_of(
+    link: Link, tables: Tables, known: tuple[Migration, ...], where: str
+) -> list[CounterpointError]:
+    """Return what is wrong, inside one transaction; what cannot be looked at is a fault too."""
+
+    def ask(text: str) -> Iterable[tuple[Any, ...]]:
+        return link.execute(text.encode()).fetchall()
+
+    looks: tuple[Callable[[], Iterator[CounterpointError]], ...] = (
+        lambda: _unsound(ask),
+        lambda: _schema(ask, known),
+        lambda: ledger_faults(ask, tables),
+        lambda: _search(link, tables),
+    )
+    found: list[CounterpointError] = []
+    for look in looks:
+        link.execute(b"SAVEPOINT look")
+        try:
+            with translate_errors(where):
+                found.extend(look())
+        except CounterpointError as fault:
+            found.append(fault)
+            link.execute(b"ROLLBACK TO SAVEPOINT look")
+    return found
 
 
-def _count(link: Link, text: str) -> int:
-    row = link.execute(text.encode()).fetchone()
-    return 0 if row is None else int(row[0])
+def _unsound(ask: Ask) -> Iterator[StoreCorrupt]:
+    for (name,) in ask(_UNSOUND):
+        yield StoreCorrupt(f"the index {name} is not valid")
+
+
+def _schema(ask: Ask, known: tuple[Migration, ...]) -> Iterator[SchemaDiffers]:
+    made = "\n".join(migration.sql for migration in known)
+    noted = dict(ask(_NOTED))
+    foreign = noted.keys() - {migration.name for migration in known}
+    for migration in known:
+        if noted.get(migration.name) != migration.noted[2]:
+            yield SchemaDiffers(f"the migration {migration.name} is not noted as it was made")
+    tables = {name: _columns(body) for name, body in _MADE_TABLE.findall(made)}
+    tables["migrations"] = "number bigint, name text, sha256 text"
+    yield from _compared("table", tables, dict(ask(_COLUMNS)), foreign)
+    yield from _compared("function", dict(_MADE_FUNCTION.findall(made)), dict(ask(_FUNCTIONS)), ())
+    found = {name: _in_form(text) for name, text in ask(_INDEXES)}
+    yield from _compared("index", _indexes(made, tables), found, foreign)
+    triggers = {name: _sorted(rest) for name, rest in _MADE_TRIGGER.findall(made)}
+    there = {
+        name: _sorted(text.split(name, 1)[1]) if enabled == "O" else "switched off"
+        for name, text, enabled in ask(_TRIGGERS)
+    }
+    yield from _compared("trigger", triggers, there, ())
+    for (name,) in ask(_RULES):
+        yield SchemaDiffers(f"the rule {name} was not made by this program", name=name)
+
+
+def _search(link: Link, tables: Tables) -> Iterator[SearchDiffers]:
+    """Make the document of each row anew and have the server compare it with the one it keeps."""
+    sources = [noun.table for noun in tables.values() if noun.searched]
+    for noun in (noun for noun in tables.values() if noun.searched):
+        told, rows = 0, 0
+        for project, page in _pages(link, noun):
+            rows += len(page)
+            columns = [list(column) for column in zip(*page, strict=True)]
+            for (key,) in link.execute(_DIFFERENT, (*columns, project, noun.table)).fetchall():
+                told += 1
+                if told <= MOST:
+                    yield SearchDiffers(
+                        f"row {key} of {noun.table} is another in the search",
+                        table=noun.table,
+                        key=key,
+                    )
+        counted = link.execute(
+            "SELECT count(*) FROM documents WHERE source = %s", (noun.table,)
+        ).fetchone()
+        if counted != (rows,):
+            many = counted[0] if counted else 0
+            yield SearchDiffers(f"the search has {many} documents of {rows} rows of {noun.table}")
+    foreign = link.execute(
+        "SELECT DISTINCT source FROM documents WHERE NOT source = ANY(%s::text[])"
+        " AND source NOT IN (SELECT name FROM migrations)",
+        (sources,),
+    )
+    for (source,) in foreign.fetchall():
+        yield SearchDiffers(f"the search has documents of {source!r}, which is no table")
+
+
+def _pages(link: Link, noun: type[Noun]) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
+    """Return what is to be indexed of all rows: key, words of title and body, what about, kind."""
+    statement, width = all_documents(noun)
+    # A cursor of the server's: the rows of a noun may be more than fit here.
+    with link.cursor(name="documents") as rows:
+        rows.itersize = _BATCH
+        rows.execute(statement.encode())
+        page: list[tuple[str, ...]] = []
+        last = ""
+        for project, *rest in rows:
+            if page and (project != last or len(page) >= _BATCH):
+                yield last, page
+                page = []
+            last = project
+            key = "/".join(map(str, rest[:width]))
+            title, body, about, kind = rest[width:]
+            page.append((key, plain_words(title), plain_words(body), about, kind))
+        if page:
+            yield last, page
+
+
+def _compared(
+    sort: str, made: Mapping[str, str], found: Mapping[str, str], foreign: Iterable[str]
+) -> Iterator[SchemaDiffers]:
+    """Say in what objects of a sort are not those that were made; of what is foreign only tables count."""
+    for name in sorted({*made, *found}):
+        if name not in made and not any(name.startswith(other) for other in foreign):
+            told = f"the {sort} {name} was not made by this program"
+        elif name in made and name not in found:
+            told = f"the {sort} {name} is missing"
+        elif name in made and made[name] != found[name]:
+            told = f"the {sort} {name} is not as it was made"
+        else:
+            continue
+        yield SchemaDiffers(told, sort=sort, name=name)
+
+
+def _columns(body: str) -> str:
+    """Return the columns that the body of a table has, as the catalogue tells them."""
+    lines = [line for line in body.split("\n") if not line.startswith("  PRIMARY KEY")]
+    return ", ".join(" ".join(one.groups()) for line in lines if (one := _COLUMN.match(line)))
+
+
+def _indexes(made: str, tables: Iterable[str]) -> dict[str, str]:
+    found = {
+        name: _in_form(f"{unique}{name} {table} {columns} {where or ''}")
+        for unique, name, table, columns, where in _MADE_INDEX.findall(made)
+    }
+    keys = dict(_MADE_TABLE.findall(made))
+    for name in tables:
+        key = re.search(r"PRIMARY KEY \((.*?)\)", keys.get(name, ""))
+        alone = re.search(r"  (\w+) [^\n]*PRIMARY KEY", keys.get(name, "  name PRIMARY KEY"))
+        columns = key[1] if key else alone[1] if alone else ""
+        found[f"{name}_pkey"] = _in_form(f"UNIQUE {name}_pkey {name} {columns}")
+    return found
+
+
+def _sorted(text: str) -> str:
+    """Return the words of a trigger; the catalogue names what it is called by in an order of its own."""
+    return " ".join(sorted(_in_form(text).split()))
+
+
+def _in_form(text: str) -> str:
+    """Return the names and words of a definition, without what the catalogue spells in its own way."""
+    plain = re.sub(r"::\w+|USING \w+|CREATE|INDEX|ON ONLY|counterpoint\.", " ", text)
+    words = re.findall(r"'[^']*'|\w+", plain)
+    return " ".join(word for word in words if word not in {"ON", "WHERE"})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from counterpoint.core.ports.store import Append, Head
+from counterpoint.core.ports.store import Append, Head, Kept
 from counterpoint.kernel.errors import LedgerBroken
 from counterpoint.storage import packing, tree
 from counterpoint.storage.postgres.dialect import Link, Row
@@ -37,6 +37,10 @@ SELECT project, %(sequence)s, %(data)s, %(leaf)s, %(subject)s, %(action)s FROM g
 _ENTRIES = (
     "SELECT sequence, data, leaf FROM entries"
     " WHERE project = %s AND sequence >= %s AND sequence < %s ORDER BY sequence LIMIT %s"
+)
+_KEPT = (
+    "SELECT sequence, data, leaf, subject, action FROM entries"
+    " WHERE project = %s AND sequence >= %s ORDER BY sequence LIMIT %s"
 )
 _LEAVES = (
     "SELECT leaf FROM entries WHERE project = %s AND sequence >= %s AND sequence < %s"
@@ -99,6 +103,18 @@ def entries(link: Link, project: str, start: int, stop: int | None) -> Iterator[
     # One entry more than asked for: each is packed without the hash of the one before it.
     rows = _rows(link, project, start - 1, _END if stop is None else stop)
     return packing.unpack_rows(rows, project, start)
+
+
+def kept(link: Link, project: str) -> Iterator[Kept]:
+    """Return every entry in order, with what stands beside its bytes."""
+    return packing.unpack_kept(_kept(link, project), project)
+
+
+def _kept(link: Link, project: str) -> Iterator[Row]:
+    start = -_END
+    while page := link.execute(_KEPT, (project, start, PAGE)).fetchall():
+        yield from page
+        start = page[-1][0] + 1
 
 
 def _rows(link: Link, project: str, start: int, end: int) -> Iterator[Row]:

@@ -22,6 +22,7 @@ class PostgresLink:
         self._changes = 0
         self.head = partial(ledger.head, link, project)
         self.entries = partial(ledger.entries, link, project)
+        self.kept = partial(ledger.kept, link, project)
         self.nodes = partial(ledger.nodes, link, project)
         self.append = partial(ledger.append, link, project)
         self.index = partial(search.index, link, project)

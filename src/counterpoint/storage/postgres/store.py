@@ -21,7 +21,7 @@ from counterpoint.core.model.catalogue import NOUNS
 from counterpoint.core.model.rows import Noun, noun_of
 from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Reading, Store, Writing
-from counterpoint.kernel.errors import StoreBusy, StoreUnreachable
+from counterpoint.kernel.errors import CounterpointError, StoreBusy, StoreUnreachable
 from counterpoint.settings import masked
 from counterpoint.storage import schema, statements
 from counterpoint.storage.move import move_project
@@ -96,6 +96,7 @@ class PostgresStore:
         known: the migrations to bring it forward by; those of the nouns if None.
         """
         self._tables = {noun.table: noun for noun in nouns}
+        self._known = schema.migrations(nouns, TYPES, OWN) if known is None else known
         self._fresh_file = fresh_file
         self._where = masked(address)
         self._writers = ConnectionPool(address, most=_WRITERS, patience=patience)
@@ -105,7 +106,7 @@ class PostgresStore:
         self._patience = patience
         self._turns: dict[str, FairSemaphore] = {}
         try:
-            self._bring_forward(schema.migrations(nouns, TYPES, OWN) if known is None else known)
+            self._bring_forward(self._known)
         except BaseException:
             self.close()
             raise
@@ -172,10 +173,10 @@ class PostgresStore:
         with translate_errors(self._where), self._readers.lent(_READ) as link:
             return [noun_of(Project, row) for row in link.execute(asked)]
 
-    def faults(self) -> list[str]:
+    def faults(self) -> list[CounterpointError]:
         """Return what is wrong with the tables, their guards and the search; nothing if sound."""
         with translate_errors(self._where), self._readers.lent(_READ) as link:
-            return faults_of(link, self._tables)
+            return faults_of(link, self._tables, self._known, self._where)
 
     def backup(self, target: Path) -> None:
         """Write every project into a database file; it appears whole or not at all.

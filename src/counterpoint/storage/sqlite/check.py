@@ -1,43 +1,119 @@
-"""What is found wrong with a database by looking through the whole file."""
+"""What is found wrong with a database file by looking through all of it.
+
+Rules: (1) every page is sound, and every index has the rows of its table (SQLite's own checks). (2) The
+schema is what the migrations make, word by word, and nothing else; a table of a dialect that this program
+does not know is as its migration said. (3) The migrations noted are those, and the header says their
+number. (4) The search is that of the rows (searched.py). Each is looked at, whatever came of the others.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import Any, Final, cast
+
 import apsw
 
+from counterpoint.kernel.canonical import sha256
+from counterpoint.kernel.errors import CounterpointError, SchemaDiffers, StoreCorrupt
+from counterpoint.storage.check import MOST, ledger_faults
 from counterpoint.storage.rows import Tables
-from counterpoint.storage.search import unindexed
+from counterpoint.storage.schema import Migration
+from counterpoint.storage.sqlite import forward
+from counterpoint.storage.sqlite.searched import search_faults
 
-_MOST = 20
+_OBJECTS: Final = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid"
 
-
-def faults_of(connection: apsw.Connection, tables: Tables) -> list[str]:
-    """Return one sentence for each fault found; a file too broken to look through is one too."""
-    try:
-        return [*_pages(connection), *_references(connection), *_search(connection, tables)]
-    except (apsw.CorruptError, apsw.NotADBError, apsw.IOError) as fault:
-        return [f"the file cannot be read through: {fault}"]
+_Object = tuple[str, str, str, str | None]
+"""One object of a schema: type, name, table, the text that made it."""
 
 
-def _pages(connection: apsw.Connection) -> list[str]:
-    found = connection.execute(f"PRAGMA integrity_check({_MOST})").fetchall()
-    return [str(row[0]) for row in found if row[0] != "ok"]
+def faults_of(
+    connection: apsw.Connection, tables: Tables, known: tuple[Migration, ...]
+) -> list[CounterpointError]:
+    """Return what is wrong, inside one transaction; a file too broken to look through is a fault too."""
+
+    def ask(text: str) -> Iterable[tuple[Any, ...]]:
+        return connection.execute(text)
+
+    looks: tuple[Callable[[], Iterable[CounterpointError]], ...] = (
+        lambda: _pages(connection),
+        lambda: _references(connection),
+        lambda: _schema(connection, known),
+        lambda: ledger_faults(ask, tables),
+        lambda: search_faults(connection, tables),
+    )
+    found: list[CounterpointError] = []
+    for look in looks:
+        try:
+            # One by one: what was found before something could not be read is told.
+            for fault in look():
+                found.append(fault)  # noqa: PERF402 - extend would lose them where the look ends
+        except (apsw.Error, UnicodeDecodeError) as fault:
+            told = StoreCorrupt(f"the file cannot be read through: {fault}")
+            if all(told.message != other.message for other in found):
+                found.append(told)
+    return found
 
 
-def _references(connection: apsw.Connection) -> list[str]:
+def _pages(connection: apsw.Connection) -> Iterator[StoreCorrupt]:
+    for (said,) in connection.execute(f"PRAGMA integrity_check({MOST})"):
+        if said != "ok":
+            yield StoreCorrupt(str(said))
+
+
+def _references(connection: apsw.Connection) -> Iterator[StoreCorrupt]:
     found = connection.execute("PRAGMA foreign_key_check").fetchall()
-    return [f"row {row} of {name} points to nothing in {to}" for name, row, to, _ in found[:_MOST]]
+    for name, row, to, _ in found[:MOST]:
+        yield StoreCorrupt(f"row {row} of {name} points to nothing in {to}")
 
 
-def _search(connection: apsw.Connection, tables: Tables) -> list[str]:
-    """Compare how much is indexed with how much there is to be indexed."""
+def _schema(connection: apsw.Connection, known: tuple[Migration, ...]) -> Iterator[SchemaDiffers]:
+    found = cast("list[_Object]", connection.execute(_OBJECTS).fetchall())
+    asked = connection.execute("SELECT name, sha256 FROM migrations")
+    noted = dict(cast("Iterable[tuple[str, str]]", asked))
+    expected = set(_made(known))
+    further = noted.keys() - {migration.name for migration in known}
+    for name in sorted(further):
+        # Of a dialect that this program does not know: its text must be the one that was noted.
+        own = [one for one in found if one[2] == name and one[0] in {"table", "index"}]
+        text = "".join(f"{sql};\n" for *_, sql in own if sql)
+        if sha256(text.encode()) == noted[name]:
+            expected.update(own)
+        else:
+            yield SchemaDiffers(
+                f"the migration {name} is noted, but its table is another", name=name
+            )
+    yield from _differences(set(found), expected)
+    for migration in known:
+        if noted.get(migration.name) != migration.noted[2]:
+            yield SchemaDiffers(f"the migration {migration.name} is not noted as it was made")
+    marks = (forward.APPLICATION, known[-1].number)
+    if (connection.pragma("application_id"), connection.pragma("user_version")) != marks:
+        yield SchemaDiffers("the header of the file does not say what the migrations do")
 
-    def count(text: str) -> int:
-        return int(connection.execute(text).get)
 
-    faults = unindexed(count, tables.values())
-    documents = count("SELECT count(*) FROM documents")
-    # The table that FTS5 keeps for bm25: one row for each document, and quick to count.
-    words = count("SELECT count(*) FROM search_docsize")
-    if documents != words:
-        faults.append(f"{documents} documents, but {words} in the full-text index")
-    return faults
+def _differences(found: set[_Object], expected: set[_Object]) -> Iterator[SchemaDiffers]:
+    there = {(sort, name) for sort, name, _, _ in found}
+    made = {(sort, name) for sort, name, _, _ in expected}
+    for sort, name, table, _ in sorted(found ^ expected, key=str)[: 2 * MOST]:
+        if (sort, name) not in made:
+            told = f"the {sort} {name} on {table} was not made by this program"
+        elif (sort, name) not in there:
+            told = f"the {sort} {name} is missing"
+        elif (sort, name, table) in {one[:3] for one in expected - found}:
+            told = f"the {sort} {name} is not as it was made"
+        else:
+            continue
+        yield SchemaDiffers(told, sort=sort, name=name)
+
+
+@cache
+def _made(known: tuple[Migration, ...]) -> tuple[_Object, ...]:
+    """Return the schema that the migrations make in an empty database."""
+    connection = apsw.Connection(":memory:")
+    try:
+        forward.bring_forward(connection, ":memory:", known)
+        return tuple(cast("list[_Object]", connection.execute(_OBJECTS).fetchall()))
+    finally:
+        connection.close()

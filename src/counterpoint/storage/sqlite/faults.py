@@ -8,7 +8,10 @@
     CORRUPT, NOTADB                         StoreCorrupt
     IOERR, NOMEM, everything else it meets  Unavailable
 
-Errors of the program itself (a wrong statement, a broken constraint) go through as they are.
+    a text that is no UTF-8; a table, index   StoreCorrupt
+    or column of the schema that is gone
+
+Other errors of the program itself (a wrong statement, a broken constraint) go through as they are.
 """
 
 from __future__ import annotations
@@ -44,6 +47,7 @@ _MEANINGS: dict[type[apsw.Error], type[Unavailable]] = {
     apsw.NoMemError: Unavailable,
     apsw.InterruptError: Unavailable,
 }
+_GONE = ("no such table", "no such column", "no such index", "no such module", "malformed")
 _SAYS_NOTHING = "not an error"
 """What SQLite calls a failure that another connection had, as the target of a backup."""
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -55,6 +59,9 @@ def meaning(fault: apsw.Error, where: str, system: int = 0) -> CounterpointError
     system: the operating system's error number of the connection's last failure.
     """
     kind = _MEANINGS.get(type(fault))
+    if type(fault) is apsw.SQLError and str(fault).startswith(_GONE):
+        # Every statement is made from the nouns: what it names was there when the database was made.
+        kind = StoreCorrupt
     if kind is None:
         return None
     # Of a quota or a disk that is full while the log is written SQLite only says that writing
@@ -83,6 +90,8 @@ class translate_errors(AbstractContextManager[None]):  # noqa: N801 -- read as a
         trace: TracebackType | None,
     ) -> None:
         """Raise the error of the product, if there is one for what came."""
+        if isinstance(fault, UnicodeDecodeError):
+            raise StoreCorrupt(f"a text in {self._where} is no UTF-8", path=self._where) from fault
         if isinstance(fault, apsw.Error):
             system = 0 if self._connection is None else self._connection.system_errno
             ours = meaning(fault, self._where, system)

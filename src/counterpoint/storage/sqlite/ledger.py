@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import apsw
 
-from counterpoint.core.ports.store import Append, Head
+from counterpoint.core.ports.store import Append, Head, Kept
 from counterpoint.kernel.errors import LedgerBroken
 from counterpoint.storage import packing, tree
 
@@ -23,6 +23,9 @@ _HEAD = "SELECT size, leaf, time, frontier FROM heads WHERE project = ?"
 _ENTRIES = (
     "SELECT sequence, data, leaf FROM entries WHERE project = ? AND sequence >= ? AND sequence < ?"
     " ORDER BY sequence"
+)
+_KEPT = (
+    "SELECT sequence, data, leaf, subject, action FROM entries WHERE project = ? ORDER BY sequence"
 )
 _LEAVES = (
     "SELECT leaf FROM entries WHERE project = ? AND sequence >= ? AND sequence < ?"
@@ -81,6 +84,11 @@ def entries(
     # One entry more than asked for: each is packed without the hash of the one before it.
     bound = (project, start - 1, _END if stop is None else stop)
     return packing.unpack_rows(connection.execute(_ENTRIES, bound), project, start)
+
+
+def kept(connection: apsw.Connection, project: str) -> Iterator[Kept]:
+    """Return every entry in order, with what stands beside its bytes."""
+    return packing.unpack_kept(connection.execute(_KEPT, (project,)), project)
 
 
 def nodes(

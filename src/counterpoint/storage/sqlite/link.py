@@ -19,6 +19,7 @@ class SqliteLink:
         self.changes = connection.changes
         self.head = partial(ledger.head, connection, project)
         self.entries = partial(ledger.entries, connection, project)
+        self.kept = partial(ledger.kept, connection, project)
         self.nodes = partial(ledger.nodes, connection, project)
         self.append = partial(ledger.append, connection, project)
         self.index = partial(search.index, connection, project)

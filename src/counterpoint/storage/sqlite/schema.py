@@ -12,7 +12,7 @@ TYPES: Final = Types(
 
 # A project has a shelf; the ids of its documents are shelf * 2^40 + 1 and upward, so that a search
 # touches one project's range only.
-OWN: Final = """
+_GUARDS: Final = """
 CREATE TRIGGER entries_follow BEFORE INSERT ON entries
 WHEN NEW.sequence <>
   coalesce((SELECT max(sequence) + 1 FROM entries WHERE project = NEW.project), 0)
@@ -44,7 +44,8 @@ CREATE TABLE documents (
   kind TEXT NOT NULL,
   UNIQUE (shelf, source, key)
 ) STRICT;
-
+"""
+SEARCH: Final = """
 CREATE VIRTUAL TABLE search USING fts5 (
   title,
   body,
@@ -56,4 +57,5 @@ CREATE VIRTUAL TABLE search USING fts5 (
 -- A leaf that fills a page leaves no room beside it: each commit would move the rows of three pages.
 INSERT INTO search (search, rank) VALUES ('pgsz', 1000);
 """
+OWN: Final = _GUARDS + SEARCH
 """Run after the ledger's own tables and before those of the nouns."""

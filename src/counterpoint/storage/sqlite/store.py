@@ -23,6 +23,7 @@ from counterpoint.core.model.catalogue import NOUNS
 from counterpoint.core.model.rows import Noun, noun_of
 from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Reading, Store, Writing
+from counterpoint.kernel.errors import CounterpointError, StateDiffers
 from counterpoint.storage import schema, statements
 from counterpoint.storage.rows import StoreReading, StoreWriting
 from counterpoint.storage.schema import Migration
@@ -37,6 +38,8 @@ from counterpoint.storage.sqlite.queue import WriterQueue
 from counterpoint.storage.sqlite.schema import OWN, TYPES
 
 MEMORY: Final = ":memory:"
+PASSING: Final = ""
+"""What SQLite calls a database that only this process sees: in memory, and in a nameless file beyond that."""
 _PATIENCE: Final = 10.0
 # Our own writers stand in the queue: SQLite itself only waits for strangers and for checkpoints.
 _BUSY_MS: Final = 2000
@@ -62,6 +65,11 @@ def open_sqlite(path: Path | str, nouns: tuple[type[Noun], ...] = NOUNS) -> Stor
     Raises StoreCorrupt, StoreNewer, StoreOlder, StoreReadOnly, StoreFull, StoreBusy or Unavailable.
     """
     return SqliteStore(path, nouns=nouns)
+
+
+def open_scratch(nouns: tuple[type[Noun], ...]) -> Store:
+    """Open an empty store that passes away, to replay a ledger into; it finds nothing by words."""
+    return ScratchStore(PASSING, nouns=nouns)
 
 
 @contextmanager
@@ -103,7 +111,8 @@ class SqliteStore:
         known: the migrations to bring it forward by; those of the nouns if None.
         """
         self._tables = {noun.table: noun for noun in nouns}
-        self._in_memory = str(path) == MEMORY
+        self._known = schema.migrations(nouns, TYPES, OWN) if known is None else known
+        self._in_memory = str(path) in {MEMORY, PASSING}
         self._where = str(path)
         self._busy = min(_BUSY_MS, int(patience * 1000))
         # One that its owner may take again: in memory, a reading inside of a writing has the same
@@ -113,13 +122,13 @@ class SqliteStore:
         self._idle: list[apsw.Connection] = []
         self._polling: apsw.Connection | None = None
         self._closed = False
-        file = Path(path)
+        file = Path(path or MEMORY)
         self._line = WriterQueue(file.with_name(f"{file.name}-queue"), patience=patience)
         with translate_errors(self._where), translate_file_errors(self._where):
             if not self._in_memory:
                 _make_file(file)
             self._writer = self._connect()
-            self._bring_forward(schema.migrations(nouns, TYPES, OWN) if known is None else known)
+            self._bring_forward(self._known)
         self._translated = translate_errors(self._where, self._writer)
         self._waiters = PollingWaiters(None if self._in_memory else self._version)
         self._memory = Memory(self._open_writing)
@@ -177,16 +186,16 @@ class SqliteStore:
         with self._reader() as connection, translate_errors(self._where, connection):
             return [noun_of(Project, row) for row in connection.execute(statements.projects())]
 
-    def faults(self) -> list[str]:
-        """Return what the database finds wrong with its file; nothing when it is sound."""
+    def faults(self) -> list[CounterpointError]:
+        """Return what is wrong with the file, its schema and its search; nothing when it is sound."""
         if self._in_memory:
             with self._reader() as connection:
-                return faults_of(connection, self._tables)
+                return faults_of(connection, self._tables, self._known)
         # A connection that checked FTS5 before remembers its structure, which others have changed.
         connection = self._connect()
         try:
             connection.execute("BEGIN")
-            return faults_of(connection, self._tables)
+            return faults_of(connection, self._tables, self._known)
         finally:
             connection.close()
 
@@ -302,6 +311,22 @@ class SqliteStore:
         except BaseException:
             connection.close()
             raise
+
+
+class ScratchStore(SqliteStore):
+    """A database that passes away: what is replayed into it may be anything."""
+
+    @contextmanager
+    def writing(self, project: str) -> Generator[Writing]:
+        """Open a transaction; StateDiffers for rows that no sound ledger writes."""
+        try:
+            with super().writing(project) as writing:
+                yield writing
+        except apsw.Error as fault:
+            raise StateDiffers(f"the entries write rows that no table takes ({fault})") from fault
+
+    def _open_writing(self, project: str) -> StoreWriting:
+        return StoreWriting(SqliteLink(self._writer, project), self._tables, searched=False)
 
 
 def _make_file(file: Path) -> None:

@@ -7,28 +7,20 @@ writes to a table nobody knows, or changes a row that is not there, is a fault.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final, cast
 
-from counterpoint.core.ledger.blocks import load_entries
 from counterpoint.core.ledger.derived import Origin, expand, expand_change, rules
 from counterpoint.core.ledger.entry import origin_of_fields
-from counterpoint.core.model.rows import Noun
+from counterpoint.core.model.rows import Noun, Sort, columns
 from counterpoint.core.ports.store import Writing
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import ChainBroken
 
+_TEXT: Final = frozenset((str,))
 MOST_REMEMBERED: Final = 50_000
 """Rows of which a replay remembers what changes of them leave out."""
-
-
-def replay(entries: Iterator[bytes], writing: Writing) -> int:
-    """Fold entries into the tables of an empty store; answer how many there were."""
-    fold, many = Fold(writing), 0
-    for fields in load_entries(entries):
-        fold.apply(fields)
-        many += 1
-    return many
 
 
 class Fold:
@@ -47,18 +39,24 @@ class Fold:
         """Write what the rows of an entry, as its short keys, say; ChainBroken, StateDiffers."""
         origin = origin_of_fields(fields)
         for image in fields.get("r", ()):
-            noun = self._writing.tables.get(image["t"])
-            if noun is None:
-                raise ChainBroken(f"an entry writes to a table {image['t']!r} that there is not")
-            if "c" in image:
-                self._change(noun, image, origin)
-            elif image["v"] is None:
-                self._before.pop(_place(noun, image["k"]), None)
-                self._writing.drop(noun, image["k"])
-            else:
-                row = expand(noun, image["k"], _plain(image["v"]), origin)
-                self._remember(noun, image["k"], row)
-                self._writing.put(noun, {"project": self._writing.project, **row})
+            self.write(image, origin)
+
+    def write(self, image: Mapping[str, Any], origin: Origin) -> None:
+        """Write what one row image says; ChainBroken if no noun has such a row, StateDiffers."""
+        noun = self._writing.tables.get(image["t"])
+        if noun is None:
+            raise ChainBroken(f"an entry writes to a table {image['t']!r} that there is not")
+        if fault := image_fault(noun, image):
+            raise ChainBroken(f"an entry writes to {noun.table} {fault}")
+        if "c" in image:
+            self._change(noun, image, origin)
+        elif image["v"] is None:
+            self._before.pop(_place(noun, image["k"]), None)
+            self._writing.drop(noun, image["k"])
+        else:
+            row = expand(noun, image["k"], _plain(image["v"]), origin)
+            self._remember(noun, image["k"], row)
+            self._writing.put(noun, {"project": self._writing.project, **row})
 
     def _change(self, noun: type[Noun], image: Mapping[str, Any], origin: Origin) -> None:
         key: Mapping[str, Any] = image["k"]
@@ -82,6 +80,40 @@ class Fold:
             self._before[place] = {name: row[name] for name, _ in ruled}
             if len(self._before) > MOST_REMEMBERED:
                 del self._before[next(iter(self._before))]
+
+
+def image_fault(noun: type[Noun], image: Mapping[str, Any]) -> str:
+    """Say in words what keeps a row image from being one of a noun; nothing if nothing does."""
+    sorts, key = _sorts(noun), image["k"]
+    if key.keys() != set(noun.key[1:]):
+        return f"by the key {', '.join(key) or 'of nothing'}"
+    wrong = [name for name, value in key.items() if not _is_of(sorts[name], value)]
+    told: Mapping[str, Any] = image.get("v", image.get("c")) or {}
+    wrong += [
+        name
+        for name, value in told.items()
+        if name in noun.key or name not in sorts or not _is_of(sorts[name], value)
+    ]
+    return f"what the column {wrong[0]} cannot hold" if wrong else ""
+
+
+@cache
+def _sorts(noun: type[Noun]) -> dict[str, Sort]:
+    return {column.name: column.sort for column in columns(noun)}
+
+
+def _is_of(sort: Sort, value: Any) -> bool:
+    """Return whether a JSON value of an entry is of a sort of columns; a reference stands for a text."""
+    if sort == "int":
+        return type(value) is int
+    if sort == "list":
+        return type(value) is list and _TEXT.issuperset(map(type, cast("list[Any]", value)))
+    if sort == "text":
+        return type(value) is str
+    # No other key than that of a reference begins with this sign (see entry.py).
+    if type(value) is not dict:
+        return value == ""
+    return next(iter(cast("dict[str, Any]", value)), "").startswith("$")
 
 
 def _place(noun: type[Noun], key: Mapping[str, Any]) -> tuple[str, tuple[Any, ...]]:

@@ -7,24 +7,24 @@ wrong hash is told; those above it are wrong because of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import groupby, islice
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
 
-from counterpoint.core.ledger.merkle import Frontier, Node, leaf_hash
+from counterpoint.core.ledger.merkle import Node
 from counterpoint.core.model.rows import Noun, columns
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.errors import LedgerBroken, StateDiffers
 
 DIFFERENCES_SHOWN: Final = 20
-_LEAVES: Final = 1024
+_NODES: Final = 2048
 
 
 def compare_table(
     noun: type[Noun], view: Reading, replayed: Reading
 ) -> tuple[int, list[StateDiffers]]:
-    """Walk two tables side by side, both in the order of their keys."""
+    """Walk two tables side by side, both in the order of their keys; answer the rows and what differs."""
     count = 0
     differences: list[StateDiffers] = []
     mine, theirs = view.table(noun), replayed.table(noun)
@@ -49,17 +49,29 @@ def compare_table(
     return count, differences
 
 
-def compare_tree(view: Reading) -> list[StateDiffers]:
-    """Build the tree anew from the entries and compare every hash that is kept."""
-    differences: list[StateDiffers] = []
-    wrong: set[tuple[int, int]] = set()
-    frontier, entries = Frontier(), view.entries()
-    while leaves := list(map(leaf_hash, islice(entries, _LEAVES))):
-        bottom = [(0, place, leaf) for place, leaf in enumerate(leaves, frontier.size)]
-        frontier, nodes = frontier.extend(leaves)
-        for level, row in groupby((*bottom, *nodes), key=itemgetter(0)):
-            differences += _wrong_nodes(view, level, list(row), wrong)
-    return differences[:DIFFERENCES_SHOWN]
+class TreeLook:
+    """Compares the hashes that are kept of a tree with those that entries complete, some at a time."""
+
+    def __init__(self, view: Reading) -> None:
+        """Begin before the first entry."""
+        self._view = view
+        self._size = 0
+        self._waiting: list[Node] = []
+        self._wrong: set[tuple[int, int]] = set()
+
+    def read(self, leaves: list[bytes], nodes: Iterable[Node]) -> Iterator[StateDiffers]:
+        """Take in the leaf hashes of some entries and what they complete; say what differs."""
+        self._waiting += [(0, place, leaf) for place, leaf in enumerate(leaves, self._size)]
+        self._waiting += nodes
+        self._size += len(leaves)
+        if len(self._waiting) >= _NODES:
+            yield from self.close()
+
+    def close(self) -> Iterator[StateDiffers]:
+        """Say in what those that were taken in and not yet compared differ."""
+        waiting, self._waiting = sorted(self._waiting), []
+        for level, row in groupby(waiting, key=itemgetter(0)):
+            yield from _wrong_nodes(self._view, level, list(row), self._wrong)
 
 
 def _wrong_nodes(

@@ -1,46 +1,107 @@
-"""Compares the texts that are kept with what refers to them.
+"""Compares the texts that are kept with what the entries refer to, superseded ones too.
 
-Rules: (1) a text is what its digest says. (2) What a row refers to is there, or an entry tells that it was
-taken away.
+Rules: (1) a text is what its digest says. (2) Each text that an entry refers to is there, unless a later
+entry tells that it was taken away; then it is not. (3) No text is there to which nothing refers.
+What entries refer to is noted as rows of a store that passes away, so memory does not grow with it.
 """
 
 from __future__ import annotations
 
-from counterpoint.core.model.rows import Noun, columns
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from counterpoint.core.ledger.entry import list_references
+from counterpoint.core.ledger.lines import redacted_by
+from counterpoint.core.model.rows import Digest, Noun
 from counterpoint.core.operations.auditing.sameness import DIFFERENCES_SHOWN
-from counterpoint.core.operations.journal import redactions
-from counterpoint.core.ports.store import Reading
+from counterpoint.core.ports.store import Reading, Writing
 from counterpoint.kernel import canonical
-from counterpoint.kernel.errors import CounterpointError, ProofMismatch
+from counterpoint.kernel.errors import ProofMismatch
+
+_REMEMBERED: Final = 20_000
 
 
-def look_at_texts(view: Reading) -> tuple[int, list[CounterpointError]]:
-    """Return how many texts were taken away, and a fault for each that was changed or is missing."""
-    faults: list[CounterpointError] = []
-    kept: set[str] = set()
-    for digest, body in view.texts():
-        kept.add(digest)
-        if canonical.text_digest(body) != digest:
-            faults.append(
-                ProofMismatch(f"the text {digest[:12]}… was changed", hint="Restore a backup.")
-            )
-    wanted: set[str] = set()
-    for noun in view.tables.values():
-        wanted |= _digests(noun, view)
-    gone = wanted - kept
-    removed = {digest for _, digests in redactions(view) for digest in digests}
-    faults += [
-        ProofMismatch(
-            f"the text {digest[:12]}… is missing, and no entry tells that it was taken away",
-            hint="Restore a backup.",
-        )
-        for digest in sorted(gone - removed)[:DIFFERENCES_SHOWN]
-    ]
-    return len(gone & removed), faults
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Referred(Noun):
+    """A text that entries refer to; gone: it was taken away after it was referred to last."""
+
+    table = "referred"
+    key = ("project", "digest")
+
+    digest: Digest
+    gone: bool = False
 
 
-def _digests(noun: type[Noun], view: Reading) -> set[str]:
-    places = [place for place, column in enumerate(columns(noun)) if column.is_prose]
-    if not places:
-        return set()
-    return {str(row[place]) for row in view.table(noun) for place in places if row[place]}
+class References:
+    """Notes what entries refer to, one entry after the other."""
+
+    def __init__(self, writing: Writing) -> None:
+        """Note it in a store that has a table for it."""
+        self._writing = writing
+        self._lately: dict[str, None] = {}
+
+    def read(self, data: bytes, fields: Mapping[str, Any]) -> None:
+        """Note the references of an entry, and what it tells was taken away."""
+        for digest in list_references(data):
+            if digest not in self._lately:
+                self._note(digest, gone=False)
+        for digest in redacted_by(fields):
+            if self._writing.exists(Referred, digest=digest):
+                self._note(digest, gone=True)
+                self._lately.pop(digest, None)
+
+    def _note(self, digest: str, *, gone: bool) -> None:
+        project = self._writing.project
+        row = {"project": project, "digest": digest, "gone": int(gone)}
+        self._writing.put(Referred, row)
+        self._lately[digest] = None
+        if len(self._lately) > _REMEMBERED:
+            self._lately.clear()
+
+
+class TextLook:
+    """Walks what is kept and what is referred to side by side, both by their digests."""
+
+    def __init__(self, view: Reading, replayed: Reading) -> None:
+        """Compare a view with the store in which the references of its entries are noted."""
+        self._view = view
+        self._replayed = replayed
+        self.redacted = 0
+        """How many texts were taken away."""
+
+    def faults(self) -> Iterator[ProofMismatch]:
+        """Return what is wrong, and count what was taken away."""
+        for told, fault in enumerate(self._walk()):
+            if told < DIFFERENCES_SHOWN:
+                yield fault
+
+    def _walk(self) -> Iterator[ProofMismatch]:
+        wanted = self._replayed.table(Referred)
+        row: Any = next(wanted, None)
+        for digest, body in self._view.texts():
+            while row is not None and row[1] < digest:
+                yield from self._missing(row)
+                row = next(wanted, None)
+            if row is None or row[1] != digest:
+                yield _wrong(digest, "is kept, but no entry refers to it")
+                continue
+            if row[2]:
+                yield _wrong(digest, "is kept, but an entry tells that it was taken away")
+            if canonical.text_digest(body) != digest:
+                yield _wrong(digest, "was changed")
+            row = next(wanted, None)
+        while row is not None:
+            yield from self._missing(row)
+            row = next(wanted, None)
+
+    def _missing(self, row: tuple[Any, ...]) -> Iterator[ProofMismatch]:
+        _, digest, gone = row
+        if gone:
+            self.redacted += 1
+        else:
+            yield _wrong(digest, "is missing, and no entry tells that it was taken away")
+
+
+def _wrong(digest: str, what: str) -> ProofMismatch:
+    return ProofMismatch(f"the text {digest[:12]}… {what}", hint="Restore a backup.", text=digest)

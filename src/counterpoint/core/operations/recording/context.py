@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from counterpoint.core.model.access import Actor
 from counterpoint.core.model.identity import Confirmation, Connection
+from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import DEFAULT_GRACE_SECONDS, DEFAULT_LEASE_SECONDS
 from counterpoint.core.ports.evidence import Evidence, Signer
 from counterpoint.core.ports.host import Host, OnlyHost
@@ -67,7 +68,7 @@ class Caller:
 class Ports:
     """What the core was given at start: one of each port, for one project.
 
-    scratch: makes an empty store that passes away, for replaying the ledger into.
+    scratch: makes an empty store of some nouns that passes away, for replaying the ledger into.
     secrets: values that are masked wherever they turn up.
     lease_seconds: how long a claim holds when the caller does not say.
     grace_seconds: how long others wait for what somebody left whose connection has ended.
@@ -80,7 +81,7 @@ class Ports:
     signer: Signer
     library: Library
     anchors: Anchors
-    scratch: Callable[[], Store]
+    scratch: Callable[[tuple[type[Noun], ...]], Store]
     clock: Clock
     mint: Mint
     project: str

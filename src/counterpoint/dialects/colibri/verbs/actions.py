@@ -211,5 +211,5 @@ class Health:
             unsealed=sum(unsealed.values()),
             skipped=tuple(one.source for one in ports.get(SkillDirectory).look().skipped),
             free_bytes=ports.host.free_bytes(),
-            faults=tuple(faults),
+            faults=tuple(fault.message for fault in faults),
         )

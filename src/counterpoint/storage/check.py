@@ -1,0 +1,68 @@
+"""What both databases look for beside the entries of a ledger: numbers of rows, and rows of nobody.
+
+Rules: (1) a ledger has as many entries as its head says, from 0 on, and as many hashes of each stored level
+as so many entries complete. (2) Every row is of a project that has a ledger; how often something
+was used (`meters`) is no state, and not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from counterpoint.kernel.errors import LedgerBroken, StateDiffers
+from counterpoint.storage.rows import Tables
+from counterpoint.storage.tree import STEP
+
+Ask = Callable[[str], Iterable[tuple[Any, ...]]]
+"""Runs a statement without values and answers its rows."""
+MOST: Final = 20
+"""Faults of a sort that are told."""
+
+_HEADS: Final = "SELECT project, size FROM heads"
+_ENTRIES: Final = (
+    "SELECT project, count(*), min(sequence), max(sequence) FROM entries GROUP BY project"
+)
+_NODES: Final = (
+    "SELECT project, level, count(*), min(position), max(position) FROM nodes"
+    " GROUP BY project, level"
+)
+
+
+def ledger_faults(ask: Ask, tables: Tables) -> Iterator[LedgerBroken]:
+    """Return what is wrong with the numbers of rows of all ledgers, and which rows are of none."""
+    sizes: dict[str, int] = dict(ask(_HEADS))
+    entries = {project: tuple(rest) for project, *rest in ask(_ENTRIES)}
+    for project, size in sizes.items():
+        found = entries.get(project, (0, None, None))
+        if found != ((size, 0, size - 1) if size else (0, None, None)):
+            yield _wrong(
+                f"the head of {project} says {size} entries, but there are {found[0]}", "heads"
+            )
+    yield from _node_faults(ask, sizes)
+    for table in ("entries", "nodes", "texts", *tables):
+        for (project,) in ask(f"SELECT DISTINCT project FROM {table}"):
+            if project not in sizes:
+                yield _wrong(f"{table} has rows of {project!r}, which has no ledger", table)
+
+
+def _node_faults(ask: Ask, sizes: dict[str, int]) -> Iterator[StateDiffers]:
+    wanted = {
+        (project, level): size >> level
+        for project, size in sizes.items()
+        for level in range(STEP, size.bit_length(), STEP)
+    }
+    found = {(project, level): tuple(rest) for project, level, *rest in ask(_NODES)}
+    for place in sorted({*wanted, *found}):
+        many = wanted.get(place, 0)
+        if found.get(place, (0,)) != ((many, 0, many - 1) if many else (0,)):
+            project, level = place
+            yield _wrong(
+                f"level {level} of the tree of {project} has other hashes than {many}", "nodes"
+            )
+
+
+def _wrong(told: str, table: str) -> StateDiffers:
+    return StateDiffers(
+        told, hint="Restore a verified backup; keep the file for inspection.", table=table
+    )
