@@ -8,84 +8,24 @@ from dataclasses import replace
 import apsw
 import pytest
 
-from counterpoint.app import NOUNS
 from counterpoint.core.ledger.bundle import verify_bundle
 from counterpoint.core.ledger.checkpoint import verify as verify_checkpoint
 from counterpoint.core.ledger.derived import Origin
 from counterpoint.core.ledger.entry import RowImage
 from counterpoint.core.ledger.merkle import (
-    Frontier,
-    leaf_hash,
     verify_consistency,
     verify_inclusion,
 )
-from counterpoint.core.model.access import TokenRequest
-from counterpoint.core.model.filters import Check, Handover, Judgment, Note, Report
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.rows import columns
 from counterpoint.core.operations import audit
 from counterpoint.core.operations.auditing import replay
-from counterpoint.core.operations.recording.unit import recording
-from counterpoint.core.ports.store import Append
-from counterpoint.dialects.colibri.verbs.seals import Seals
-from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import ChainBroken, InvalidInput, ProofMismatch, StateDiffers
 from counterpoint.storage.rows import StoreWriting
 from counterpoint.storage.sqlite import store
-from fakes.people import Person
+from fakes.filled import TABLES, fill, tamper
 from fakes.studio import FixedKey, Studio
-from fakes.tampering import edited
-
-TABLES = [
-    noun
-    for noun in NOUNS
-    if noun.table != "profiles"
-    and any(one.name not in noun.key and one.sort != "prose" for one in columns(noun))
-]
-
-
-def fill(studio):
-    """Write rows of every kind, and entries enough for a tree of some levels."""
-    ada, bob = studio.core("ada"), studio.core("bob")
-    text = (
-        "# Plan\n## One\n- [ ] A {#a}\n  - labels: x\n  - areas: src\n  - accept: one\n"
-        "  - verify: make\n  - review: yes\n- [ ] B\n  - after: a\n"
-    )
-    draft = replace(ada.plans.read(text), aliases=(("slug", "it"),), attributes={"size": "small"})
-    item = ada.plans.create(draft).ready[0]
-    token = ada.claims.start(item).claim.token
-    ada.journal.append(Note(kind="finding", body="a finding", item=item))
-    ada.gates.verify(Check(item=item), token)
-    studio.tree.write("src/a", "1")
-    ada.gates.verify(Check(item=item), token)
-    ada.reviews.submit(item, "src/a", "see", token)
-    ada.tasks.finish(item, token, Report(outcome="done", summary="so"))
-    bob.reviews.review(item, Judgment(approves=True, reason="good"))
-    studio.core("pat", kind="human").tokens.create(TokenRequest(name="ci"))
-    cyd = studio.core("cyd")
-    cyd.use(Thoughts).think("plan", "a thought", task=item)
-    cyd.use(Seals).seal(cyd.caller.actor.session)
-    for number in range(16):
-        bob.memory.put("project", "many", number)
-    ada.once("k", 1, lambda: ada.memory.put("project", "n", {"v": 1}).version)
-    Person(studio=studio).enrol()
-    ada.sessions.hand_over(Handover(action="end", summary="bye"))
-    plain_rows(studio)
-    return ada, bob
-
-
-def plain_rows(studio):
-    """Write a row of each noun that the verbs above did not, so that every table has one."""
-    with studio.view() as view:
-        empty = [noun for noun in TABLES if not view.exists(noun)]
-    with recording(studio.context(studio.system), "rows.written") as change:
-        for noun in empty:
-            row = {one.name: _PLAIN[one.sort] for one in columns(noun)}
-            change.put(noun(**row | {"project": "demo"}))
-
-
-_PLAIN = {"text": "x", "int": 1, "list": ("x",), "prose": "", "proses": ()}
 
 
 @pytest.fixture(scope="module")
@@ -107,22 +47,6 @@ def studio(filled, tmp_path):
     opened.drawer.notes |= filled.drawer.notes
     yield opened
     opened.close()
-
-
-def tamper(studio, *statements):
-    """Change the file behind the program's back."""
-    connection = apsw.Connection(str(studio.database))
-    connection.create_scalar_function("edited", edited, 3)
-    asked = "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"
-    guards = connection.execute(asked).fetchall()
-    for name, _ in guards:
-        connection.execute(f"DROP TRIGGER {name}")
-    for statement, values in statements:
-        connection.execute(statement, values)
-        assert connection.changes()
-    for _, made in guards:
-        connection.execute(made)
-    connection.close()
 
 
 def verify(studio):
@@ -400,119 +324,3 @@ def test_a_row_of_a_table_that_nobody_knows_is_shown_as_it_is() -> None:
     """A ledger may hold rows of a dialect that this program does not have."""
     image = RowImage(table="strangers", key={"id": "a"}, values={"title": "t"})
     assert audit._filled(image, None, Origin("", "ada", "")) is image
-
-
-UNSEEN = {
-    "subject of an entry": "UPDATE entries SET subject = 'demo-9' WHERE sequence = 3",
-    "action of an entry": "UPDATE entries SET action = 'task.lost' WHERE sequence = 3",
-    "hash of an entry": "UPDATE entries SET leaf = zeroblob(32) WHERE sequence = 3",
-    "time of the head": "UPDATE heads SET time = '2020-01-01T00:00:00.000Z'",
-    "a superseded text": "UPDATE texts SET body = body || '!' WHERE body LIKE '%:7%' OR body = '7'",
-    "a text of nobody": "INSERT INTO texts SELECT project, zeroblob(32), body FROM texts LIMIT 1",
-    "a document": "UPDATE documents SET kind = 'decision' WHERE kind = 'finding'",
-    "no document": "DELETE FROM documents WHERE id = (SELECT max(id) FROM documents)",
-    "words of the search": (
-        "INSERT INTO search (rowid, title, body) VALUES ((SELECT min(id) + 9 FROM documents), 'a', 'b')"
-    ),
-    "a number of words": "UPDATE search_docsize SET sz = x'0909' WHERE id = (SELECT min(id) FROM documents)",
-    "the settings of the search": "UPDATE search_config SET v = 999 WHERE k = 'pgsz'",
-    "a migration": "UPDATE migrations SET sha256 = 'x' WHERE name = 'first'",
-    "a migration more": "INSERT INTO migrations VALUES (12, 'labels2', 'x')",
-    "a trigger": "CREATE TRIGGER quiet AFTER INSERT ON items BEGIN SELECT 1; END",
-    "an index less": "DROP INDEX entries_action",
-    "an index more": "CREATE INDEX mine ON items (title)",
-    "a view": "CREATE VIEW all_items AS SELECT * FROM items",
-    "a table": "CREATE TABLE mine (a TEXT)",
-    "a row of nobody": "INSERT INTO labels (project, item, name) VALUES ('nobody', 'a', 'b')",
-    "a hash more": "INSERT INTO nodes VALUES ('demo', 4, 99, zeroblob(32))",
-    "a level more": "INSERT INTO nodes VALUES ('demo', 3, 0, zeroblob(32))",
-    "the mark of the file": "PRAGMA application_id = 7",
-}
-
-
-@pytest.mark.parametrize("statement", UNSEEN.values(), ids=UNSEEN)
-def test_what_no_entry_tells_of_is_looked_at_too(studio, statement):
-    """Columns beside the entries, texts of all versions, search, schema and migrations; all in one run."""
-    connection = apsw.Connection(str(studio.database))
-    asked = "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"
-    guards = connection.execute(asked).fetchall()
-    for name, _ in guards:
-        connection.execute(f"DROP TRIGGER {name}")
-    connection.execute(statement)
-    for _, made in guards:
-        connection.execute(made)
-    connection.close()
-    faults = verify(studio)
-    assert faults
-    assert all(fault.code and fault.message and fault.hint for fault in faults)
-
-
-def test_every_fault_is_found_in_one_run(studio):
-    """One table, one text, one column and one trigger at once."""
-    tamper(
-        studio,
-        ("UPDATE items SET title = 'x' WHERE id = 'demo-3'", ()),
-        ("UPDATE entries SET subject = 'demo-9' WHERE sequence = 3", ()),
-        ("UPDATE texts SET body = 'x' WHERE body = 'a finding'", ()),
-    )
-    connection = apsw.Connection(str(studio.database))
-    connection.execute("DROP TRIGGER entries_remain")
-    connection.close()
-    told = " ".join(fault.message for fault in verify(studio))
-    for words in ("demo-3 of items", "beside entry 3", "text", "entries_remain is missing"):
-        assert words in told
-
-
-def test_entries_that_no_table_takes_are_faults_and_never_a_crash(studio):
-    """Somebody with the key to the database writes entries that chain, whose rows are anything."""
-    rows = (
-        RowImage(table="labels", key={"item": "a"}, values={}),
-        RowImage(table="labels", key={"item": 1, "name": "b"}, values={}),
-        RowImage(table="items", key={"id": "demo-x"}, values={"title": ["a"]}),
-        RowImage(table="items", key={"id": "demo-x"}, values={"number": "a"}),
-        RowImage(table="items", key={"id": "demo-x"}, values={"labels": 1}),
-        RowImage(table="items", key={"id": "demo-x"}, values={"body": {"a": 1}}),
-        RowImage(table="criteria", key={"item": "x", "position": 1}, values={"text": "bare"}),
-        RowImage(table="items", key={"id": "demo-x"}, values={"title": "x"}, whole=False),
-        RowImage(table="items", key={"id": "demo-x"}, values=None),
-        RowImage(table="gates", key={"item": "x", "name": "y"}, values={"nowhere": 1}),
-    )
-    append(studio, rows)
-    told = [fault.message for fault in verify(studio)]
-    size = studio.last().sequence
-    assert sum(one.startswith(f"entry {size}: ") for one in told) == len(rows)
-
-
-def append(studio, rows):
-    """Append an entry with any rows as the program would, without writing the rows."""
-    last = studio.last()
-    with studio.store.writing("demo") as writing:
-        head = writing.head()
-        entry = replace(last, sequence=head.size, rows=rows, previous=head.leaf, facts={})
-        data = entry.to_bytes()
-        frontier, nodes = Frontier.from_bytes(head.frontier).append(leaf_hash(data))
-        writing.append(
-            Append(
-                sequence=head.size,
-                previous=head.leaf,
-                data=data,
-                leaf=leaf_hash(data),
-                time=entry.time,
-                subject=entry.subject,
-                action=entry.action,
-                frontier=frontier.to_bytes(),
-                nodes=tuple(nodes),
-            )
-        )
-
-
-def test_rows_that_no_table_takes_end_the_replay_and_not_the_look(studio):
-    """Two rows of what a project has once only: the entries are read all the same."""
-    append(
-        studio,
-        tuple(
-            RowImage(table="tokens", key={"id": name}, values={"sha256": "same"}) for name in "xy"
-        ),
-    )
-    assert any("no table takes" in fault.message for fault in verify(studio))
-    assert studio.system.audit.verify(quick=True).size == studio.last().sequence + 1
