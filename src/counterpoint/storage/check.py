@@ -1,4 +1,4 @@
-"""What both databases look for beside the entries of a ledger: numbers of rows, and rows of nobody.
+"""What both databases look for: numbers of rows, and rows of nobody.
 
 Rules: (1) a ledger has as many entries as its head says, from 0 on, and as many hashes of each stored level
 as so many entries complete. (2) Every row is of a project that has a ledger; how often something

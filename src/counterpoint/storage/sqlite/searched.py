@@ -1,4 +1,4 @@
-"""Makes the full-text index anew from the rows and compares it with the one that is kept.
+"""Makes the full-text index anew from the rows and compares it.
 
 Rules: (1) each row of a searched noun has one document, which says what it is about, and there is no other.
 (2) An index that is made anew, of the same texts under the same numbers, has the same words at the same

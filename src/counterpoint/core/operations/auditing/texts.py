@@ -1,4 +1,4 @@
-"""Compares the texts that are kept with what the entries refer to, superseded ones too.
+"""Compares the texts that are kept with what the entries refer to.
 
 Rules: (1) a text is what its digest says. (2) Each text that an entry refers to is there, unless a later
 entry tells that it was taken away; then it is not. (3) No text is there to which nothing refers.

@@ -61,7 +61,7 @@ class Walk:
 
     def read(self, progress: Callable[[int], None] | None = None) -> None:
         """Read every entry; progress hears now and then how many there were."""
-        self.verification.read(self._data(progress))
+        self.verification.read(self._entries(progress))
         for fault in self._tree.close():
             self._others.add(fault)
         for fault in self._people.reason_faults(self._view.text):
@@ -88,7 +88,7 @@ class Walk:
         """What was found beside the chain: columns, hashes of the tree, and rows that nothing takes."""
         return iter(self._others)
 
-    def _data(self, progress: Callable[[int], None] | None) -> Iterator[bytes]:
+    def _entries(self, progress: Callable[[int], None] | None) -> Iterator[bytes]:
         for count, kept in enumerate(self._view.kept(), 1):
             if progress is not None and count % _COUNTED_EVERY == 1:
                 progress(count)

@@ -1,4 +1,4 @@
-"""Looks through a whole ledger and everything made from it, and finds all that is wrong in one run.
+"""Looks through a ledger and all that is made from it, in one run.
 
 Rules: (1) quick: the entries are read, with what stands beside them and the tree. (2) Whole: they are also
 folded into an empty store beside, and tables and texts compared with it; the store looks through what
