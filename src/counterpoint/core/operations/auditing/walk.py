@@ -1,4 +1,4 @@
-"""One pass over the entries of a ledger that looks at all that can be told from them.
+"""One pass over entries that looks at all that can be told from them.
 
 Rules: (1) each entry is read once: chain and tree (core.ledger.chain), thoughts and seals (trail), and
 what stands beside its bytes. (2) With a store to write into, its rows are folded there and the texts
