@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 NOUNS: Final = (*catalogue.NOUNS, *nouns.NOUNS)
 """What the product has tables for: the nouns of the core and those of its own dialects."""
+CREDENTIAL: Final = "COUNTERPOINT_CREDENTIAL"
+"""The variable that a credential is passed by."""
 _NAME_LENGTH = 16
 _PASSING = "memory"
 
@@ -113,6 +115,11 @@ class App:
         if self.settings.db:
             return Path(find_database("", self.settings.db))
         return self.places.folder / DATABASE
+
+    @property
+    def credential(self) -> str:
+        """The secret that whoever launched this agent gave to it; empty without one."""
+        return self.environ.get(CREDENTIAL, "")
 
     @property
     def is_remote(self) -> bool:
@@ -281,10 +288,13 @@ class App:
         # How long others wait is not for those to say who want to have it.
         self.settings = replace(self.settings, grace_seconds=host.settings.grace_seconds)
 
-    def meet(self, found: Peer) -> None:
-        """Remember the agent behind a connection: what it starts is that agent, also if it writes nothing."""
+    def meet(self, found: Peer, credential: str) -> None:
+        """Remember the agent behind a connection: what it starts is that agent, also if it writes nothing.
+
+        Not one that brings a credential: it may host others that bring theirs.
+        """
         agent = agent_of(found.lineage)
-        if agent is not None and doubt_of(found) is None:
+        if agent is not None and doubt_of(found) is None and not credential:
             self.met.add(name_of(agent, found))
 
     @cached_property
@@ -332,13 +342,20 @@ class App:
             confirmation=identity.confirmation,
             capability=identity.capability,
             seat=identity.seat,
+            scopes=identity.attested.scopes if identity.attested else frozenset(),
         )
         return Core(self._guarded if guarded else self.ports, caller)
 
     def person(self) -> Core:
-        """Return the core for whoever sits at the command line; an agent may, from a shell of its own."""
+        """Return the core for whoever sits at the command line; an agent may, from a shell of its own.
+
+        Who brings a credential is the agent that it was made for; Forbidden if it is not in force.
+        """
         identity = self._at_the_command_line
-        attested = self.core(identity).identities.attest(peer(os.getpid()))
+        core = self.core(identity)
+        attested = core.identities.attest(peer(os.getpid()), credential=self.credential)
+        if attested is not None and attested.principal.strength == "credential":
+            identity = Identity(kind="agent", name=self.settings.agent or attested.name)
         return self.core(replace(identity, attested=attested))
 
     def confirmed(self, confirmation: Confirmation) -> Core:

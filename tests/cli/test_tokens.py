@@ -107,3 +107,9 @@ def test_without_a_ledger_there_is_nothing_to_open(place, call):
     for words in (("create", "ci"), ("list",), ("revoke", "ci")):
         assert call("token", *words).code == 3
     assert list(place.iterdir()) == []
+
+
+def test_a_maintaining_token_may_all(ledger, call):
+    """Each scope includes those before it."""
+    made = call("token", "create", "ci", "--scope", "maintain", "--json").json
+    assert made["scopes"] == ["read", "write", "maintain"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -109,12 +110,12 @@ def worker(hire: Callable[[], Agent]) -> Agent:
     return agent
 
 
-def work(agent: Agent) -> None:
+def work(agent: Agent, connection: str = "main") -> None:
     """Let an agent do the only task of a phase that is to be reviewed."""
-    agent.does("plan", markdown=PLAN)
-    claim = agent.does("next", claim=True)["claim"]
+    agent.does("plan", connection, markdown=PLAN)
+    claim = agent.does("next", connection, claim=True)["claim"]
     done = {"id": claim["item"], "token": claim["token"], "outcome": "done"}
-    agent.does("finish", **done, summary="It stands")
+    agent.does("finish", connection, **done, summary="It stands")
 
 
 @pytest.fixture
@@ -207,3 +208,132 @@ def test_nobody_gets_another_name_in_a_namespace_of_his_own(
     other = worker.hires(*alone)
     assert other.is_refused("review", id=phase, **APPROVES) == "forbidden"
     assert app.person().items.get(phase).status != "done"
+
+
+@pytest.fixture
+def credential(counterpoint: Callable[..., Any], repository: Path) -> Callable[..., dict[str, str]]:
+    """Answer what an agent is started with once a person has made it a credential."""
+
+    def create(name: str, *words: str) -> dict[str, str]:
+        ran = counterpoint("agent", "create", name, *words, cwd=repository)
+        assert ran.returncode == 0, ran.stderr
+        return {"COUNTERPOINT_CREDENTIAL": ran.stdout.strip()}
+
+    return create
+
+
+IN_PROCESS = ["--in-process"]
+
+
+@pytest.mark.parametrize("words", [[], IN_PROCESS], ids=["relay", "in process"])
+def test_agents_below_one_process_are_told_apart_by_credentials(
+    hire: Callable[[], Agent],
+    phase: str,
+    app: App,
+    repository: Path,
+    credential: Callable[..., dict[str, str]],
+    words: list[str],
+) -> None:
+    """Each judges what the other did, and nothing of its own; without a credential the launcher judges neither."""
+    launcher = hire()
+    for name in ("ada", "bob"):
+        launcher.order(connect=name, words=words, environ=credential(name))
+    work(launcher, "ada")
+    for connection in ("ada", "main"):
+        assert launcher.is_refused("review", connection, id=phase, **APPROVES) == "forbidden"
+    assert launcher.runs("approve", phase)["code"] == 1
+    assert launcher.does("review", "bob", id=phase, **APPROVES)["item"]["status"] == "done"
+    entries = json.loads(launcher.runs("log", "--json")["out"])["entries"]
+    found = {one["action"]: one["actor"] for one in entries if one["actor"]["kind"] == "agent"}
+    done, approved = found["task.finished"], found["item.approved"]
+    assert (done["name"], approved["name"]) == ("ada", "bob")
+    assert done["principal"]["strength"] == approved["principal"]["strength"] == "credential"
+    assert done["principal"]["id"] != approved["principal"]["id"]
+    assert app.person().audit.rebuild().differences == ()
+
+
+def test_the_command_line_takes_a_credential(
+    worker: Agent, hire: Callable[[], Agent], phase: str, credential: Callable[..., dict[str, str]]
+) -> None:
+    """As the agent that it was made for; the worker is himself with one, too."""
+    given = ["env", *(f"{name}={text}" for name, text in credential("bob").items())]
+    command = [*given, sys.executable, "-m", "counterpoint", "approve", phase, "--json"]
+    assert worker.order(run=command)["code"] == 1
+    ran = hire().order(run=command)
+    assert ran["code"] == 0, ran
+    assert json.loads(ran["out"])["verdict"]["agent"] == "bob"
+
+
+@pytest.mark.parametrize("words", [[], IN_PROCESS], ids=["relay", "in process"])
+def test_a_credential_that_is_not_in_force_is_refused_loudly(
+    hire: Callable[[], Agent],
+    phase: str,
+    counterpoint: Callable[..., Any],
+    repository: Path,
+    credential: Callable[..., dict[str, str]],
+    words: list[str],
+) -> None:
+    """Wrong from the start, or revoked under way: nobody goes on without it unawares."""
+    agent, given = hire(), credential("ada")
+    agent.order(connect="ada", words=words, environ=given)
+    agent.does("brief", "ada")
+    ran = counterpoint("agent", "revoke", "ada", cwd=repository)
+    assert ran.returncode == 0, ran.stderr
+    wrong = {"COUNTERPOINT_CREDENTIAL": "cpt_" + "0" * 64}
+    agent.order(connect="wrong", words=words, environ=wrong)
+    for connection in ("ada", "wrong"):
+        assert agent.is_refused("brief", connection) == "forbidden"
+    for environ in (given, wrong):
+        said = counterpoint("approve", phase, cwd=repository, env=dict(os.environ) | environ)
+        assert said.returncode == 1
+        assert "not in force" in said.stderr
+
+
+def test_a_credential_is_kept_nowhere(
+    hire: Callable[[], Agent],
+    phase: str,
+    repository: Path,
+    credential: Callable[..., dict[str, str]],
+) -> None:
+    """Neither in the ledger, nor in a log, nor with the server that its bearer has started."""
+    given = credential("ada")
+    agent = hire()
+    agent.order(connect="ada", words=[], environ=given)
+    secret = given["COUNTERPOINT_CREDENTIAL"]
+    agent.does("note", "ada", kind="finding", text=f"it is {secret}, and {secret[4:]}")
+    found = [
+        path
+        for path in (repository / ".counterpoint").rglob("*")
+        if path.is_file() and secret.encode() in path.read_bytes()
+    ]
+    assert found == []
+
+
+def test_an_agent_makes_no_credential_for_itself(
+    worker: Agent, hire: Callable[[], Agent], phase: str
+) -> None:
+    """Who has written makes none; who has only connected cannot bring what it made."""
+    ran = worker.runs("agent", "create", "second")
+    assert (ran["code"], "an agent makes no credential" in ran["err"]) == (1, True)
+    other = hire()
+    made = other.runs("agent", "create", "third")
+    assert made["code"] == 0, made
+    given = {"COUNTERPOINT_CREDENTIAL": made["out"].strip()}
+    other.order(connect="third", words=[], environ=given)
+    assert other.is_refused("brief", "third") == "forbidden"
+
+
+def test_a_credential_tells_who_works_in_a_container(
+    hire: Callable[[], Agent], phase: str, app: App, credential: Callable[..., dict[str, str]]
+) -> None:
+    """Where the server sees no processes, and nobody is attested without one."""
+    alone = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
+    agent = hire()
+    if agent.order(run=[*alone, "true"])["code"]:
+        pytest.skip("this kernel lets nobody open a namespace of processes")
+    inside = agent.hires(*alone)
+    inside.order(connect="ada", words=[], environ=credential("ada"))
+    work(inside, "ada")
+    assert inside.is_refused("review", id=phase, **APPROVES) == "forbidden"
+    judge = hire()
+    assert judge.does("review", id=phase, **APPROVES)["item"]["status"] == "done"

@@ -237,4 +237,8 @@ def test_the_server_describes_itself(issuer):
     )
     told = issuer.metadata()
     assert (told["resource"], told["authorization_servers"]) == (AUDIENCE, [ISSUER])
-    assert told["scopes_supported"] == ["counterpoint:read", "counterpoint:write"]
+    assert told["scopes_supported"] == [
+        "counterpoint:read",
+        "counterpoint:write",
+        "counterpoint:maintain",
+    ]

@@ -33,7 +33,7 @@ def token_command() -> None:
     type=click.Choice(SCOPES),
     default="write",
     show_default=True,
-    help="Only read, or read and write.",
+    help="Only read, or read and write, or also loosen what others work on.",
 )
 @click.option("--tool", "tools", metavar="NAME", multiple=True, help="Only this one; repeatable.")
 @click.option("--expires", metavar="SPAN", help="Ends after 90m, 12h, 30d, 8w or 1y.")

@@ -27,6 +27,8 @@ PROTOCOL: Final = 1
 PATIENCE: Final = 20.0
 """Seconds until a server must be there."""
 LOG_LIMIT: Final = 1_000_000
+CREDENTIAL: Final = "COUNTERPOINT_CREDENTIAL"
+"""The variable that holds what one agent was given to be known by."""
 
 _ASK: Final = "Ask whoever runs it to start it, and to let this account in with `--allow-user`."
 
@@ -168,7 +170,8 @@ def _start(database: str, log: str, turn: int) -> None:
         pid = os.posix_spawn(
             sys.executable,
             [sys.executable, *words],
-            os.environ,
+            # The server is there for all: what one agent was given is none of the others'.
+            {name: text for name, text in os.environ.items() if name != CREDENTIAL},
             file_actions=streams,
             # In a session of its own, or closing the terminal of one agent would end it for all.
             setsid=True,

@@ -222,6 +222,30 @@ def test_an_agent_says_who_it_is_and_in_which_of_its_sessions(up, token):
         assert (result["isError"], result["structuredContent"]["error"]) == (True, code)
 
 
+def test_a_token_is_who_acts_whatever_its_headers_say(up, token, call):
+    """One token is one principal under every name and in every session; another token is another."""
+    server, one, other = up(), token("ada"), token("bob")
+    plan = {"markdown": "# Orchard\n## Planting\n- review: yes\n- [ ] Plant the walnut\n"}
+    assert not server.call("plan", one, plan)[1]["isError"]
+    titles = {found["title"]: found["id"] for found in call("list", "--json").json["items"]}
+    started = server.call("start", one, {"id": titles["Plant the walnut"]})[1]
+    claim = started["structuredContent"]["claim"]
+    done = {"id": claim["item"], "token": claim["token"], "outcome": "done", "summary": "It stands"}
+    assert not server.call("finish", one, done)[1]["isError"]
+    verdict = {"id": titles["Planting"], "verdict": "approve", "reason": "so"}
+    for headers in ({}, {"counterpoint_agent": "eve"}):
+        refused = server.call("review", one, verdict, **headers)[1]
+        assert refused["structuredContent"]["error"] == "forbidden", refused
+    assert not server.call("review", other, verdict)[1]["isError"]
+    actors = [entry["actor"] for entry in call("log", "--json").json["entries"]]
+    found = {
+        one["principal"]["id"]
+        for one in actors
+        if one["kind"] == "agent" and not one["principal"]["id"].startswith("cn_")
+    }
+    assert found == {one["id"] for one in call("token", "list", "--json").json}
+
+
 def test_a_reading_token_sees_reading_tools_alone(up, token):
     """And writes nothing."""
     server, secret = up(), token("eye", "--scope", "read")

@@ -7,13 +7,17 @@ from dataclasses import replace
 
 import pytest
 
+from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Bearer, Principal, TokenRequest
 from counterpoint.core.model.filters import Handover
+from counterpoint.core.model.identity import Peer, Process
 from counterpoint.core.rules import access
+from counterpoint.core.rules.identity import name_of
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from fakes.studio import Studio
 
 HERE = "127.0.0.1"
+NOBODY = Peer((), "b")
 
 
 def test_a_token_is_answered_once_and_never_kept(studio, person):
@@ -191,3 +195,63 @@ def test_tokens_survive_a_rebuild_from_the_ledger(tmp_path):
     person.tokens.revoke("ci")
     opened.check()
     opened.close()
+
+
+def agent_token(person, name="ada", **more):
+    """Make a credential of an agent."""
+    return person.tokens.create(TokenRequest(name=name, kind="agent", **more))
+
+
+def test_a_credential_attests_its_bearer(studio, person):
+    """By its id, with its scopes, and where no process is seen too; names of both kinds may be the same."""
+    made, other = agent_token(person), agent_token(person, "eve", scopes=("maintain",))
+    person.tokens.create(TokenRequest(name="ada"))
+    found = studio.core("x").identities.attest(NOBODY, credential=made.secret)
+    assert found is not None
+    assert found.principal == Principal(strength="credential", id=made.token.id)
+    assert made.token.id.startswith("agt_")
+    assert (found.name, found.scopes, found.connection) == ("ada", {"read", "write"}, None)
+    assert studio.core("x").identities.attest(NOBODY, credential=other.secret).scopes == {
+        "read",
+        "write",
+        "maintain",
+    }
+    assert person.tokens.list("agent") == [made.token, other.token]
+    assert [one.name for one in person.tokens.list()] == ["ada"]
+
+
+def test_a_credential_that_is_not_in_force_is_refused(studio, person):
+    """A revoked one, an expired one, a wrong one, and a token of a caller over the network."""
+    caller = person.tokens.create(TokenRequest(name="ci"))
+    revoked, expired = agent_token(person), agent_token(person, "eve", lasts_seconds=60)
+    person.tokens.revoke("ada", "agent")
+    studio.clock.pass_by(seconds=61)
+    for secret in (caller.secret, revoked.secret, expired.secret, "cpt_" + "0" * 64, "x"):
+        core = studio.core("x")
+        fault = studio.refuses(
+            Forbidden, lambda core=core, one=secret: core.identities.attest(NOBODY, credential=one)
+        )
+        assert "not in force" in fault.message
+    studio.refuses(NotFound, lambda: person.tokens.revoke("ci", "agent"))
+
+
+def test_a_credential_opens_nothing_over_the_network(person):
+    """Nor does the first of them shut the door that is open without any token."""
+    made = agent_token(person)
+    assert person.tokens.authenticate(made.secret, HERE) is None
+    assert not person.tokens.are_needed()
+
+
+def test_an_agent_makes_no_credential(studio, person):
+    """It would be two with it; who brings what was made by an agent above him is refused."""
+    studio.refuses(Forbidden, lambda: agent_token(studio.core("ada")))
+    agent = Process(
+        pid=7, parent=0, uid=1, session=0, has_terminal=False, started=7, executable="/a"
+    )
+    peer = Peer((replace(agent, pid=9, parent=7, started=9), agent), "b")
+    maker = name_of(agent, peer)
+    actor = replace(person.caller.actor, principal=Principal(strength="connection", id=maker))
+    made = agent_token(Core(studio.ports, replace(person.caller, actor=actor)))
+    core = studio.core("x")
+    assert core.identities.attest(peer, credential=made.secret) is not None
+    studio.refuses(Forbidden, lambda: core.identities.attest(peer, {maker}, credential=made.secret))

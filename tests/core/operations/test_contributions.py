@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.access import Actor, ActorKind, Principal
+from counterpoint.core.model.access import Actor, ActorKind, Principal, TokenRequest
 from counterpoint.core.model.filters import Edit, Handover, Judgment, Note, Report
 from counterpoint.core.model.identity import Connection, Contribution, Peer, Process
 from counterpoint.core.operations.recording.context import Caller
@@ -149,3 +149,30 @@ def test_work_that_goes_elsewhere_takes_its_parts_along(
     ada.tasks.finish(ids["A"], 1, Report(outcome="done", summary="done"))
     person.items.edit(ids["A"], Edit(parent=ids["Two"]))
     studio.refuses(Forbidden, lambda: ada.reviews.review(ids["Two"], YES))
+
+
+def test_beside_the_bearer_of_a_credential_stands_the_process_that_hosts_him(
+    studio: Studio, person: Core, ids: dict[str, str]
+) -> None:
+    """In all above, for each process that he works from, and wherever the work goes."""
+    secret = person.tokens.create(TokenRequest(name="bob", kind="agent")).secret
+    other = Peer(lineage=(process(19, 17, "python3"), process(17, 1, "claude"), INIT), boot="b")
+    for peer, item in ((PEER, "A"), (other, "A")):
+        session = studio.mint.mint("ses")
+        caller = Caller(actor=Actor(kind="agent", name="bob", session=session), root=ROOT)
+        found = Core(studio.ports, caller).identities.attest(peer, credential=secret)
+        assert found is not None
+        actor = replace(caller.actor, principal=found.principal)
+        core = Core(studio.ports, replace(caller, actor=actor, connection=found.connection))
+        token = core.claims.start(ids[item]).claim.token
+        if peer is PEER:
+            core.tasks.finish(ids[item], token, Report(outcome="partial", summary="later"))
+    person.items.edit(ids["A"], Edit(parent=ids["Two"]))
+    with studio.view() as view:
+        hosts = view.select(Contribution, how="hosted")
+    hosted, elsewhere = BEHIND, connection_id(other.lineage[1], "b")
+    assert {(one.item, one.principal) for one in hosts} == {
+        (ids[item], host) for item in ("A", "One", "Two", "Plan") for host in (hosted, elsewhere)
+    }
+    assert {one.id for one in connections(studio)} >= {hosted, elsewhere}
+    studio.check()

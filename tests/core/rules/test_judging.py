@@ -92,6 +92,19 @@ def test_what_the_worker_has_started_is_the_worker() -> None:
     assert dependence(ADA, [worked("cn_b")], (), inner, [stranger]) is None
 
 
+def test_two_credentials_tell_apart_what_one_process_hosts() -> None:
+    """Without one the process may be any of those that it has hosted; with one it is still who worked without."""
+    bob = replace(ADA, principal=Principal(strength="credential", id="agt_b"))
+    hosted = [worked("agt_x"), replace(worked("cn_a"), how="hosted")]
+    assert dependence(bob, hosted, (), CONNECTION, [CONNECTION]) is None
+    assert dependence(ADA, hosted, (), CONNECTION, [CONNECTION]) == "own"
+    assert dependence(bob, [worked("cn_a")], (), CONNECTION, [CONNECTION]) == "own"
+    assert dependence(bob, [worked("agt_b")], ()) == "own"
+    left = replace(CONNECTION, id="cn_l", pid=30, started=30)
+    eve = replace(ADA, principal=Principal(strength="connection", id="cn_l"))
+    assert dependence(eve, hosted, (), left, [CONNECTION]) == "orphan"
+
+
 def test_a_name_is_told_apart_from_every_principal() -> None:
     """No name that anybody gives himself is the id of one."""
     assert standing(ADA) == "cn_a"

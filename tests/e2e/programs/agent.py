@@ -2,7 +2,7 @@
 
 Each line on standard input is an order, a JSON object, and is answered by one line:
 
-    {"connect": name, "words": [...]}          starts `counterpoint mcp` with these words
+    {"connect": name, "words": [...]}          starts `counterpoint mcp` with these words; "environ": and variables
     {"call": name, "tool": tool, "arguments"}  answers {"answer"}, or {"refused"} with the refusal
     {"run": [...]}                             runs a command, answers {"code", "out", "err"}
     {"hire": name, "through": [...]}           starts another such process, behind these words
@@ -31,7 +31,7 @@ def obey(order: dict[str, Any], clients: dict[str, wire.Client]) -> dict[str, An
     """Do what an order says and answer what came of it."""
     if "connect" in order:
         client = clients[order["connect"]] = wire.Client(
-            Path.cwd(), (*wire.SERVER, *order["words"])
+            Path.cwd(), (*wire.SERVER, *order["words"]), order.get("environ")
         )
         client.greet(CLIENT)
         return {}

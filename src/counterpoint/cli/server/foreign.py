@@ -1,9 +1,9 @@
 """Agents of other accounts, whom a server of an account of its own serves.
 
 Rule 1: who comes in is decided by the user that the kernel names for the socket. Rule 2: of what such a
-caller says only what labels or narrows it counts; a setting that names a file, a folder, a database or a
-variable is refused, never ignored, because the caller relies on it. Rule 3: nothing is read, written or run
-for it (evidence/absent.py).
+caller says only what labels or narrows it counts, and the credential that it brings; a setting that names
+a file, a folder, a database or a variable is refused, never ignored, because the caller relies on it.
+Rule 3: nothing is read, written or run for it (evidence/absent.py).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Final
 
-from counterpoint.app import App
+from counterpoint.app import CREDENTIAL, App
 from counterpoint.evidence.absent import NoTrees
 from counterpoint.kernel.errors import Forbidden, InvalidInput, Unavailable
 from counterpoint.kernel.places import SOCKET
@@ -86,9 +86,10 @@ def app_for(greeting: Greeting, host: App) -> App:
             f"a server of another account takes no {', '.join(wrong)} from its callers",
             hint="Leave it out, or start an agent of your own account on a ledger of your own.",
         )
+    environ = {name: text for name, text in greeting.environ.items() if name == CREDENTIAL}
     settings = replace(
         host.settings,
         project=host.project,
         **{name: getattr(given, name) for name in ALLOWED},
     )
-    return replace(host, settings=settings, environ={}, evidence=NoTrees(folder=host.folder))
+    return replace(host, settings=settings, environ=environ, evidence=NoTrees(folder=host.folder))

@@ -96,7 +96,8 @@ class Connection:
         """
         self._app = app
         self._peer: Peer | None = peer
-        (host or app).meet(peer)
+        self._credential = app.credential
+        (host or app).meet(peer, app.credential)
         self._host = host
         # Who brings no secret has one all the same, which he cannot show a second time.
         capability = capability_of("secret", secret or token_hex())
@@ -123,9 +124,15 @@ class Connection:
                 self._host = None
             if self._peer is not None:
                 core = self._app.core(identity, guarded=self._is_guarded)
-                attested = core.identities.attest(self._peer, self._app.met)
-                self._identity = self._seated(replace(self._identity, attested=attested), core)
-                self._peer = None
+                attested = core.identities.attest(self._peer, self._app.met, self._credential)
+                identity = replace(self._identity, attested=attested)
+                self._identity = identity if self._seat else self._seated(identity, core)
+                # One that was revoked ends with the next call: so a credential is asked for each time.
+                if not self._credential:
+                    self._peer = None
+        attested = self._identity.attested
+        if attested is not None and attested.name and not self._app.settings.agent:
+            name = attested.name
         identity = replace(self._identity, name=name, client=client)
         core = self._app.core(identity, guarded=self._is_guarded)
         return Call(core=core, secret=lambda: self._secret, settings=self._app.settings)

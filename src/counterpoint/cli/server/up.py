@@ -32,7 +32,8 @@ from counterpoint.cli.present import present_entry
 from counterpoint.cli.server.connect import surface_named
 from counterpoint.cli.server.serving import WORKERS, end_server, serve_sockets
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.access import Bearer, Token, Usage
+from counterpoint.core.model.access import Bearer, Principal, Token, Usage
+from counterpoint.core.model.identity import Attested
 from counterpoint.core.rules import access
 from counterpoint.core.rules.secrets import mask
 from counterpoint.dialects import registry
@@ -126,7 +127,13 @@ class HttpBackend:
             "http", grant.id or (visit and "open") or self._visit, visit
         )
         session = "" if visit else grant.session
-        bearer = Bearer(name=grant.name, capability=capability, session=session)
+        attested = _attested(grant)
+        bearer = Bearer(
+            name=grant.name,
+            capability=capability,
+            session=session,
+            principal=attested.principal if attested else None,
+        )
         found = self.app.core(system, guarded=caller.guarded).tokens.identify(
             bearer,
             agent=named,
@@ -147,6 +154,7 @@ class HttpBackend:
             item=self.app.item,
             capability=capability,
             seat=found.seat,
+            attested=attested,
         )
         core = self.app.core(identity, guarded=caller.guarded)
         return Call(core=core, secret=lambda: self._secret, settings=self.app.settings)
@@ -229,6 +237,15 @@ class HttpBackend:
     def _size(self) -> int:
         with self.app.store.reading(self.app.project) as view:
             return view.head().size
+
+
+def _attested(grant: Grant) -> Attested | None:
+    """Return who brings a token: whatever clients share it or call themselves, they are one."""
+    if not grant.id:
+        return None
+    return Attested(
+        principal=Principal(strength="credential", id=grant.id), scopes=frozenset(grant.scopes)
+    )
 
 
 def _grant(token: Token) -> Grant:

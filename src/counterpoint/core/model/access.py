@@ -1,7 +1,8 @@
 """Who calls: actors, who stands behind them, and tokens for other machines.
 
 A token is shown once, when it is made: `cpt_` and 64 hexadecimal digits, 256 random bits. The ledger
-and the tables hold only its SHA-256.
+and the tables hold only its SHA-256. One kind is for callers over the network, the other for agents on this
+machine: whoever launches one gives it to that one, in its environment.
 """
 
 from __future__ import annotations
@@ -47,22 +48,27 @@ class Actor:
     principal: Principal | None = None
 
 
-Scope = Literal["read", "write"]
+Scope = Literal["read", "write", "maintain"]
 
-SCOPES: tuple[Scope, ...] = ("read", "write")
-"""What a token may do, the lesser first; a token that writes also reads."""
+SCOPES: tuple[Scope, ...] = ("read", "write", "maintain")
+"""What a token may do, the lesser first; each includes those before it."""
+WORKS: tuple[Scope, ...] = ("read", "write")
+"""What a token may do unless more or less is asked for: not loosen what others work on."""
+
+TokenKind = Literal["caller", "agent"]
+"""Who brings a token: a caller over the network, or an agent on this machine."""
 
 SECRET_PREFIX = "cpt_"  # noqa: S105 -- how every token begins, and no token itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token(Noun):
-    """One key to the project for callers over the network.
+    """One key to the project, for a caller over the network or for an agent.
 
     surfaces, tools: those that it opens; none named: all. addresses: networks a caller may come
     from; none named: all. calls_a_minute, calls_a_month: 0 for no limit. session: that of
     calls that name none. expires_at, revoked_at: empty while there is none. tool_limits: how often
-    in a minute it may call a tool, each as `tool=number`.
+    in a minute it may call a tool, each as `tool=number`. maker: the principal that made it.
     """
 
     table: ClassVar[str] = "tokens"
@@ -84,6 +90,8 @@ class Token(Noun):
     revoked_at: Time
     calls_a_month: int = 0
     tool_limits: Names = ()
+    kind: TokenKind = "caller"
+    maker: Id = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,13 +100,14 @@ class TokenRequest:
 
     name: str
     surfaces: tuple[str, ...] = ()
-    scopes: tuple[str, ...] = SCOPES
+    scopes: tuple[str, ...] = WORKS
     tools: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
     calls_a_minute: int = 0
     lasts_seconds: int = 0
     calls_a_month: int = 0
     tool_limits: tuple[str, ...] = ()
+    kind: TokenKind = "caller"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

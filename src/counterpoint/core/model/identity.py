@@ -89,12 +89,17 @@ class Connection(Noun):
     opened_at: Timestamp
 
 
+Part = Literal["worked", "loosened", "hosted"]
+"""How somebody was part of the work on an item."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contribution(Noun):
     """A principal's part in an item, or in something below it; it stays when the claim goes to another.
 
     principal: as `rules.claims.standing` gives it. how: `worked` for whoever claimed, handed in or
-    moved it, or anything below it; `loosened` for whoever took a gate away before that: of this very item.
+    moved it, or anything below it; `loosened` for whoever took a gate away before that: of this very item;
+    `hosted` for the process through which the bearer of a credential worked.
     """
 
     table: ClassVar[str] = "contributions"
@@ -102,15 +107,20 @@ class Contribution(Noun):
 
     item: Id
     principal: Name
-    how: Literal["worked", "loosened"]
+    how: Part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attested:
-    """Who stands behind a connection, and what is to be kept of it if that is not known yet."""
+    """Who stands behind a connection, and what is to be kept of it if that is not known yet.
+
+    connection: the process, also behind a credential. name, scopes: those of the credential, if it is one.
+    """
 
     principal: Principal
     connection: Connection | None = None
+    name: str = ""
+    scopes: frozenset[str] = frozenset()
 
 
 KeyStorage = Literal["passphrase", "ssh", "agent", "hardware"]

@@ -12,6 +12,7 @@ import hmac
 import secrets
 from collections.abc import Collection
 from dataclasses import replace
+from typing import Final
 
 from counterpoint.core.model.access import (
     SECRET_PREFIX,
@@ -19,7 +20,9 @@ from counterpoint.core.model.access import (
     Bearer,
     CallIdentity,
     Issued,
+    Principal,
     Token,
+    TokenKind,
     TokenRequest,
     Usage,
 )
@@ -27,10 +30,12 @@ from counterpoint.core.model.identity import Attested, Connection, Peer
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.contributions import is_known_agent
 from counterpoint.core.operations.recording.seats import following, seat_of
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules import access
+from counterpoint.core.rules.claims import standing
 from counterpoint.core.rules.identity import (
     candidates,
     connection_of,
@@ -43,6 +48,7 @@ from counterpoint.kernel.clock import Timestamp, elapsed_ms, later
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput
 
 _BYTES = 32
+_PREFIXES: Final[dict[TokenKind, str]] = {"caller": "tok", "agent": "agt"}
 
 
 class Identities:
@@ -51,29 +57,56 @@ class Identities:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def attest(self, peer: Peer, met: Collection[str] = ()) -> Attested | None:
+    def attest(
+        self, peer: Peer, met: Collection[str] = (), credential: str = ""
+    ) -> Attested | None:
         """Return who stands behind the caller's connection; None if nothing attests that.
 
-        met: who was seen to connect, and may have written nothing. Nothing is written here either: a
-        connection that only reads leaves no trace.
+        met: who was seen to connect without a credential, and may have written nothing. credential: the
+        secret that the caller was given; Forbidden for one that is not in force, or that an agent made for
+        itself. Nothing is written: a connection that only reads leaves no trace.
         """
         possible = tuple(candidates(peer))
         with self._context.reading() as view:
+            token = self._credential(view, credential) if credential else None
             found = view.select(Connection, id=possible) if possible else []
-        principal = principal_of(peer, {*met, *(one.id for one in found)})
-        if principal is None:
-            return None
-        kept = next((one for one in found if one.id == principal.id), None)
+        process = principal_of(peer, {*met, *(one.id for one in found)})
+        kept = next((one for one in found if process and one.id == process.id), None)
+        connection = self._connection(peer, process, kept) if process else None
+        if token is None:
+            return Attested(principal=process, connection=connection) if process else None
+        if token.maker in possible and token.maker in met:
+            raise Forbidden(
+                f"the credential {token.name!r} was made by the agent that brings it",
+                hint="Have a person make it, or go on without COUNTERPOINT_CREDENTIAL.",
+            )
+        return Attested(
+            principal=Principal(strength="credential", id=token.id),
+            connection=connection,
+            name=token.name,
+            scopes=frozenset(token.scopes),
+        )
+
+    def _connection(self, peer: Peer, process: Principal, kept: Connection | None) -> Connection:
         caller = self._context.caller
         seen = connection_of(
             peer,
-            principal,
+            process,
             project=self._context.project,
             agent=caller.actor.name,
             client=caller.client,
             now=self._context.ports.clock.now(),
         )
-        return Attested(principal=principal, connection=seen_again(kept, seen) if kept else seen)
+        return seen_again(kept, seen) if kept else seen
+
+    def _credential(self, view: Reading, secret: str) -> Token:
+        found = _bearer(view, secret, self._context.ports.clock.now(), "agent")
+        if found is None:
+            raise Forbidden(
+                "the credential in COUNTERPOINT_CREDENTIAL is not in force here",
+                hint="Ask whoever started this agent for one of `counterpoint agent create NAME`.",
+            )
+        return found
 
     def recall(self, capability: str) -> tuple[str, str]:
         """Return where the connection of a capability writes, and with which session it came.
@@ -85,19 +118,24 @@ class Identities:
 
 
 class Tokens:
-    """Verbs for access from other machines."""
+    """Verbs for what callers over the network and agents on this machine are given."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
     def create(self, request: TokenRequest) -> Issued:
-        """Make a token; its secret is answered here and nowhere else. InvalidInput, Conflict."""
+        """Make a token; its secret is answered here and nowhere else. InvalidInput, Conflict.
+
+        Forbidden for an agent: it would be two with it.
+        """
         request = access.normalized(request)
         secret = SECRET_PREFIX + secrets.token_hex(_BYTES)
         mint = self._context.ports.mint
         with recording(self._context, "token.created") as change:
+            if is_known_agent(change):
+                raise Forbidden("an agent makes no credential", hint=f"{Act.CREDENTIAL}.")
             change.open_session()
-            for known in change.select(Token, name=request.name):
+            for known in change.select(Token, name=request.name, kind=request.kind):
                 if access.is_in_force(known, change.now):
                     raise Conflict(
                         f"the token {known.id} is named {request.name!r} already",
@@ -106,7 +144,7 @@ class Tokens:
             ends = later(change.now, request.lasts_seconds) if request.lasts_seconds else ""
             token = Token(
                 project=self._context.project,
-                id=mint.mint("tok"),
+                id=mint.mint(_PREFIXES[request.kind]),
                 name=request.name,
                 sha256=access.digest_of(secret),
                 surfaces=request.surfaces,
@@ -120,24 +158,26 @@ class Tokens:
                 revoked_at="",
                 calls_a_month=request.calls_a_month,
                 tool_limits=request.tool_limits,
+                kind=request.kind,
+                maker=standing(self._context.caller.actor),
             )
             change.subject = token.id
             change.put(token)
             change.add_facts(name=token.name, scopes=list(token.scopes))
         return Issued(token=token, secret=secret)
 
-    def list(self) -> list[Token]:
-        """Return every token that was ever made, the oldest first."""
+    def list(self, kind: TokenKind = "caller") -> list[Token]:
+        """Return every token of a kind that was ever made, the oldest first."""
         with self._context.reading() as view:
-            found = view.select(Token)
+            found = view.select(Token, kind=kind)
         return sorted(found, key=lambda token: (token.created_at, token.id))
 
-    def revoke(self, which: str) -> Token:
-        """End a token, named by its id or its name; NotFound, InvalidInput, Conflict."""
+    def revoke(self, which: str, kind: TokenKind = "caller") -> Token:
+        """End a token of a kind, named by its id or its name; NotFound, InvalidInput, Conflict."""
         with recording(self._context, "token.revoked") as change:
             change.open_session()
-            named = [change.find(Token, which)] if which.startswith("tok_") else []
-            found = [token for token in named if token] or change.select(Token, name=which)
+            is_id = which.startswith(f"{_PREFIXES[kind]}_")
+            found = change.select(Token, kind=kind, **{"id" if is_id else "name": which})
             live = [token for token in found if not token.revoked_at]
             if not found:
                 raise missing(Token, which)
@@ -158,22 +198,13 @@ class Tokens:
     def are_needed(self) -> bool:
         """Whether a token was ever made here: from then on nobody enters without one."""
         with self._context.reading() as view:
-            return view.exists(Token)
+            return view.exists(Token, kind="caller")
 
     def authenticate(self, secret: str, address: str) -> Token | None:
         """Return the token of a secret, or None, whatever the reason."""
-        if not access.is_secret(secret):
-            return None
-        digest = access.digest_of(secret)
         with self._context.reading() as view:
-            found = view.select(Token, sha256=digest)
-        for token in found:
-            # In constant time, so that it cannot be measured how much of a digest is right.
-            same = hmac.compare_digest(token.sha256, digest)
-            in_force = access.is_in_force(token, self._context.ports.clock.now())
-            if same and in_force and access.is_admitted(token, address):
-                return token
-        return None
+            token = _bearer(view, secret, self._context.ports.clock.now(), "caller")
+        return token if token is not None and access.is_admitted(token, address) else None
 
     def identify(
         self, bearer: Bearer, *, agent: str = "", wanted: str = "", fresh: str = ""
@@ -277,3 +308,16 @@ def _usage(view: Reading, subject: str, now: Timestamp, granted: int = 0) -> Usa
 
 def _measure(month: str) -> str:
     return f"calls {month}"
+
+
+def _bearer(view: Reading, secret: str, now: Timestamp, kind: TokenKind) -> Token | None:
+    """Return the token of a kind that a secret is of, if it is in force."""
+    if not access.is_secret(secret):
+        return None
+    digest = access.digest_of(secret)
+    for token in view.select(Token, sha256=digest):
+        # In constant time, so that it cannot be measured how much of a digest is right.
+        same = hmac.compare_digest(token.sha256, digest)
+        if same and token.kind == kind and access.is_in_force(token, now):
+            return token
+    return None

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable
 from hashlib import sha256
 from ipaddress import ip_address, ip_network
+from typing import cast
 
-from counterpoint.core.model.access import SCOPES, SECRET_PREFIX, Token, TokenRequest
+from counterpoint.core.model.access import SCOPES, SECRET_PREFIX, Scope, Token, TokenRequest
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import InvalidInput
 
@@ -107,7 +108,7 @@ def normalized(request: TokenRequest) -> TokenRequest:
         faults.append("a name has up to 64 letters, digits, dots, hyphens, underscores and @")
     strange = sorted(set(request.scopes) - set(SCOPES))
     if strange or not request.scopes:
-        faults.append(f"scopes are {' and '.join(SCOPES)}, at least one")
+        faults.append(f"scopes are {', '.join(SCOPES)}, at least one")
     if not 0 <= request.calls_a_minute <= MOST_CALLS:
         faults.append(f"calls a minute are 1 to {MOST_CALLS}, or 0 for no limit")
     if not 0 <= request.calls_a_month <= MOST_CALLS_A_MONTH:
@@ -123,7 +124,8 @@ def normalized(request: TokenRequest) -> TokenRequest:
         )
     limits = tool_limits_of(request.tool_limits)
     # Who may write hears answers, and so may read.
-    scopes = SCOPES if "write" in request.scopes else ("read",)
+    most = max(SCOPES.index(cast("Scope", one)) for one in request.scopes)
+    scopes = SCOPES[: most + 1]
     return TokenRequest(
         name=request.name,
         surfaces=_once(request.surfaces),
@@ -133,7 +135,8 @@ def normalized(request: TokenRequest) -> TokenRequest:
         calls_a_minute=request.calls_a_minute,
         lasts_seconds=request.lasts_seconds,
         calls_a_month=request.calls_a_month,
-        tool_limits=tuple(f"{name}={most}" for name, most in sorted(limits.items())),
+        tool_limits=tuple(f"{name}={limit}" for name, limit in sorted(limits.items())),
+        kind=request.kind,
     )
 
 

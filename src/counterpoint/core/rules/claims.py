@@ -88,19 +88,26 @@ def dependence(
     sessions: those in which it was worked on. own: the connection behind the actor. others: those behind
     the contributions.
     """
-    worked = {one.principal for one in contributions if one.how == "worked"}
-    if standing(actor) in worked or (actor.session and actor.session in sessions):
+    # Two credentials tell apart what one process hosts; without one, a host may be any of those he has hosted.
+    counted = {"worked"} if _has_credential(actor) else {"worked", "hosted"}
+    worked = {one.principal for one in contributions if one.how in counted}
+    is_same = standing(actor) in worked or (own is not None and own.id in worked)
+    if is_same or (actor.session and actor.session in sessions):
         return "own"
     if _is_unattested(actor.principal, worked):
         return "unattested"
     if own is None:
         return None
-    known = list(others)
+    known = [one for one in others if one.id in worked]
     # What runs a person's command may have agents below it that are not the person's doing.
     is_above = actor.kind == "agent" and any(is_below(one, own) for one in known)
     if is_above or any(is_below(own, one) for one in known):
         return "own"
     return "orphan" if any(may_be_one(own, one) for one in known) else None
+
+
+def _has_credential(actor: Actor) -> bool:
+    return actor.principal is not None and actor.principal.strength == "credential"
 
 
 def _is_unattested(judge: Principal | None, workers: Collection[str]) -> bool:

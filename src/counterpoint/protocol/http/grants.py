@@ -20,6 +20,7 @@ MOST_BUCKETS = 10_000
 
 READ = "read"
 WRITE = "write"
+MAINTAIN = "maintain"
 
 _LOOKS = frozenset({"resources/read", "prompts/get", "completion/complete"})
 _OPEN = frozenset({"initialize", "ping", "server/discover", "notifications/initialized"})
@@ -29,7 +30,7 @@ _OPEN = frozenset({"initialize", "ping", "server/discover", "notifications/initi
 class Grant:
     """Who is calling and what that allows.
 
-    id: what the log names: the id of a token, never the token. name: the agent's name unless it
+    id: who it is, and what the log names: the id of a token, never the token; empty for anybody. name: the agent's name unless it
     gives another. session: that of calls that name none. surfaces, tools: none named
     opens all. calls_a_minute, calls_a_month: 0 for no limit. tool_limits: calls a minute by tool.
     """

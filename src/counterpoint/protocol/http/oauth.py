@@ -24,7 +24,7 @@ import jwt
 import orjson
 
 from counterpoint.kernel.errors import InvalidInput, Unavailable
-from counterpoint.protocol.http.grants import READ, WRITE, Grant
+from counterpoint.protocol.http.grants import MAINTAIN, READ, WRITE, Grant
 
 ALGORITHMS: Final = ("RS256", "ES256", "EdDSA")
 LEEWAY: Final = 10
@@ -34,6 +34,7 @@ LASTS: Final = 600.0
 """Seconds after which a key set is read again in any case, so that a withdrawn key ends."""
 
 PREFIX: Final = "counterpoint:"
+_ORDER: Final = (READ, WRITE, MAINTAIN)
 LARGEST_KEYS: Final = 1_000_000
 _TIMEOUT: Final = 5.0
 _MARK: Final = 32
@@ -164,7 +165,7 @@ class Issuer:
         return {
             "resource": self.audience,
             "authorization_servers": [self.name],
-            "scopes_supported": [PREFIX + READ, PREFIX + WRITE],
+            "scopes_supported": [PREFIX + one for one in _ORDER],
             "bearer_methods_supported": ["header"],
             "resource_name": "Counterpoint",
         }
@@ -209,9 +210,9 @@ def _scopes(claims: Mapping[str, Any]) -> tuple[str, ...]:
     listed = cast("list[object]", given) if isinstance(given, list) else []
     words = given.split() if isinstance(given, str) else [str(word) for word in listed]
     named = {word.removeprefix(PREFIX) for word in words if word.startswith(PREFIX)}
-    if WRITE in named:
-        return (READ, WRITE)
-    return (READ,) if READ in named else ()
+    # Each includes those before it.
+    most = max((_ORDER.index(one) for one in _ORDER if one in named), default=-1)
+    return _ORDER[: most + 1]
 
 
 def _agent(subject: str, mark: str) -> str:

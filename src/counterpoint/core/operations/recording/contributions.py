@@ -3,16 +3,17 @@
 Rule 1: a part is written down where work is taken up, handed in or moved on. It is one in everything above the
 item, so that one look at an item tells who may judge it: whoever worked below it has a part in it. Rule 2: a mark of
 whoever loosened an item stands at that item alone; it is looked for from the item that is taken up to its root.
-Rule 3: to loosen what nobody has worked on is open to all but for rule 2; later it is for people and maintainers.
+Beside the bearer of a credential stands the
+process that hosted him. Rule 3: to loosen what nobody has worked on is open to all but for rule 2; later it is for people and maintainers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, Literal
+from typing import Final
 
 from counterpoint.core.model.access import Independence
-from counterpoint.core.model.identity import Connection, Contribution
+from counterpoint.core.model.identity import Connection, Contribution, Part
 from counterpoint.core.model.journal import Outcome, Submission
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Item, Project
@@ -26,8 +27,6 @@ from counterpoint.core.rules.trust.independence import (
 )
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import Forbidden
-
-How = Literal["worked", "loosened"]
 
 _WHY: Final[dict[Dependence, str]] = {
     "own": "{name} worked on {item} and cannot {act} it",
@@ -44,6 +43,7 @@ _ASKED: Final[dict[Independence, str]] = {
 def contribute(change: Change, item: str) -> None:
     """Write down that the caller has a part in an item, and so in all above it."""
     principal = standing(change.context.caller.actor)
+    _host(change, item)
     for here in _line(change, item):
         # Whoever has a part in something has one in all above it already.
         if not _note(change, here.id, principal, "worked"):
@@ -63,6 +63,7 @@ def take_up(change: Change, item: str) -> None:
             )
         if not known:
             _put(change, here.id, principal, "worked")
+    _host(change, item)
 
 
 def has_loosened(change: Change, item: str) -> bool:
@@ -77,9 +78,9 @@ def inherit(change: Change, item: str, above: str) -> None:
     """Give everybody with a part in an item the same in what it has been put below."""
     parts = change.select(Contribution, item=item)
     for one in parts:
-        if one.how == "worked":
+        if one.how != "loosened":
             for here in _line(change, above):
-                _note(change, here.id, one.principal, "worked")
+                _note(change, here.id, one.principal, one.how)
 
 
 def mark_loosened(change: Change, item: str) -> None:
@@ -148,6 +149,17 @@ def is_known_agent(change: Change) -> bool:
     return principal is not None and change.find(Connection, principal.id) is not None
 
 
+def _host(change: Change, item: str) -> None:
+    """Write down through which process the bearer of a credential works: without it, it is the same one."""
+    caller = change.context.caller
+    principal, connection = caller.actor.principal, caller.connection
+    if principal is None or principal.strength != "credential" or connection is None:
+        return
+    for here in _line(change, item):
+        if not _note(change, here.id, connection.id, "hosted"):
+            return
+
+
 def _line(change: Change, item: str) -> Iterator[Item]:
     """Return an item and all above it, the nearest first."""
     while item:
@@ -156,7 +168,7 @@ def _line(change: Change, item: str) -> Iterator[Item]:
         item = found.parent
 
 
-def _note(change: Change, item: str, principal: str, how: How) -> bool:
+def _note(change: Change, item: str, principal: str, how: Part) -> bool:
     """Return whether a part was not known yet, and is now."""
     if change.find(Contribution, item, principal, how) is not None:
         return False
@@ -164,7 +176,7 @@ def _note(change: Change, item: str, principal: str, how: How) -> bool:
     return True
 
 
-def _put(change: Change, item: str, principal: str, how: How) -> None:
+def _put(change: Change, item: str, principal: str, how: Part) -> None:
     change.put(
         Contribution(project=change.context.project, item=item, principal=principal, how=how)
     )

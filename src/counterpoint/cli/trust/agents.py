@@ -1,0 +1,87 @@
+"""Credentials of agents at the command line: made and shown once, listed, revoked."""
+
+from __future__ import annotations
+
+import click
+
+from counterpoint.app import CREDENTIAL
+from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.core.model.access import SCOPES, WORKS, Token, TokenRequest
+from counterpoint.core.rules.access import is_in_force, seconds_of
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.clock import SystemClock
+
+
+@click.group("agent")
+def agent_command() -> None:
+    """Make, list and revoke the credentials that agents on this machine are given."""
+
+
+@agent_command.command("create")
+@click.argument("name")
+@click.option("--maintain", is_flag=True, help="It may also loosen what others work on.")
+@click.option("--expires", metavar="SPAN", help="Ends after 90m, 12h, 30d, 8w or 1y.")
+@with_context
+def create(context: CommandContext, name: str, *, maintain: bool, expires: str | None) -> None:
+    """Make a credential and print it once; only its SHA-256 is kept.
+
+    Start one agent with it in the variable COUNTERPOINT_CREDENTIAL: that agent, and all that it
+    starts, is then known by it, in containers and below a common launcher too.
+    """
+    request = TokenRequest(
+        name=name,
+        kind="agent",
+        scopes=SCOPES if maintain else WORKS,
+        lasts_seconds=seconds_of(expires) if expires else 0,
+    )
+    made = context.core.tokens.create(request)
+    context.out.result({**_shown(made.token), "credential": made.secret}, made.secret)
+    if not context.out.json:
+        context.out.aside(
+            f"{made.token.id} {name!r}: keep it now, it is not shown again."
+            f" Give it to one agent, as {CREDENTIAL}, and never on a command line."
+        )
+
+
+@agent_command.command("list")
+@with_context
+def list_(context: CommandContext) -> None:
+    """List every credential that was made, without the secrets."""
+    found = context.core.tokens.list("agent")
+    context.out.rows(
+        [_shown(one) for one in found],
+        ("id", "name", "state", "may", "until"),
+        [
+            (one.id, one.name, _state(one), " ".join(one.scopes), one.revoked_at or one.expires_at)
+            for one in found
+        ],
+        aside="There is no credential. Make one with `counterpoint agent create NAME`.",
+    )
+
+
+@agent_command.command("revoke")
+@click.argument("which", metavar="ID|NAME")
+@with_context
+def revoke(context: CommandContext, which: str) -> None:
+    """End a credential; the very next call with it is refused."""
+    token = context.core.tokens.revoke(which, "agent")
+    context.out.result(_shown(token), f"{token.id} {token.name!r} is revoked.")
+
+
+def _state(token: Token) -> str:
+    if token.revoked_at:
+        return "revoked"
+    return "live" if is_in_force(token, SystemClock().now()) else "expired"
+
+
+def _shown(token: Token) -> dict[str, Json]:
+    """Return what may be shown of a credential; not even the digest of its secret."""
+    return {
+        "id": token.id,
+        "name": token.name,
+        "state": _state(token),
+        "scopes": list(token.scopes),
+        "created_at": token.created_at,
+        "expires_at": token.expires_at,
+        "revoked_at": token.revoked_at,
+    }

@@ -1,0 +1,57 @@
+"""`counterpoint agent`: credentials, shown once, listed without the secret, revoked."""
+
+from __future__ import annotations
+
+import re
+
+
+def test_a_credential_is_printed_once(ledger, call):
+    """Alone on standard output, so that a launcher can take it; what to know goes to the other."""
+    said = call("agent", "create", "ada")
+    assert said.code == 0
+    assert re.fullmatch(r"cpt_[0-9a-f]{64}\n", said.out)
+    assert "COUNTERPOINT_CREDENTIAL" in said.err
+    listed = call("agent", "list", "--json")
+    assert said.out.strip() not in listed.out
+    assert "sha256" not in listed.out
+    (found,) = listed.json
+    assert (found["name"], found["state"]) == ("ada", "live")
+    assert found["scopes"] == ["read", "write"]
+    assert call("token", "list", "--json").json == []
+
+
+def test_one_that_maintains_or_ends_says_so(ledger, call):
+    """In the list too."""
+    made = call("agent", "create", "ada", "--maintain", "--expires", "30d", "--json").json
+    assert made["scopes"] == ["read", "write", "maintain"]
+    assert made["expires_at"] > made["created_at"]
+    assert made["credential"].startswith("cpt_")
+    assert "read write maintain" in call("agent", "list").out
+
+
+def test_a_credential_is_revoked_by_name_or_id(ledger, call):
+    """A token of the same name is left as it is."""
+    call("token", "create", "ada")
+    made = call("agent", "create", "ada", "--json").json
+    assert "is revoked" in call("agent", "revoke", "ada").out
+    assert call("agent", "revoke", made["id"]).code == 1
+    assert call("agent", "list", "--json").json[0]["state"] == "revoked"
+    assert call("token", "list", "--json").json[0]["state"] == "live"
+    assert "There is no credential" not in call("agent", "list").out
+
+
+def test_without_any_the_list_says_how_to_make_one(ledger, call):
+    """Nothing is made by looking."""
+    assert "agent create NAME" in call("agent", "list").err
+
+
+def test_the_command_line_is_who_brings_a_credential(ledger, call, monkeypatch):
+    """An agent, under the name that it was made for; a wrong one is refused."""
+    secret = call("agent", "create", "ada").out.strip()
+    monkeypatch.setenv("COUNTERPOINT_CREDENTIAL", secret)
+    assert call("agent", "create", "eve").code == 1
+    refused = call("release", "harbour-4")
+    assert (refused.code, "an agent cannot end" in refused.err) == (1, True)
+    monkeypatch.setenv("COUNTERPOINT_CREDENTIAL", "cpt_" + "0" * 64)
+    said = call("status")
+    assert (said.code, "not in force" in said.err) == (1, True)
