@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -46,8 +46,11 @@ class Person:
 
     def signed(self, made: Confirmation) -> Confirmation:
         """Answer a confirmation with this person's signature."""
-        message = self.unsigned.people.message(made)
-        return replace(made, signature=sshsig.seal(message, self.public_key, self.private.sign))
+        return self.unsigned.people.sign(made, self.seal)
+
+    def seal(self, message: bytes) -> str:
+        """Answer the signature of a message."""
+        return sshsig.seal(message, self.public_key, self.private.sign)
 
     def with_(self, confirmation: Confirmation) -> Core:
         """Answer the core for the one act of a confirmation."""

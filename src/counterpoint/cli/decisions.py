@@ -7,10 +7,12 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.output import one_line
 from counterpoint.cli.present import headline, present, present_briefly
+from counterpoint.cli.trust.signing import confirmed
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Reviewed
 from counterpoint.core.model.catalogue import noun_of_id
 from counterpoint.core.model.filters import Edit, Judgment
+from counterpoint.core.model.identity import Deed
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import Item
 from counterpoint.core.rules.wording import kept
@@ -25,8 +27,7 @@ from counterpoint.core.rules.wording import kept
 @with_context
 def approve_command(context: CommandContext, *, item: str, reason: str, subject: str) -> None:
     """Approve an item: its start if a gate holds that, else the work that was handed in."""
-    judgment = Judgment(approves=True, reason=reason, subject=subject)
-    _tell_verdict(context, context.core.reviews.review(_id(context.core, item), judgment))
+    _judge(context, item, Judgment(approves=True, reason=reason, subject=subject))
 
 
 @click.command("reject")
@@ -38,8 +39,13 @@ def reject_command(
     context: CommandContext, *, item: str, reason: str, fixes: tuple[str, ...]
 ) -> None:
     """Send an item back to whoever works on it."""
-    judgment = Judgment(approves=False, reason=reason, fixes=fixes)
-    _tell_verdict(context, context.core.reviews.review(_id(context.core, item), judgment))
+    _judge(context, item, Judgment(approves=False, reason=reason, fixes=fixes))
+
+
+def _judge(context: CommandContext, name: str, judgment: Judgment) -> None:
+    item, reviews = _id(context.core, name), context.core.reviews
+    core = confirmed(context, lambda: reviews.deed(item, judgment), judgment.reason)
+    _tell_verdict(context, core.reviews.review(item, judgment))
 
 
 def _tell_verdict(context: CommandContext, reviewed: Reviewed) -> None:
@@ -82,7 +88,9 @@ def unblock_command(context: CommandContext, *, name: str, reason: str) -> int:
 @with_context
 def release_command(context: CommandContext, *, item: str) -> None:
     """End the claim of an agent that is gone, so that others can take the item up."""
-    after, claim = context.core.claims.release(_id(context.core, item))
+    id_, claims = _id(context.core, item), context.core.claims
+    core = confirmed(context, lambda: claims.release_deed(id_))
+    after, claim = core.claims.release(id_)
     context.out.result(
         {"item": present_briefly(after), "claim": present(claim)},
         f"{_line(after)} (was held by {claim.agent or claim.session})",
@@ -97,7 +105,9 @@ def release_command(context: CommandContext, *, item: str) -> None:
 def waive_command(context: CommandContext, *, item: str, gate: str, reason: str) -> None:
     """Let a gate of an item be open although it is not met."""
     id_ = _id(context.core, item)
-    context.core.items.edit(id_, Edit(waive=(gate,), reason=reason))
+    deed = Deed(action="item.edited", subject=id_, decision={"waived": [gate]})
+    core = confirmed(context, lambda: deed, reason)
+    core.items.edit(id_, Edit(waive=(gate,), reason=reason))
     facets = context.core.overview.facets(id_)
     waived = next(present(one) for one in facets.gates if one.name == gate)
     context.out.result(

@@ -14,12 +14,14 @@ import click
 from counterpoint.cli.context import CommandContext, opened_context, project_options, with_context
 from counterpoint.cli.output import Output, one_line, output_for
 from counterpoint.cli.present import present_entry
+from counterpoint.cli.trust.signing import confirmed
 from counterpoint.core.ledger.entry import Entry
-from counterpoint.core.ledger.lines import BundleReport
+from counterpoint.core.ledger.lines import REDACTION, BundleReport
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.offline import verify_any
 from counterpoint.core.model.answers import Audit, Proof
 from counterpoint.core.model.catalogue import noun_of_id
+from counterpoint.core.model.identity import Deed
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.dialects.nouns import NOUNS
@@ -239,7 +241,9 @@ def _write(sink: BinaryIO, lines: Iterable[bytes]) -> None:
 @with_context
 def redact(context: CommandContext, *, id_: str, reason: str) -> None:
     """Take the texts of an item or record away for good; the chain and every proof still hold."""
-    gone = context.core.journal.redact(noun_of_id(id_, NOUNS) or Item, id_, reason=reason)
+    noun = noun_of_id(id_, NOUNS) or Item
+    deed = Deed(action=REDACTION, decision={"row": f"{noun.table}/{id_}"})
+    gone = confirmed(context, lambda: deed, reason).journal.redact(noun, id_, reason=reason)
     context.out.result(
         {"id": id_, "redacted": list(gone)},
         f"Took {len(gone)} texts of {id_} away; the entries keep their SHA-256."

@@ -54,6 +54,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "down": "server.serve",
     "token": "tokens",
     "agent": "trust.agents",
+    "key": "trust.keys",
     "profile": "profiles",
     "learning": "knowledge",
     "status": "work",

@@ -7,7 +7,9 @@ from typing import Final, get_args
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.trust.signing import confirmed
 from counterpoint.core.model.access import Independence
+from counterpoint.core.model.identity import Deed
 
 POLICIES: Final[tuple[Independence, ...]] = get_args(Independence)
 
@@ -25,5 +27,8 @@ def policy_command(context: CommandContext, *, reviews: Independence | None, rea
     if reviews is None:
         found = context.core.items.project()
     else:
-        found = context.core.projects.ask_of_reviews(reviews, reason)
+        before = context.core.items.project().reviews
+        deed = Deed(action="policy.changed", decision={"reviews": [before, reviews]})
+        core = context.core if before == reviews else confirmed(context, lambda: deed, reason)
+        found = core.projects.ask_of_reviews(reviews, reason)
     context.out.result({"reviews": found.reviews}, f"Reviews: {found.reviews}")

@@ -163,7 +163,7 @@ class Items:
             raise InvalidInput("a waiver needs a reason", hint="Say why it is waived.")
         if not edit.waive:
             return item
-        found = loosen(change, item.id, "waive a gate of")
+        found = loosen(change, item.id, "waive a gate of", opens=True)
         change.add_facts(waived=list(edit.waive), independence=found)
         for name in edit.waive:
             gate = change.get(Gate, item.id, name)

@@ -89,15 +89,18 @@ def mark_loosened(change: Change, item: str) -> None:
         _note(change, item, standing(change.context.caller.actor), "loosened")
 
 
-def loosen(change: Change, item: str, act: str) -> Independence:
+def loosen(change: Change, item: str, act: str, *, opens: bool = False) -> Independence:
     """Return how surely a caller who would loosen an item has no part in it; Forbidden if he may not.
 
-    act: what he would do, as in `waive a gate of`.
+    act: what he would do, as in `waive a gate of`. opens: whether that opens a gate. Where a project asks for a person,
+    that takes one, and so does everything once work has begun.
     """
-    found = refuse_own(change, item, act, Act.WAIVE)
+    has_begun = change.writing.exists(Contribution, item=item, how="worked")
+    counts = change.get(Project).reviews == "person" and (opens or has_begun)
+    found = refuse_own(change, item, act, Act.WAIVE, counts=counts)
     caller = change.context.caller
     may = may_loosen(caller.actor, caller.scopes, is_agent=is_known_agent(change))
-    if not may and change.writing.exists(Contribution, item=item, how="worked"):
+    if not may and has_begun:
         raise Forbidden(
             f"work on {item} has begun: {caller.actor.name} cannot {act} it", hint=f"{Act.WAIVE}."
         )

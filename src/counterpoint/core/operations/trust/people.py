@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from counterpoint.core.ledger.people import sshsig
@@ -82,9 +82,9 @@ class People:
             reason=Prose(kept),
         )
 
-    def message(self, confirmation: Confirmation) -> bytes:
-        """Return the bytes that are to be signed."""
-        return message_of(confirmation.statement)
+    def sign(self, confirmation: Confirmation, sign: Callable[[bytes], str]) -> Confirmation:
+        """Return what was prepared with its signature; sign: answers that of a message."""
+        return replace(confirmation, signature=sign(message_of(confirmation.statement)))
 
     def enrolment(self, public_key: str, owner: str, storage: KeyStorage) -> Deed:
         """Return what enrolling a key decides; Conflict for one that is enrolled, InvalidInput."""

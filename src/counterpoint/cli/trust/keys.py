@@ -1,0 +1,242 @@
+"""Keys of people at the command line: made or taken up, listed, revoked, written for others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.trust import signing
+from counterpoint.core.ledger.people import sshsig
+from counterpoint.core.model.identity import Key, KeyStorage
+from counterpoint.evidence.trust import personal, ssh
+from counterpoint.evidence.trust.personal import HeldKey
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, MalformedDocument
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_GIT = "git"
+
+
+@click.group("key")
+def key_command() -> None:
+    """Your key, and those of others, that sign what people decide."""
+
+
+@key_command.command("add")
+@click.option("--name", metavar="TEXT", help="Whose key it is; your name here without it.")
+@click.option(
+    "--ssh",
+    "ssh_key",
+    is_flag=False,
+    flag_value=_GIT,
+    metavar="PATH",
+    help="Your SSH key; without PATH the one that git signs commits with.",
+)
+@click.option("--agent-asks", is_flag=True, help="Its agent asks before each use (`ssh-add -c`).")
+@click.option("--public", type=_FILE, help="The public key of somebody else.")
+@with_context
+def add(
+    context: CommandContext,
+    *,
+    name: str | None,
+    ssh_key: str | None,
+    agent_asks: bool,
+    public: Path | None,
+) -> None:
+    """Make a key under a passphrase, or take up one that is there.
+
+    The first key of a project signs for itself; every further one takes the signature of a key that is enrolled.
+    """
+    owner = name or context.core.caller.actor.name
+    if public is not None:
+        if ssh_key is not None or name is None:
+            raise click.UsageError("--public goes with --name, and not with --ssh.")
+        line = public.read_text(encoding="utf-8", errors="replace")
+        _enrol(context, _public(line), owner, "ssh", None)
+        return
+    _refuse_no_terminal()
+    if ssh_key is None:
+        add_made(context, owner)
+    else:
+        _add_ssh(context, owner, ssh_key, agent_asks=agent_asks)
+
+
+def add_made(context: CommandContext, owner: str) -> HeldKey | None:
+    """Return a key under a passphrase, enrolled here; None if others have to enrol it.
+
+    One that was made before, for another project, is taken up.
+    """
+    folder, enrolled = signing.folder(context), {key.id for key in context.core.people.list()}
+    known = [key for key in personal.held(folder) if key.storage == "passphrase"]
+    key = next((key for key in known if key.id not in enrolled), None)
+    if key is None:
+        passphrase = signing.ask("Passphrase for a fresh key: ")
+        if signing.ask("The same again: ") != passphrase:
+            raise InvalidInput("the two are not the same", hint="Nothing was made: try again.")
+        key = personal.make(folder, passphrase)
+        context.out.aside(f"Made a key in {folder}.")
+    is_in = _enrol(context, key.public_key, owner, key.storage, key)
+    return key if is_in else None
+
+
+def _add_ssh(context: CommandContext, owner: str, named: str, *, agent_asks: bool) -> None:
+    if named == _GIT:
+        named = ssh.configured(context.app.places.tree, context.app.environ)
+        if not named:
+            raise InvalidInput(
+                "git signs no commits with an SSH key here",
+                hint="Name your key: `counterpoint key add --ssh ~/.ssh/id_ed25519`.",
+            )
+    found = ssh.look_up(named)
+    if found.storage == "agent" and not agent_asks:
+        raise Forbidden(
+            "the private key is with an SSH agent, which signs for whatever runs under your account",
+            hint="Add it to the agent with `ssh-add -c`, so that it asks you each time, and repeat"
+            " this with --agent-asks.",
+        )
+    key = HeldKey(
+        id=sshsig.key_id_of(found.public_key),
+        public_key=found.public_key,
+        storage=found.storage,
+        path=found.path,
+    )
+    _enrol(context, key.public_key, owner, key.storage, key)
+    personal.remember(signing.folder(context), key.public_key, key.storage, key.path)
+
+
+def _enrol(
+    context: CommandContext, public_key: str, owner: str, storage: KeyStorage, own: HeldKey | None
+) -> bool:
+    """Enrol a key, signed by one in force, or by itself if there is none yet; answer whether it is in."""
+    people = context.core.people
+    deed = people.enrolment(public_key, owner, storage)
+    signer = signing.usable(context) if people.list() else own
+    if signer is None:
+        if own is None:
+            raise Forbidden(
+                "a key of somebody else takes the signature of one of yours",
+                hint="Run `counterpoint key add` for yourself first.",
+            )
+        context.out.aside(
+            "This project has keys already, so that one of those has to sign yours. Give its owner"
+            f" this line; he runs `counterpoint key add --name '{owner}' --public FILE`:"
+        )
+        context.out.result({"public_key": public_key, "enrolled": False}, public_key)
+        return False
+    _refuse_no_terminal()
+    key = signing.signed(context, deed, signer).people.enrol(public_key, deed)
+    context.out.result(_shown(key), f"{key.id} of {key.owner} signs from now on.")
+    return True
+
+
+@key_command.command("list")
+@with_context
+def list_(context: CommandContext) -> None:
+    """List the keys that were ever enrolled, and which of them you hold here."""
+    mine = {key.id for key in personal.held(signing.folder(context))}
+    found = context.core.people.list()
+    context.out.rows(
+        [{**_shown(key), "held_here": key.id in mine} for key in found],
+        ("id", "owner", "state", "kind", "here", "since"),
+        [
+            (
+                key.id,
+                key.owner,
+                _state(key),
+                key.storage,
+                "yes" if key.id in mine else "",
+                key.enrolled_at,
+            )
+            for key in found
+        ],
+        aside="Nobody has a key. Make yours with `counterpoint key add`.",
+    )
+
+
+@key_command.command("revoke")
+@click.argument("which", metavar="ID|OWNER")
+@click.option("--reason", required=True, metavar="TEXT", help="Why; it is kept.")
+@with_context
+def revoke(context: CommandContext, *, which: str, reason: str) -> None:
+    """End a key: what it signed before stays, and nothing that it signs from now on counts."""
+    people = context.core.people
+    key = people.get(which)
+    deed = people.revocation(key)
+    _refuse_no_terminal()
+    signer = signing.usable(context)
+    if signer is None:
+        raise Forbidden(
+            "to revoke a key takes the signature of one that is in force, and you hold none",
+            hint="Ask somebody who has one; `counterpoint key list` says who.",
+        )
+    after = signing.signed(context, deed, signer, reason).people.revoke(key.id)
+    context.out.result(_shown(after), f"{after.id} of {after.owner} signs nothing from now on.")
+    if not any(key.is_in_force for key in people.list()):
+        context.out.aside("No key is in force any more: nobody can enrol one in this ledger.")
+
+
+@key_command.command("export")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
+@with_context
+def export(context: CommandContext, *, file: Path | None) -> None:
+    """Write the public keys as `ssh-keygen -Y verify` and git read them (allowed_signers)."""
+    lines = [_allowed(key) for key in context.core.people.list()]
+    if file is None:
+        context.out.result({"allowed_signers": list(lines)}, *lines)
+        return
+    try:
+        with file.open("x", encoding="utf-8") as sink:
+            sink.writelines(f"{line}\n" for line in lines)
+    except FileExistsError:
+        raise Conflict(f"{file} is there already", hint="Choose another name.") from None
+    context.out.result(
+        {"file": str(file), "keys": len(lines)}, f"Wrote {len(lines)} keys to {file}."
+    )
+
+
+def _allowed(key: Key) -> str:
+    """Return the line of a key: valid from when it was enrolled until it was revoked."""
+    names = "".join(letter if letter.isalnum() or letter in "@.-_" else "_" for letter in key.owner)
+    options = [f'namespaces="{sshsig.NAMESPACE}"', f'valid-after="{_moment(key.enrolled_at)}"']
+    if key.revoked_at:
+        options.append(f'valid-before="{_moment(key.revoked_at)}"')
+    return f"{names} {','.join(options)} {key.public_key}"
+
+
+def _moment(time: str) -> str:
+    return "".join(letter for letter in time[:19] if letter.isdigit()) + "Z"
+
+
+def _public(line: str) -> str:
+    try:
+        return sshsig.public_key_of(line)
+    except MalformedDocument as fault:
+        raise InvalidInput(f"this is no public key that can be used: {fault.message}") from fault
+
+
+def _refuse_no_terminal() -> None:
+    if not signing.has_terminal():
+        raise Forbidden(
+            "keys are added and revoked at a terminal, by a person",
+            hint="Run this in a terminal of your own.",
+        )
+
+
+def _state(key: Key) -> str:
+    return "live" if key.is_in_force else "revoked"
+
+
+def _shown(key: Key) -> dict[str, Json]:
+    return {
+        "id": key.id,
+        "owner": key.owner,
+        "state": _state(key),
+        "storage": key.storage,
+        "public_key": key.public_key,
+        "enrolled_by": key.enrolled_by,
+        "enrolled_at": key.enrolled_at,
+        "revoked_by": key.revoked_by,
+        "revoked_at": key.revoked_at,
+    }

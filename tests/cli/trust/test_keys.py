@@ -1,0 +1,320 @@
+"""People's keys at a real terminal: made, used, revoked; and what happens without one."""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import git
+from counterpoint.app import App
+from counterpoint.core.coordinator import Core
+from counterpoint.core.ledger.people import sshsig
+from counterpoint.core.model.filters import Report
+from counterpoint.core.model.identity import Confirmation
+from fakes.terminal import Terminal
+
+PASSPHRASE = "correct horse battery"  # noqa: S105 -- of keys that end with their test
+VERIFIER = Path(__file__).parents[3] / "docs" / "verifier" / "verify.py"
+Open = Callable[..., Terminal]
+Call = Callable[..., Any]
+
+
+@pytest.fixture
+def at(ledger: Path) -> Iterator[Open]:
+    """Start the command line in a terminal of its own."""
+    opened: list[Terminal] = []
+
+    def open_(*words: str, **environ: str) -> Terminal:
+        command = [sys.executable, "-m", "counterpoint", *words]
+        opened.append(Terminal(command, ledger, dict(os.environ) | environ))
+        return opened[-1]
+
+    yield open_
+    for terminal in opened:
+        terminal.kill()
+
+
+@pytest.fixture
+def ssh(place: Path) -> Path:
+    """Where ssh-keygen is, on the path; the test is skipped, and says so, without it."""
+    found = shutil.which("ssh-keygen", path="/usr/bin:/bin:/usr/local/bin:/opt/homebrew/bin")
+    if found is None:
+        pytest.skip("ssh-keygen is not installed: SSH keys are not shown to work here")
+    for name in ("ssh-keygen", "ssh-agent", "ssh-add"):
+        program = shutil.which(name, path=str(Path(found).parent))
+        if program is not None:
+            (place.parent / "programs" / name).symlink_to(program)
+    return Path(found)
+
+
+def make_key(at: Open, name: str = "ann") -> None:
+    """Make a key under the passphrase; it is the first of the project."""
+    terminal = at("key", "add", "--name", name)
+    terminal.expect("Passphrase for a fresh key:")
+    terminal.type(PASSPHRASE)
+    terminal.expect("The same again:")
+    terminal.type(PASSPHRASE)
+    terminal.expect("Passphrase of your key:")
+    terminal.type(PASSPHRASE)
+    terminal.expect("signs from now on")
+    assert terminal.end() == 0
+
+
+def sign(terminal: Terminal, passphrase: str = PASSPHRASE) -> int:
+    """Unlock the key; answer the exit code."""
+    terminal.expect("Passphrase of your key:")
+    terminal.type(passphrase)
+    return terminal.end()
+
+
+def last(call: Call) -> dict[str, object]:
+    """Answer the last entry of the ledger."""
+    return call("log", "--limit", "1", "--json").json["entries"][0]
+
+
+def test_a_key_is_made_at_a_terminal_and_signs_there(at: Open, call: Call, place: Path) -> None:
+    """Its file is encrypted and the owner's alone; what it signed stands as the person's, and verifies."""
+    make_key(at)
+    folder = place.parent / "home" / ".config" / "counterpoint" / "keys"
+    (private,) = [path for path in folder.iterdir() if not path.suffix]
+    assert private.stat().st_mode & 0o777 == 0o600
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert b"OPENSSH PRIVATE KEY" in private.read_bytes()
+    (key,) = call("key", "list", "--json").json
+    assert (key["owner"], key["state"], key["held_here"]) == ("ann", "live", True)
+    assert key["storage"] == "passphrase"
+
+    terminal = at("reject", "HARBOUR-1", "--reason", "not yet")
+    terminal.expect("You sign item.rejected")
+    terminal.expect("not yet")
+    assert sign(terminal) == 0
+    assert "Not confirmed" not in terminal.seen
+    entry = last(call)
+    assert entry["action"] == "item.rejected"
+    assert entry["actor"]["principal"] == {"strength": "person", "id": key["id"]}
+    assert PASSPHRASE not in terminal.seen
+    assert call("audit", "verify").code == 0
+    assert call("audit", "export", "it.bundle").code == 0
+    runpy.run_path(str(VERIFIER))["verify"](Path("it.bundle").read_bytes())
+
+
+def test_a_wrong_passphrase_changes_nothing(at: Open, call: Call) -> None:
+    """The act is not recorded as unconfirmed behind the person's back either."""
+    make_key(at)
+    before = last(call)
+    terminal = at("release", "HARBOUR-4")
+    assert sign(terminal, "wrong") == 1
+    assert "does not unlock" in terminal.seen
+    assert last(call) == before
+
+
+def test_without_a_terminal_nobody_is_asked(
+    at: Open, call: Call, start: Callable[..., subprocess.Popen[bytes]]
+) -> None:
+    """Not even with a key: the act is recorded, as unconfirmed, and says so."""
+    make_key(at)
+    process = start("release", "HARBOUR-4", start_new_session=True)
+    out, err = process.communicate(timeout=40)
+    assert process.returncode == 0, err
+    assert b"Not confirmed" in err
+    assert b"Passphrase" not in out + err
+    entry = last(call)
+    assert entry["action"] == "claim.released"
+    assert "person" not in json.dumps(entry["actor"])
+
+
+def test_without_a_key_a_terminal_is_offered_one(at: Open, call: Call) -> None:
+    """No is taken for an answer, and what follows is unconfirmed; yes makes the key and signs."""
+    terminal = at("reject", "HARBOUR-1", "--reason", "no")
+    terminal.expect("Make a key under a passphrase now?")
+    terminal.type("n")
+    terminal.expect("counterpoint key add")
+    assert terminal.end() == 0
+    terminal = at("reject", "HARBOUR-1", "--reason", "no")
+    terminal.expect("Make a key under a passphrase now?")
+    terminal.type("y")
+    for prompt in ("Passphrase for a fresh key:", "The same again:", "Passphrase of your key:"):
+        terminal.expect(prompt)
+        terminal.type(PASSPHRASE)
+    terminal.expect("You sign item.rejected")
+    assert sign(terminal) == 0
+    assert last(call)["actor"]["principal"]["strength"] == "person"
+
+
+def test_an_unconfirmed_approval_opens_no_gate_that_asks_for_a_person(
+    at: Open, call: Call, agent: Core
+) -> None:
+    """The same command with a signature does."""
+    make_key(at)
+    assert sign(at("policy", "--reviews", "person")) == 0
+    task = agent.plans.create(agent.plans.read("# Extra\n- [ ] Bolt\n  - review: yes\n")).ready[0]
+    token = agent.claims.start(task).claim.token
+    agent.tasks.finish(task, token, Report(outcome="done", summary="it holds"))
+    refused = call("approve", task)
+    assert refused.code == 1
+    assert "person" in refused.err
+    assert call("waive", task, "review", "--reason", "late").code == 1
+    (gate,) = call("show", task, "--json").json["gates"]
+    assert gate["status"] == "closed"
+    assert sign(at("approve", task)) == 0
+    (gate,) = call("show", task, "--json").json["gates"]
+    assert gate["status"] == "met"
+    assert call("show", task, "--json").json["item"]["status"] == "done"
+    assert call("audit", "verify").code == 0
+
+
+def test_keys_are_added_and_revoked_at_a_terminal_alone(call: Call, ledger: Path) -> None:
+    """An agent in the background makes none."""
+    for words in (("key", "add"), ("key", "add", "--ssh", "x")):
+        said = call(*words)
+        assert said.code == 1
+        assert "terminal" in said.err
+    assert call("key", "list", "--json").json == []
+
+
+def test_a_key_is_rotated_and_the_old_one_signs_nothing_more(
+    at: Open, call: Call, place: Path
+) -> None:
+    """The second key is signed by the first, which then goes; what it signed stays sound."""
+    make_key(at)
+    assert sign(at("release", "HARBOUR-4")) == 0
+    terminal = at("key", "add", "--name", "ann-2")
+    terminal.expect("Passphrase for a fresh key:")
+    terminal.type(PASSPHRASE)
+    terminal.expect("The same again:")
+    terminal.type(PASSPHRASE)
+    assert sign(terminal) == 0
+    first, _ = sorted(call("key", "list", "--json").json, key=lambda key: key["enrolled_at"])
+    assert sign(at("key", "revoke", "ann", "--reason", "old")) == 0
+    states = {key["owner"]: key["state"] for key in call("key", "list", "--json").json}
+    assert states == {"ann": "revoked", "ann-2": "live"}
+    assert sign(at("reject", "HARBOUR-1", "--reason", "no")) == 0
+    assert last(call)["actor"]["principal"]["id"] != first["id"]
+    assert call("audit", "verify").code == 0
+
+
+def test_an_ssh_key_that_signs_commits_signs_acts(
+    at: Open, call: Call, ssh: Path, app: App, tmp_path: Path
+) -> None:
+    """ssh-keygen asks for the passphrase; its own `-Y verify` accepts what it signed, by the exported list."""
+    key = tmp_path / "id_ed25519"
+    make = [str(ssh), "-q", "-t", "ed25519", "-N", PASSPHRASE, "-C", "ann@home", "-f", str(key)]
+    subprocess.run(make, check=True)
+    git(app.places.home, "config", "gpg.format", "ssh")
+    git(app.places.home, "config", "user.signingkey", str(key) + ".pub")
+    terminal = at("key", "add", "--ssh", "--name", "ann")
+    terminal.expect("Enter passphrase")
+    terminal.type(PASSPHRASE)
+    terminal.expect("signs from now on")
+    assert terminal.end() == 0
+    terminal = at("reject", "HARBOUR-1", "--reason", "not yet")
+    terminal.expect("Enter passphrase")
+    terminal.type(PASSPHRASE)
+    assert terminal.end() == 0
+    assert last(call)["actor"]["principal"]["strength"] == "person"
+    assert call("audit", "verify").code == 0
+
+    assert call("key", "export", "signers").code == 0
+    with app.store.reading(app.project) as view:
+        made = next(one for one in view.select(Confirmation) if one.reason)
+    Path("sig").write_text(sshsig.armoured(made.signature))
+    command = [
+        str(ssh),
+        "-Y",
+        "verify",
+        "-n",
+        "counterpoint",
+        "-f",
+        "signers",
+        "-I",
+        "ann",
+        "-s",
+        "sig",
+    ]
+    message = b"counterpoint/act/v1\n" + made.statement.encode()
+    assert subprocess.run(command, input=message, check=False).returncode == 0
+    assert subprocess.run(command, input=message + b" ", check=False).returncode != 0
+
+
+def test_an_ssh_key_that_anything_can_use_is_refused(
+    at: Open, call: Call, ssh: Path, tmp_path: Path
+) -> None:
+    """One without a passphrase, and one whose agent is not said to ask."""
+    key = tmp_path / "open"
+    subprocess.run([str(ssh), "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    terminal = at("key", "add", "--ssh", str(key))
+    terminal.expect("no passphrase")
+    assert terminal.end() == 1
+    key.unlink()  # only its agent has it now
+    terminal = at("key", "add", "--ssh", str(key))
+    terminal.expect("--agent-asks")
+    assert terminal.end() == 1
+    assert call("key", "list", "--json").json == []
+
+
+def test_a_key_with_a_confirming_agent_signs(
+    at: Open, call: Call, ssh: Path, tmp_path: Path, place: Path
+) -> None:
+    """The agent asks by its own window (here a program that says yes) before it signs."""
+    key, asked = tmp_path / "held", tmp_path / "asked"
+    subprocess.run([str(ssh), "-q", "-t", "ecdsa", "-N", "", "-f", str(key)], check=True)
+    yes = tmp_path / "yes"
+    yes.write_text(f"#!/bin/sh\necho asked >> {asked}\n")
+    yes.chmod(0o700)
+    socket = tmp_path / "agent"
+    environ = dict(os.environ) | {"SSH_ASKPASS": str(yes), "DISPLAY": ":0"}
+    programs = place.parent / "programs"
+    agent = subprocess.Popen(
+        [str(programs / "ssh-agent"), "-D", "-a", str(socket)],
+        env=environ,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        while not socket.exists():
+            assert agent.poll() is None
+        held = {"SSH_AUTH_SOCK": str(socket)}
+        add = [str(programs / "ssh-add"), "-q", "-c", str(key)]
+        subprocess.run(add, env=environ | held, check=True)
+        key.unlink()
+        terminal = at("key", "add", "--ssh", str(key), "--agent-asks", "--name", "ann", **held)
+        terminal.expect("signs from now on")
+        assert terminal.end() == 0
+        assert asked.read_text().split() == ["asked"]
+        assert at("release", "HARBOUR-4", **held).end() == 0
+        assert asked.read_text().split() == ["asked", "asked"]
+    finally:
+        agent.kill()
+        agent.wait()
+    assert last(call)["actor"]["principal"]["strength"] == "person"
+    assert call("audit", "verify").code == 0
+
+
+def test_a_second_person_is_let_in_by_the_first(at: Open, call: Call, place: Path) -> None:
+    """Who has a key already signs the line that the other one gives him."""
+    make_key(at)
+    (place / "bob.pub").write_text("ssh-ed25519 " + "A" * 20)
+    assert call("key", "add", "--name", "bob", "--public", "bob.pub").code == 2
+    public = sshsig.ed25519_line(bytes(31) + b"\1")
+    (place / "bob.pub").write_text(public + " bob@home\n")
+    assert call("key", "add", "--name", "bob", "--public", "bob.pub").code == 1
+    assert sign(at("key", "add", "--name", "bob", "--public", "bob.pub")) == 0
+    assert {key["owner"] for key in call("key", "list", "--json").json} == {"ann", "bob"}
+    # On bob's machine ann's key is not held: he is told whom to ask.
+    terminal = at("key", "add", "--name", "cyd", XDG_CONFIG_HOME=str(place.parent / "other"))
+    for prompt in ("Passphrase for a fresh key:", "The same again:"):
+        terminal.expect(prompt)
+        terminal.type(PASSPHRASE)
+    terminal.expect("--public FILE")
+    assert terminal.end() == 0
+    terminal = at("key", "revoke", "bob", "--reason", "x", XDG_CONFIG_HOME=str(place.parent / "no"))
+    terminal.expect("you hold none")
+    assert terminal.end() == 1
