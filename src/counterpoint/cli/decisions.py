@@ -7,7 +7,7 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.output import one_line
 from counterpoint.cli.present import headline, present, present_briefly
-from counterpoint.cli.trust.signing import confirmed
+from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Reviewed
 from counterpoint.core.model.catalogue import noun_of_id

@@ -14,7 +14,7 @@ import click
 from counterpoint.cli.context import CommandContext, opened_context, project_options, with_context
 from counterpoint.cli.output import Output, one_line, output_for
 from counterpoint.cli.present import present_entry
-from counterpoint.cli.trust.signing import confirmed
+from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.ledger.lines import REDACTION, BundleReport
 from counterpoint.core.ledger.note import VerifierKey

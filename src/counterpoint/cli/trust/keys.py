@@ -1,4 +1,4 @@
-"""Keys of people at the command line: made or taken up, listed, revoked, written for others."""
+"""Keys of people at the command line: made or taken up, listed, revoked, shown."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.trust import signing
+from counterpoint.cli.trust.enrolling import add_made, enrol, shown, state_of
 from counterpoint.core.ledger.people import sshsig
-from counterpoint.core.model.identity import Key, KeyStorage
+from counterpoint.core.model.identity import Key
 from counterpoint.evidence.trust import personal, ssh
 from counterpoint.evidence.trust.personal import HeldKey
-from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, MalformedDocument
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -54,31 +54,13 @@ def add(
         if ssh_key is not None or name is None:
             raise click.UsageError("--public goes with --name, and not with --ssh.")
         line = public.read_text(encoding="utf-8", errors="replace")
-        _enrol(context, _public(line), owner, "ssh", None)
+        enrol(context, _public(line), owner, "ssh", None)
         return
-    _refuse_no_terminal()
+    signing.refuse_no_terminal()
     if ssh_key is None:
         add_made(context, owner)
     else:
         _add_ssh(context, owner, ssh_key, agent_asks=agent_asks)
-
-
-def add_made(context: CommandContext, owner: str) -> HeldKey | None:
-    """Return a key under a passphrase, enrolled here; None if others have to enrol it.
-
-    One that was made before, for another project, is taken up.
-    """
-    folder, enrolled = signing.folder(context), {key.id for key in context.core.people.list()}
-    known = [key for key in personal.held(folder) if key.storage == "passphrase"]
-    key = next((key for key in known if key.id not in enrolled), None)
-    if key is None:
-        passphrase = signing.ask("Passphrase for a fresh key: ")
-        if signing.ask("The same again: ") != passphrase:
-            raise InvalidInput("the two are not the same", hint="Nothing was made: try again.")
-        key = personal.make(folder, passphrase)
-        context.out.aside(f"Made a key in {folder}.")
-    is_in = _enrol(context, key.public_key, owner, key.storage, key)
-    return key if is_in else None
 
 
 def _add_ssh(context: CommandContext, owner: str, named: str, *, agent_asks: bool) -> None:
@@ -102,33 +84,8 @@ def _add_ssh(context: CommandContext, owner: str, named: str, *, agent_asks: boo
         storage=found.storage,
         path=found.path,
     )
-    _enrol(context, key.public_key, owner, key.storage, key)
+    enrol(context, key.public_key, owner, key.storage, key)
     personal.remember(signing.folder(context), key.public_key, key.storage, key.path)
-
-
-def _enrol(
-    context: CommandContext, public_key: str, owner: str, storage: KeyStorage, own: HeldKey | None
-) -> bool:
-    """Enrol a key, signed by one in force, or by itself if there is none yet; answer whether it is in."""
-    people = context.core.people
-    deed = people.enrolment(public_key, owner, storage)
-    signer = signing.usable(context) if people.list() else own
-    if signer is None:
-        if own is None:
-            raise Forbidden(
-                "a key of somebody else takes the signature of one of yours",
-                hint="Run `counterpoint key add` for yourself first.",
-            )
-        context.out.aside(
-            "This project has keys already, so that one of those has to sign yours. Give its owner"
-            f" this line; he runs `counterpoint key add --name '{owner}' --public FILE`:"
-        )
-        context.out.result({"public_key": public_key, "enrolled": False}, public_key)
-        return False
-    _refuse_no_terminal()
-    key = signing.signed(context, deed, signer).people.enrol(public_key, deed)
-    context.out.result(_shown(key), f"{key.id} of {key.owner} signs from now on.")
-    return True
 
 
 @key_command.command("list")
@@ -138,13 +95,13 @@ def list_(context: CommandContext) -> None:
     mine = {key.id for key in personal.held(signing.folder(context))}
     found = context.core.people.list()
     context.out.rows(
-        [{**_shown(key), "held_here": key.id in mine} for key in found],
+        [{**shown(key), "held_here": key.id in mine} for key in found],
         ("id", "owner", "state", "kind", "here", "since"),
         [
             (
                 key.id,
                 key.owner,
-                _state(key),
+                state_of(key),
                 key.storage,
                 "yes" if key.id in mine else "",
                 key.enrolled_at,
@@ -164,7 +121,7 @@ def revoke(context: CommandContext, *, which: str, reason: str) -> None:
     people = context.core.people
     key = people.get(which)
     deed = people.revocation(key)
-    _refuse_no_terminal()
+    signing.refuse_no_terminal()
     signer = signing.usable(context)
     if signer is None:
         raise Forbidden(
@@ -172,7 +129,7 @@ def revoke(context: CommandContext, *, which: str, reason: str) -> None:
             hint="Ask somebody who has one; `counterpoint key list` says who.",
         )
     after = signing.signed(context, deed, signer, reason).people.revoke(key.id)
-    context.out.result(_shown(after), f"{after.id} of {after.owner} signs nothing from now on.")
+    context.out.result(shown(after), f"{after.id} of {after.owner} signs nothing from now on.")
     if not any(key.is_in_force for key in people.list()):
         context.out.aside("No key is in force any more: nobody can enrol one in this ledger.")
 
@@ -214,29 +171,3 @@ def _public(line: str) -> str:
         return sshsig.public_key_of(line)
     except MalformedDocument as fault:
         raise InvalidInput(f"this is no public key that can be used: {fault.message}") from fault
-
-
-def _refuse_no_terminal() -> None:
-    if not signing.has_terminal():
-        raise Forbidden(
-            "keys are added and revoked at a terminal, by a person",
-            hint="Run this in a terminal of your own.",
-        )
-
-
-def _state(key: Key) -> str:
-    return "live" if key.is_in_force else "revoked"
-
-
-def _shown(key: Key) -> dict[str, Json]:
-    return {
-        "id": key.id,
-        "owner": key.owner,
-        "state": _state(key),
-        "storage": key.storage,
-        "public_key": key.public_key,
-        "enrolled_by": key.enrolled_by,
-        "enrolled_at": key.enrolled_at,
-        "revoked_by": key.revoked_by,
-        "revoked_at": key.revoked_at,
-    }

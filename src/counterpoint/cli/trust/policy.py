@@ -7,7 +7,7 @@ from typing import Final, get_args
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
-from counterpoint.cli.trust.signing import confirmed
+from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.core.model.access import Independence
 from counterpoint.core.model.identity import Deed
 

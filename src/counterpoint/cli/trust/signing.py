@@ -2,7 +2,7 @@
 
 Rule 1: without a terminal nobody is asked and nothing is signed: an agent in the background could use an SSH agent that does not ask.
 Rule 2: a passphrase is read from the terminal, never from an argument, the environment or a pipe. Rule 3: what is signed is shown
-before. Rule 4: without a key the act is recorded as unconfirmed, and the command says so.
+before.
 """
 
 from __future__ import annotations
@@ -10,11 +10,7 @@ from __future__ import annotations
 import getpass
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Final
-
-import click
 
 from counterpoint.cli.context import CommandContext
 from counterpoint.cli.output import one_line
@@ -24,8 +20,6 @@ from counterpoint.evidence.trust import personal
 from counterpoint.evidence.trust.personal import HeldKey
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.errors import Forbidden
-
-_UNCONFIRMED: Final = "Not confirmed, so it opens no gate that asks for a person"
 
 
 def has_terminal() -> bool:
@@ -60,24 +54,6 @@ def usable(context: CommandContext) -> HeldKey | None:
     return next((mine[key.id] for key in enrolled if key.is_in_force and key.id in mine), None)
 
 
-def confirmed(context: CommandContext, deed: Callable[[], Deed], reason: str = "") -> Core:
-    """Return the core for one act: as the person who signs it now, or unconfirmed.
-
-    deed: says what is decided; asked only if somebody can sign it. Without a key of one's own a
-    terminal is offered one. Forbidden if the key is not unlocked.
-    """
-    if not has_terminal():
-        _say_unconfirmed(context, "there is no terminal here to sign at")
-        return context.core
-    key = usable(context) or offered(context)
-    if key is None:
-        _say_unconfirmed(
-            context, "you have no key in this project; `counterpoint key add` makes one"
-        )
-        return context.core
-    return signed(context, deed(), key, reason)
-
-
 def signed(context: CommandContext, deed: Deed, key: HeldKey, reason: str = "") -> Core:
     """Return the core for one act that is signed with a key now."""
     people = context.core.people
@@ -89,25 +65,18 @@ def signed(context: CommandContext, deed: Deed, key: HeldKey, reason: str = "") 
     return context.app.confirmed(people.sign(made, lambda message: key.sign(message, ask)))
 
 
-def offered(context: CommandContext) -> HeldKey | None:
-    """Return a key that was made and enrolled because the person said yes; None if not."""
-    from counterpoint.cli.trust.keys import add_made
-
-    if any(key.is_in_force for key in context.core.people.list()):
-        return None
-    context.out.aside("You have no key, so this would be recorded as unconfirmed.")
-    if not click.confirm("Make a key under a passphrase now?", default=False, err=True):
-        return None
-    return add_made(context, context.core.caller.actor.name)
-
-
-def _say_unconfirmed(context: CommandContext, why: str) -> None:
-    context.out.aside(f"{_UNCONFIRMED}: {why}.")
-
-
 def _show(context: CommandContext, head: str, told: dict[str, Json]) -> None:
     context.out.aside(head)
     for name, value in told.items():
         if value not in ("", None):
             text = value if isinstance(value, str) else dump_any(value)
             context.out.aside(f"  {name:<12}{one_line(text)}")
+
+
+def refuse_no_terminal() -> None:
+    """Raise Forbidden where no person can be asked."""
+    if not has_terminal():
+        raise Forbidden(
+            "keys are added and revoked at a terminal, by a person",
+            hint="Run this in a terminal of your own.",
+        )
