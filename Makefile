@@ -9,7 +9,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 PURE := src/counterpoint/core/*,src/counterpoint/kernel/*
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test quick conformance clients check lint types imports format lock pages outside bench \
+.PHONY: help install demo test quick tamper conformance clients check lint types imports format lock pages outside bench \
 	clean package-free
 
 help: ## Show this list
@@ -32,6 +32,9 @@ test: $(STAMP) ## Every test, with coverage: 95 % of all, 100 % of core/ and ker
 
 quick: $(STAMP) ## The tests that need no real processes, without coverage
 	@$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not e2e" $(ARGS)
+
+tamper: $(STAMP) ## N seeded changes to live databases (500), from SEED on (0); says which nobody finds
+	@$(BIN)/python scripts/tamper.py $(or $(N),500) $(or $(SEED),0)
 
 conformance: $(STAMP) ## The protocol's own conformance suite and inspector; npm fetches them
 	@.ci/programs conformance

@@ -9,7 +9,7 @@
     IOERR, NOMEM, everything else it meets  Unavailable
 
     a text that is no UTF-8; a table, index   StoreCorrupt
-    or column of the schema that is gone
+    or column gone, or there unnoted
 
 Other errors of the program itself (a wrong statement, a broken constraint) go through as they are.
 """
@@ -17,6 +17,7 @@ Other errors of the program itself (a wrong statement, a broken constraint) go t
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
@@ -47,7 +48,9 @@ _MEANINGS: dict[type[apsw.Error], type[Unavailable]] = {
     apsw.NoMemError: Unavailable,
     apsw.InterruptError: Unavailable,
 }
-_GONE = ("no such table", "no such column", "no such index", "no such module", "malformed")
+_GONE = re.compile(
+    r"no such (table|column|index|module)|malformed|.* already exists$|table \w+ has no column"
+)
 _SAYS_NOTHING = "not an error"
 """What SQLite calls a failure that another connection had, as the target of a backup."""
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -59,7 +62,7 @@ def meaning(fault: apsw.Error, where: str, system: int = 0) -> CounterpointError
     system: the operating system's error number of the connection's last failure.
     """
     kind = _MEANINGS.get(type(fault))
-    if type(fault) is apsw.SQLError and str(fault).startswith(_GONE):
+    if type(fault) is apsw.SQLError and _GONE.match(str(fault)):
         # Every statement is made from the nouns: what it names was there when the database was made.
         kind = StoreCorrupt
     if kind is None:
