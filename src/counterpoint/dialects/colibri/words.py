@@ -40,8 +40,8 @@ STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 ThoughtWord = Literal["plan", "analysis", "decision", "reflection"]
 
 _STATE: Final = re.compile(
-    # Not `plan-12`, which is the id of an item.
-    rf"(?<![\w-])'?({'|'.join(map(str.lower, STATUSES))})'?(?![\w-])"
+    # Not `plan-12`, which is the id of an item, nor the slot of an act in a hint.
+    rf"(?<![\w{{-])'?({'|'.join(map(str.lower, STATUSES))})'?(?![\w}}-])"
 )
 
 Id = Annotated[str, Field(min_length=1, max_length=200), TEXT]

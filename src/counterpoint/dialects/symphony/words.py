@@ -24,7 +24,7 @@ from counterpoint.dialects.arguments import TEXT, TEXTS
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import InvalidInput
+from counterpoint.kernel.errors import InvalidInput, NotFound
 
 Id = arguments.Id
 Title = Annotated[str, Field(min_length=1, max_length=500), TEXT]
@@ -106,6 +106,14 @@ def bound(call: Call) -> str:
 def parse_issue(call: Call, issue_id: str = "") -> Item:
     """Return the issue of an id or identifier, the bound one for an empty text; NotFound."""
     return call.core.use(Issues).named(issue_id or bound(call))
+
+
+def is_issue(call: Call, name: str) -> bool:
+    """Return whether a name means an issue."""
+    try:
+        return bool(parse_issue(call, name).id)
+    except NotFound:
+        return False
 
 
 def run_of(call: Call) -> dict[str, Json]:

@@ -248,7 +248,10 @@ def _settle(change: Change, item: Item, to: Standing, reason: str) -> list[str]:
         skipped = [title for child in _open_below(change, item) for title in _let_go(change, child)]
     item = change.get(Item, item.id)
     set_attributes(change, item, {REASON: (reason or None) if to == "skipped" else None})
-    _walk(change, item, _STATES[to])
+    if to == "skipped":
+        _skip(change, item.id)
+    else:
+        _walk(change, item, _STATES[to])
     return skipped
 
 
@@ -263,9 +266,15 @@ def skip_below(change: Change, item: Item) -> list[str]:
     titles: list[str] = []
     for child in _open_below(change, item):
         titles += _let_go(change, child)
-        # From the top: what is below it is skipped on the same word.
-        _walk(change, change.get(Item, child.id), "skipped")
+        _skip(change, child.id)
     return titles
+
+
+def _skip(change: Change, name: str) -> None:
+    """Skip an item and all below it, from the top: what stays at work below its end is skipped too."""
+    _walk(change, change.get(Item, name), "skipped")
+    for child in _open_below(change, change.get(Item, name)):
+        _skip(change, child.id)
 
 
 def _let_go(change: Change, item: Item) -> list[str]:

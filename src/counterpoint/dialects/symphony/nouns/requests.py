@@ -10,7 +10,7 @@ from counterpoint.core.model.journal import Changeset, Submission, Verdict
 DIFF_LIMIT = 5_000_000
 """Bytes that the text of a difference may have."""
 GATE_OUTPUT = 4_000
-"""Characters of a gate's output that are kept with a request; its receipt has the rest."""
+"""Characters of the output of a gate that was run here which are kept with a request; its receipt has all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

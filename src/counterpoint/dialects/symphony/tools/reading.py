@@ -25,6 +25,7 @@ from counterpoint.dialects.paging import (
     sparse,
 )
 from counterpoint.dialects.symphony.nouns.issues import IssueDetails, IssueView
+from counterpoint.dialects.symphony.tools.parts import find_written, present_written
 from counterpoint.dialects.symphony.tools.phases import brief_claim, brief_verdict
 from counterpoint.dialects.symphony.tools.requests import brief_request
 from counterpoint.dialects.symphony.tools.runs import present_run
@@ -39,6 +40,7 @@ from counterpoint.dialects.symphony.words import (
     Id,
     Limit,
     Status,
+    is_issue,
     parse_issue,
     present_id,
     present_priority,
@@ -69,10 +71,15 @@ _ENDS: Final = {
 @tool(reads=True)
 def get_issue(
     call: Call,
-    issue_id: Annotated[Id | None, Field(description="Default: current issue")] = None,
+    issue_id: Annotated[
+        Id | None, Field(description="Default: current issue; or an id in it, to read that whole")
+    ] = None,
     cursor: Annotated[Cursor, Field(description="`next_cursor` of the page before")] = "",
 ) -> Json:
     """Read an issue: description, status, findings, learnings, comments, sub-tasks, runs."""
+    written = find_written(call, issue_id) if issue_id and not is_issue(call, issue_id) else None
+    if issue_id and written is not None:
+        return present_written(call, issue_id, written, cursor)
     item = parse_issue(call, issue_id or "")
     pages = pages_of(call, cursor, "get_issue", item.id, first={})
     issue = call.core.use(Issues).details(item.id)

@@ -368,7 +368,7 @@ def _claimed(gate: ClaimedGate) -> dict[str, Json]:
         "label": gate.label,
         "required": gate.required,
         "exit_code": gate.exit_code,
-        "output": _end_of(gate.output),
+        "output": gate.output,
         "verified": False,
     }
 

@@ -1,0 +1,192 @@
+"""One thing that was written about an issue, whole and in pages.
+
+id            what it is
+pc-1          a phase that was handed over: its summary, questions, reasons
+pv-1          a verdict on a phase: reason, instructions
+pr-1          a change request: summary, remarks, its verdict, the output of each gate, the difference
+DEMO-r1       a finding, learning, comment or blocker, in the form it was given
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from counterpoint.core.model.catalogue import noun_of_id
+from counterpoint.core.model.journal import Changeset, Receipt, Record, Submission, Verdict
+from counterpoint.core.model.rows import REDACTED, load_object
+from counterpoint.core.rules.wording import kept
+from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.paging import (
+    PAGE,
+    RESERVE,
+    Part,
+    clip,
+    pages_of,
+    part_of_list,
+    part_of_text,
+    shared,
+    size_of,
+    sparse,
+)
+from counterpoint.dialects.symphony.nouns.phases import RESULTS
+from counterpoint.dialects.symphony.rules.handing import report_of
+from counterpoint.dialects.symphony.words import present_id
+from counterpoint.kernel.canonical import Json, load
+
+_FORM: Final = re.compile(r"(p[crv])-([0-9]{1,15})")
+_LETTERS: Final = {"pc": "s", "pr": "s", "pv": "v"}
+_TITLE: Final = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """Something that was written: a few short fields, and the texts and lists it is made of."""
+
+    header: dict[str, Json]
+    parts: Mapping[str, Json]
+
+
+def find_written(call: Call, name: str) -> Written | None:
+    """Return what an id means that is no issue's, or None."""
+    found = _FORM.fullmatch(name)
+    if found is not None:
+        sort, number = found.groups()
+        prefix = call.core.items.project().prefix
+        return _SORTS[sort](call, f"{prefix}-{_LETTERS[sort]}{number}")
+    plain = kept(name) or name
+    record = call.core.overview.find(Record, plain) if noun_of_id(plain) is Record else None
+    return _record(record) if record is not None else None
+
+
+def present_written(call: Call, name: str, found: Written, cursor: str) -> Json:
+    """Return a page of something that was written; InvalidInput for the cursor of another."""
+    pages = pages_of(call, cursor, "get_issue", name, first={})
+    header: dict[str, Json] = {"id": name} if cursor else {"id": name, **found.header}
+    parts = {
+        part: _page(content, pages.at.get(part, 0))
+        for part, content in found.parts.items()
+        if content and (not cursor or part in pages.at)
+    }
+    shown, rest = shared(parts, PAGE - RESERVE - size_of(header) - size_of(DATA))
+    return {**header, **shown, **sparse(next_cursor=pages.cursor(rest or None)), "note": DATA}
+
+
+def _page(content: Json, at: int) -> Part:
+    if isinstance(content, str):
+        return part_of_text(content, at)
+    return part_of_list(cast("list[Json]", content), at)
+
+
+def _completion(call: Call, name: str) -> Written | None:
+    claim = call.core.overview.find(Submission, name)
+    if claim is None or claim.of != "phase":
+        return None
+    said = report_of(claim)
+    header = sparse(
+        category="phase_completion",
+        issue=present_id(claim.item),
+        phase=claim.phase,
+        artifact_path=claim.path,
+        artifact_hash=claim.sha256,
+        commit=claim.commit,
+        confidence=said.confidence,
+        result=RESULTS[claim.status],
+    )
+    questions, reasons = list(said.questions), list(claim.reasons)
+    return Written(
+        header=header,
+        parts={"summary": claim.summary, "open_questions": questions, "reasons": reasons},
+    )
+
+
+def _phase_verdict(call: Call, name: str) -> Written | None:
+    verdict = call.core.overview.find(Verdict, name)
+    if verdict is None:
+        return None
+    header = sparse(
+        category="phase_verdict",
+        issue=present_id(verdict.item),
+        artifact_hash=verdict.subject,
+        verdict="approved" if verdict.decision == "approve" else "rejected",
+        independence=verdict.independence,
+    )
+    return Written(header=header, parts=_said(verdict))
+
+
+def _said(verdict: Verdict | None) -> dict[str, Json]:
+    if verdict is None:
+        return {}
+    return {"reason": verdict.reason, "fix_instructions": "\n".join(verdict.fixes)}
+
+
+def _request(call: Call, name: str) -> Written | None:
+    overview = call.core.overview
+    request, changes = overview.find(Submission, name), overview.find(Changeset, name)
+    if request is None or changes is None:
+        return None
+    said = overview.rows(Verdict, submission=name, latest=True, limit=1)
+    gates = (
+        [] if changes.gates in {"", REDACTED} else cast("list[dict[str, Any]]", load(changes.gates))
+    )
+    outputs = {
+        f"gate {number}": f"{gate['label']}: {gate['command']}\n{_output(call, gate)}"
+        for number, gate in enumerate(gates, 1)
+    }
+    header = sparse(
+        issue=present_id(request.item),
+        status=request.status,
+        branch_name=request.branch,
+        base_branch=request.base,
+        head=request.commit,
+        independence=said[0].independence if said else "",
+    )
+    return Written(
+        header=header,
+        parts={
+            "summary": request.summary,
+            **_said(said[0] if said else None),
+            "remarks": changes.remarks,
+            **outputs,
+            "diff": changes.diff,
+        },
+    )
+
+
+def _output(call: Call, gate: Mapping[str, Any]) -> str:
+    """Return what a gate said: all of it, where the server ran it and keeps a receipt."""
+    receipt = call.core.overview.find(Receipt, str(gate.get("receipt", "")))
+    return receipt.output if receipt is not None else str(gate["output"])
+
+
+def _record(record: Record) -> Written:
+    details = load_object(record.details)
+    texts: dict[str, Json] = {
+        name: value for name, value in details.items() if isinstance(value, str | list)
+    }
+    header = sparse(
+        category=record.kind,
+        issue=present_id(record.item) if record.item else "",
+        title=clip(record.title, _TITLE),
+        tags=list(record.tags[:5]),
+        created_at=record.created_at,
+        status=record.status,
+    )
+    return Written(
+        header=header,
+        parts={
+            "text": record.body,
+            "files": list(record.files),
+            "resolution": record.resolution,
+            **texts,
+        },
+    )
+
+
+_SORTS: Final[Mapping[str, Callable[[Call, str], Written | None]]] = {
+    "pc": _completion,
+    "pr": _request,
+    "pv": _phase_verdict,
+}
