@@ -47,6 +47,7 @@ PHRASES: Final[Phrases] = {
     Act.TAKE_OTHER_WORK: "take other work from `task_next_actions`",
     Act.START: "leave this task to its holder",
     Act.CONTINUE: "start another session with `audit_session_start`",
+    Act.TAKE_OVER: "leave that one to whoever has it",
     Act.RECORD: "write it down with `thought_record`",
 }
 _STEP: Final = re.compile(r"\[(\d+)\]|([^.\[\]]+)")

@@ -66,6 +66,7 @@ PHRASES: Final[Phrases] = {
     Act.TAKE_OTHER_WORK: "work on another issue",
     Act.START: "leave the issue to whoever works on it",
     Act.CONTINUE: "connect again: that begins another session",
+    Act.TAKE_OVER: "leave that one to whoever has it",
     Act.RECORD: "write it down with `add_finding`",
 }
 _ALL_TOOLS: Final[Phrases] = {**PEOPLE, **PHRASES}

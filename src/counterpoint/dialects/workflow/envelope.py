@@ -41,6 +41,7 @@ PHRASES: Final[Phrases] = {
     Act.TAKE_OTHER_WORK: "leave this task: `get_context` shows how it stands",
     Act.START: "leave this task: `get_context` shows how it stands",
     Act.CONTINUE: "connect again: that begins another session",
+    Act.TAKE_OVER: "leave that one to whoever has it",
     Act.RECORD: "write it down with `log_issue`",
     Act.UNBLOCK: "resolve its blockers with `log_issue`",
 }

@@ -196,7 +196,7 @@ class Change:
         if not may_write(session, caller.actor, caller.capability):
             raise Forbidden(
                 f"the session {session.id} is that of {session.agent}",
-                hint=f"Open a session of your own, or {Act.TAKE_OVER}.",
+                hint=f"{Act.CONTINUE}, or {Act.TAKE_OVER}.",
                 agent=session.agent,
             )
         # Who is not attested only gave another name, which is a label.
