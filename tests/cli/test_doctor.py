@@ -12,7 +12,7 @@ from counterpoint.cli.doctor import Started, start_server
 
 CHECKS = [
     *("python", "git", "disk", "ledger", "integrity", "log file", "key", "clock"),
-    *("checkpoint", "leases", "clients", "running", "server", "tools"),
+    *("checkpoint", "leases", "you", "clients", "running", "server", "tools"),
 ]
 
 

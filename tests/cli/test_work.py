@@ -24,6 +24,7 @@ harbour-7  task   open    2         Open the lock [waits]
 STATUS = """\
 harbour: 6 entries in the ledger, the last * ago
 Reviews: attested
+You: ann (human), attested by a connection: cn_*
 
 Work
 kind   open  active  review  done  dropped
@@ -59,6 +60,7 @@ def test_the_status_shows_all_that_matters(call, ledger):
     """Counts, roots with their share, who holds what for how long, blockers."""
     said = call("status").out
     shown = re.sub(r"the last .* ago", "the last * ago", said)
+    shown = re.sub(r"You: \w+ \(human\)(.*): cn_\w+", r"You: ann (human)\1: cn_*", shown)
     assert re.sub(r"\d+ min left", "29 min left", shown) == STATUS
 
 
@@ -66,7 +68,7 @@ def test_the_status_has_stable_keys(call, ledger):
     """Programs read it."""
     found = call("status", "--json").json
     assert set(found) == {
-        *("project", "counts", "roots", "live", "blockers", "in_review", "ledger", "now"),
+        *("project", "counts", "roots", "live", "blockers", "in_review", "ledger", "now", "you"),
     }
     assert found["project"]["id"] == "harbour"
     assert found["counts"]["task"] == {"open": 3, "active": 1}

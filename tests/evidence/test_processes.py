@@ -203,3 +203,32 @@ def test_the_namespace_is_told_the_same_to_all_in_it() -> None:
     """It is a number where there are namespaces."""
     assert namespace() == peer(os.getpid()).namespace
     assert namespace().isdecimal() == sys.platform.startswith("linux")
+
+
+@pytest.mark.parametrize(
+    ("said", "uid", "unit"),
+    [
+        ("0::/system.slice/agent.service\n", 7, "system.slice/agent.service"),
+        ("1:name=systemd:/x\n0::/system.slice/agent.service\n", 7, "system.slice/agent.service"),
+        ("0::/mine/app.scope\n", os.getuid() or 1, ""),
+        ("0::/system.slice/agent.service\n", 0, ""),
+        ("0::/\n", 7, ""),
+        ("0::/../other\n", 7, ""),
+        ("1:name=systemd:/x\n", 7, ""),
+        ("0::/gone\n", 7, ""),
+    ],
+)
+def test_a_control_group_tells_only_where_no_user_can_go_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, uid: int, unit: str
+) -> None:
+    """One of the system's, and none that the user owns, nor any to root."""
+    for group in ("system.slice/agent.service", "mine/app.scope"):
+        (tmp_path / group).mkdir(parents=True)
+        for folder in (tmp_path / group, (tmp_path / group).parent):
+            (folder / "cgroup.procs").touch()
+    if not os.getuid():
+        os.chown(tmp_path / "mine" / "cgroup.procs", 1, -1)
+    (tmp_path / "cgroup").write_text(said)
+    monkeypatch.setattr(processes, "_GROUPS", tmp_path)
+    # Where nobody but root may give files away, they are those of whoever runs this: of no other user.
+    assert processes._unit(tmp_path, uid) == unit

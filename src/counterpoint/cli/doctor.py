@@ -24,6 +24,7 @@ from counterpoint.cli.clients.known import CLIENTS, Client, runs
 from counterpoint.cli.context import open_here, project_options, require
 from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.present import span
+from counterpoint.cli.trust.caller import ADVICE, said, why_unattested
 from counterpoint.core.ledger.checkpoint import verify as open_checkpoint
 from counterpoint.evidence.directories import FileAnchors
 from counterpoint.kernel.clock import moment
@@ -112,9 +113,28 @@ def _examine(app: App) -> Iterator[Finding]:
     yield _git(app)
     yield _disk(app)
     yield from _ledger(app)
+    yield _caller(app)
     yield from _configurations(app)
     yield from _running(app)
     yield from _server(app)
+
+
+def _caller(app: App) -> Finding:
+    """Look who this is: an agent that runs it in a container learns here why it judges nothing."""
+    if not app.exists:
+        return Finding(name="you", verdict="ok", found="not asked: there is no ledger")
+    try:
+        actor = app.person().caller.actor
+    except CounterpointError as fault:
+        return Finding(name="you", verdict="fail", found=fault.message, advice=fault.hint)
+    why = why_unattested(app)
+    is_known = actor.principal is not None
+    return Finding(
+        name="you",
+        verdict="ok" if is_known else "warn",
+        found=said(actor, why),
+        advice="" if is_known else ADVICE,
+    )
 
 
 def _git(app: App) -> Finding:

@@ -97,7 +97,7 @@ PHRASES: Final[Phrases] = {
     Act.SUBMIT: "have an agent hand its artifact in, or waive it with `counterpoint waive ID GATE`",
     Act.REVIEW: "judge it with `counterpoint approve ID` or `counterpoint reject ID`",
     Act.WAIVE: "waive the gate with `counterpoint waive ID GATE`",
-    Act.CREDENTIAL: "have a person run `counterpoint agent create NAME`",
+    Act.CREDENTIAL: "give each agent a credential of `counterpoint agent create NAME`",
     Act.ASK_LESS: "let names be enough here with `counterpoint policy --reviews declared`",
     Act.REOPEN: "reopen it with `counterpoint reopen ID`",
     Act.RELEASE: "free it with `counterpoint release ID`",

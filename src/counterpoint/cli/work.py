@@ -10,6 +10,7 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.output import Output, one_line
 from counterpoint.cli.present import headline, key_of, lease, present, present_briefly, span
+from counterpoint.cli.trust.caller import said, shown, why_unattested
 from counterpoint.core.model.answers import ReadyItem, State
 from counterpoint.core.model.filters import ItemFilter, ReadyFilter
 from counterpoint.core.model.work import Item
@@ -37,16 +38,18 @@ def status_command(context: CommandContext, *, watch: bool) -> None:
 
 
 def _print_status(context: CommandContext) -> None:
-    state = context.core.overview.state()
-    facets = [context.core.overview.facets(root.id) for root in state.roots]
+    core = context.core
+    state, why = core.overview.state(), why_unattested(context.app)
+    facets = [core.overview.facets(root.id) for root in state.roots]
     progress = {one.item.id: one.progress.by_category() for one in facets}
     if context.out.json:
-        context.out.answer(_state(state, progress))
+        context.out.answer({**_state(state, progress), "you": shown(core.caller.actor, why)})
         return
     out = context.out
     age = f", the last {span(state.now, state.last_entry_at)} ago" if state.last_entry_at else ""
     out.line(f"{state.project.title}: {state.ledger_size:,} entries in the ledger{age}")
     out.line(f"Reviews: {state.project.reviews}")
+    out.line(f"You: {said(core.caller.actor, why)}")
     counts = [
         (kind, *(str(found.get(category, 0)) for category in _CATEGORIES))
         for kind, found in state.counts.items()

@@ -27,6 +27,7 @@ MOST: Final = 64
 """How many ancestors are looked at: more than any terminal, editor or launcher has above it."""
 
 _PROC: Final = Path("/proc")
+_GROUPS: Final = Path("/sys/fs/cgroup")
 _AFTER_NAME: Final = b") "
 _INTERPRETERS: Final = ("bun", "deno", "node", "perl", "pypy", "python", "ruby")
 
@@ -134,8 +135,28 @@ def _look_linux(pid: int) -> Process | None:
         has_terminal=fields[4] != b"0",
         started=int(fields[19]),
         executable=executable,
+        unit=_unit(folder, uid),
         script=_script(folder) if Path(executable).name.startswith(_INTERPRETERS) else "",
     )
+
+
+def _unit(folder: Path, uid: int) -> str:
+    """Return the control group of a process, if nobody of its user can move one there; else nothing.
+
+    To move a process takes the right to write both where it goes and above where it comes from (cgroups(7)).
+    """
+    # Who is root moves everything.
+    if not uid:
+        return ""
+    try:
+        lines = (folder / "cgroup").read_text("utf-8").splitlines()
+        group = next((line[3:] for line in lines if line.startswith("0::")), "/").strip("/")
+        above = [*Path(group).parents][:-1]
+        parts = [Path(group), *above] if group and ".." not in group else []
+        owners = [(_GROUPS / part / "cgroup.procs").stat().st_uid for part in parts]
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return group if owners and uid not in owners else ""
 
 
 def _script(folder: Path) -> str:

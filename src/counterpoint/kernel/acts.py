@@ -31,7 +31,7 @@ class Act(Enum):
     GIVE_COMMAND = "name the command to run"
     SUBMIT = "hand in its artifact"
     REVIEW = "have somebody who did not work on it review it"
-    CREDENTIAL = "have a person make it"
+    CREDENTIAL = "have a person give each agent a credential"
     WAIVE = "have a person, or a maintainer who did not work on it, waive the gate"
     ASK_LESS = "a person can let this project ask for less of reviews"
     REOPEN = "reopen it"

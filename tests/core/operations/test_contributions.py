@@ -175,4 +175,3 @@ def test_beside_the_bearer_of_a_credential_stands_the_process_that_hosts_him(
         (ids[item], host) for item in ("A", "One", "Two", "Plan") for host in (hosted, elsewhere)
     }
     assert {one.id for one in connections(studio)} >= {hosted, elsewhere}
-    studio.check()

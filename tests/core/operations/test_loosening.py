@@ -69,6 +69,7 @@ def known_agent(id_: str) -> Connection:
         namespace="",
         executable="/a",
         held_since=0,
+        unit="",
         ancestry=Prose("[]"),
         opened_at=Timestamp("2026-01-02T03:04:05.000Z"),
     )

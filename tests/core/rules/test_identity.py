@@ -218,6 +218,27 @@ def test_who_was_left_may_be_one_with_who_was_there_before() -> None:
     assert not may_be_one(older, replace(older, started=1))
 
 
+def test_who_cannot_have_gone_to_a_control_group_has_left_nobody_there() -> None:
+    """A unit of the system, or another login: only root moves a process there."""
+    left, older = kept(RELAY, "claude", "systemd"), replace(kept(RELAY, "claude"), held_since=0)
+    assert may_be_one(left, older)
+    unit = replace(left, unit="system.slice/agent.service")
+    assert may_be_one(unit, older)
+    assert may_be_one(unit, replace(older, unit="system.slice/agent.service"))
+    assert not may_be_one(unit, replace(older, unit="user.slice/user-1.slice/session-2.scope"))
+
+
+def test_the_control_group_is_that_of_the_agent_and_of_what_holds_it() -> None:
+    """Where these differ it says nothing."""
+    inner, outer, reaper = line(RELAY, "claude", "systemd")
+    agent, held = replace(outer, unit="a"), replace(outer, pid=30, started=102, unit="b", parent=1)
+    for lineage, unit in (((inner, agent, reaper), "a"), ((inner, agent, held, reaper), "")):
+        peer = Peer(lineage, BOOT)
+        principal = Principal(strength="connection", id=name_of(agent, peer))
+        told = connection_of(peer, principal, project="p", agent="x", client="", now=NOW)
+        assert told.unit == unit
+
+
 def test_nobody_is_told_apart_across_namespaces() -> None:
     """Who opens one of his own sees nobody above him."""
     one = replace(kept(RELAY, "claude"), held_since=0)

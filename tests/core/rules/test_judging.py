@@ -32,6 +32,7 @@ CONNECTION = Connection(
     namespace="",
     executable="/a",
     held_since=10,
+    unit="",
     ancestry=Prose("[]"),
     opened_at=Timestamp("2026-01-02T03:04:05.000Z"),
 )

@@ -24,6 +24,7 @@ class Process:
     executable: path of the program, or the name alone where the kernel does not show where it lies, as
         for another user's.
     script: what an interpreter runs, by its file name without an ending; empty for other programs.
+    unit: the control group that it is in, if its user can move no process there; else empty.
     """
 
     pid: int
@@ -34,6 +35,7 @@ class Process:
     started: int
     executable: str
     script: str = ""
+    unit: str = ""
 
     @property
     def name(self) -> str:
@@ -67,7 +69,8 @@ class Connection(Noun):
 
     agent, client: what it called itself when it was first seen; a label. pid, started, boot, namespace: which
     process it is. held_since: when the outermost in its line began that what takes up orphans has as a child, so
-    that whoever was there before may have left it; 0 if there is none. ancestry: a JSON array of `{"pid",
+    that whoever was there before may have left it; 0 if there is none. unit: the control group of both, if nobody
+    of the account can go there from another; else empty. ancestry: a JSON array of `{"pid",
     "started", "executable", "terminal"}`, as they were when it was first seen, the nearest first; `terminal`:
     whether it is the shell of one, or an editor that shows it.
     """
@@ -85,6 +88,7 @@ class Connection(Noun):
     namespace: Id
     executable: Name
     held_since: int
+    unit: Name
     ancestry: JsonText
     opened_at: Timestamp
 

@@ -133,7 +133,9 @@ class Tokens:
         mint = self._context.ports.mint
         with recording(self._context, "token.created") as change:
             if is_known_agent(change):
-                raise Forbidden("an agent makes no credential", hint=f"{Act.CREDENTIAL}.")
+                raise Forbidden(
+                    "an agent makes no credential", hint="Leave it to whoever starts the agents."
+                )
             change.open_session()
             for known in change.select(Token, name=request.name, kind=request.kind):
                 if access.is_in_force(known, change.now):

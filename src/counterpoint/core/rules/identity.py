@@ -157,7 +157,7 @@ def connection_of(
     """Return what is kept of a principal that is an ancestor of who connects."""
     places = {name_of(one, peer): at for at, one in enumerate(peer.lineage)}
     place = places[principal.id]
-    process = peer.lineage[place]
+    process, held = peer.lineage[place], _held(peer.lineage, place)
     told: list[Json] = [
         {
             "pid": one.pid,
@@ -178,7 +178,8 @@ def connection_of(
         boot=peer.boot,
         namespace=peer.namespace,
         executable=process.executable,
-        held_since=_held_since(peer.lineage, place),
+        held_since=held.started if held else 0,
+        unit=process.unit if held is None or held.unit == process.unit else "",
         ancestry=Prose(canonical.dump_any(told)),
         opened_at=now,
     )
@@ -189,7 +190,9 @@ def seen_again(kept: Connection, seen: Connection) -> Connection:
 
     What the first process of all has taken up differs each time, and so is asked anew.
     """
-    return replace(kept, held_since=seen.held_since) if kept.pid == _FIRST else kept
+    if kept.pid != _FIRST:
+        return kept
+    return replace(kept, held_since=seen.held_since, unit=seen.unit)
 
 
 def is_below(one: Connection, other: Connection) -> bool:
@@ -211,7 +214,7 @@ def is_below(one: Connection, other: Connection) -> bool:
 def may_be_one(one: Connection, other: Connection) -> bool:
     """Return whether either may be what the other had started and left.
 
-    Nobody starts what is older. Of another boot nobody is left.
+    Nobody starts what is older, or what is in a control group that he cannot go to. Of another boot nobody is left.
     """
     if one.boot != other.boot:
         return False
@@ -219,17 +222,18 @@ def may_be_one(one: Connection, other: Connection) -> bool:
 
 
 def _may_be_left(one: Connection, by: Connection) -> bool:
-    return bool(one.held_since) and by.started <= one.held_since
+    is_apart = bool(one.unit and by.unit) and one.unit != by.unit
+    return bool(one.held_since) and by.started <= one.held_since and not is_apart
 
 
-def _held_since(lineage: tuple[Process, ...], place: int) -> int:
-    """Return when the one began that what takes up orphans has in the line of a process; 0 without any."""
+def _held(lineage: tuple[Process, ...], place: int) -> Process | None:
+    """Return the one that what takes up orphans has in the line of a process; None without any."""
     # What is above the first process of all is what it has taken up: that is below it.
     start = max(0, place - 1) if lineage[place].pid == _FIRST else place
     for held, above in zip(lineage[start:], lineage[start + 1 :], strict=False):
         if is_reaper(above):
-            return held.started
-    return lineage[-1].started if lineage[-1].parent == _FIRST else 0
+            return held
+    return lineage[-1] if lineage[-1].parent == _FIRST else None
 
 
 def _above(lineage: tuple[Process, ...]) -> list[tuple[Process, bool]]:

@@ -130,7 +130,8 @@ def refuse_own(
         why = "own" if has_same_name(caller.actor, parts, others) else None
     if why is not None:
         raise Forbidden(
-            _WHY[why].format(name=caller.actor.name, item=item, act=act), hint=f"{instead}."
+            _WHY[why].format(name=caller.actor.name, item=item, act=act),
+            hint=f"{instead}." if why == "own" else f"{instead}. {Act.CREDENTIAL}.",
         )
     found = independence(caller.actor, parts)
     if counts and not suffices(found, policy):
