@@ -22,8 +22,8 @@ A bundle holds if and only if
  4b format counterpoint-session, origin NAME/SESSION: each line is a thought of that session (ten
     keys) and follows its task's chain, in which others may stand between. `ledger` has a checkpoint
     of origin NAME and entries with paths to its root; the first entry writes this very seal;
- 5  the other lines are texts with their SHA-256, in its order; each digest `$text` of an entry (no
-    other key has a `$` first), or `content` of a thought, has one, or `text.redacted` took it away.
+ 5  the others are texts with salt and commitment, SHA-256(0x02 || salt || text), in its order; a `$text`
+    of an entry (no other key begins with `$`) or `content` of a thought has one, or it was redacted.
 """
 
 import base64
@@ -360,9 +360,9 @@ def check_rows(entry, chains, leaves, sealed, key):  # a whole row leaves out wh
 
 def check_texts(lines, wanted, gone):
     texts = [load(line) for line in lines]
-    named = [digest(one["body"].encode()).hex() for one in texts]
+    named = [digest(b"\2", bytes.fromhex(one["salt"]), one["body"].encode()).hex() for one in texts]
     need(named == [one["text"] for one in texts] == sorted({*named}), "a text was changed or moved")
-    need(all(len(one) == 2 for one in texts), "a text has another form")
+    need(all(len(one) == 3 and len(one["salt"]) == 32 for one in texts), "no text with a salt")
     need(wanted - gone <= {*named} <= wanted, "a text is missing, or nothing names it")
     return texts
 
@@ -379,7 +379,7 @@ def check_ledger(head, lines, key):
         need(entry["t"] >= time, "an entry is older than the one before")
         named = {one.decode() for one in TEXT.findall(line)}
         wanted |= named
-        gone = gone - named | {*(entry["f"]["sha256"] if entry["a"] == "text.redacted" else ())}
+        gone = gone - named | {*(entry["f"]["texts"] if entry["a"] == "text.redacted" else ())}
         check_rows(entry, chains, trees, sealed, key)
         check_person(entry, ring, leaves)
         leaves.append(digest(b"\0", line))
@@ -409,7 +409,7 @@ def check_session(head, lines, key):
     leaves = [follow(one, chains, gaps=True) for one in thoughts]
     need({one["session"] for one in thoughts} == {head["session"]}, "of another session")
     need((len(leaves), root(leaves)) == (size, expected), "another size or root than was signed")
-    gone = [one["f"]["sha256"] for one in told[1:] if one["a"] == "text.redacted"]
+    gone = [one["f"]["texts"] for one in told[1:] if one["a"] == "text.redacted"]
     check_texts(lines[size:], {one["content"] for one in thoughts}, set().union(*gone))
 
 

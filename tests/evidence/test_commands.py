@@ -260,8 +260,9 @@ def test_only_listed_variables_reach_a_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["GITHUB_TOKEN", "api_key", "Secret", "DB_PASSWORD", "PGPASSWD", "CREDENTIALS"]
-)
+    "name", ["GITHUB_TOKEN", "api_key", "Secret", "DB_PASSWORD", "PGPASSWD", "CREDENTIALS", "PAT",
+     "GITHUB_PAT", "my-pat-2", "MYSQL_PWD"],
+)  # fmt: skip
 def test_names_of_secrets_are_known(name: str) -> None:
     """In any case of letters, wherever the word stands."""
     assert looks_secret(name)
@@ -271,7 +272,7 @@ def test_names_of_secrets_are_known(name: str) -> None:
 
 def test_an_ordinary_name_is_no_secret() -> None:
     """What the house of a user is called may be known."""
-    assert not looks_secret("HOME")
+    assert not any(map(looks_secret, ("HOME", "PWD", "OLDPWD", "PATH", "COMPAT", "NAME_PATTERN")))
     assert for_git({"HOME": "/h", "LANGUAGE": "de", "GIT_DIR": "x"})["HOME"] == "/h"
     assert {"LANGUAGE", "GIT_DIR"}.isdisjoint(for_git({"LANGUAGE": "de", "GIT_DIR": "x"}))
 

@@ -64,7 +64,7 @@ def plain_rows(studio):
             change.put(noun(**row | {"project": "demo"}))
 
 
-_PLAIN = {"text": "x", "int": 1, "list": ("x",), "prose": "", "proses": ()}
+_PLAIN = {"text": "x", "int": 1, "list": ("x",), "prose": "", "proses": (), "hash": ""}
 
 
 def tamper(studio, *statements):

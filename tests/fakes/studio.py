@@ -41,12 +41,19 @@ class CountingMint:
         """Begin at one."""
         self._lock = threading.Lock()
         self._count = 0
+        self._salts = 0
 
     def mint(self, prefix: str) -> str:
         """Answer the next identifier."""
         with self._lock:
             self._count += 1
             return f"{prefix}_{self._count:026d}"
+
+    def salt(self) -> bytes:
+        """Answer the next salt."""
+        with self._lock:
+            self._salts += 1
+            return self._salts.to_bytes(16)
 
 
 class FixedKey:

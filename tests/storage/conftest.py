@@ -18,6 +18,7 @@ from counterpoint.core.model.work import Item
 from counterpoint.core.ports.store import Append, Store, Writing
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.storage.sqlite.store import SqliteStore
+from fakes.texts import Kept
 
 NOW = Timestamp("2026-11-20T10:00:00.000Z")
 NOBODY = 65534
@@ -146,6 +147,7 @@ def _example(noun: type[Noun], **chosen: Any) -> Any:
                 "int": place % 2,
                 "list": ("one", "two"),
                 "prose": f"the {column.name} in full",
+                "hash": "5" * 64,
                 "proses": (f"first {column.name}", "second"),
             }[column.sort],
         )
@@ -176,8 +178,8 @@ def _task(number: int, **chosen: Any) -> Item:
 
 def _save(writing: Writing, *nouns: Noun) -> None:
     for noun in nouns:
-        texts: dict[str, str] = {}
-        row = image_of(noun, texts)
+        texts = Kept()
+        row = image_of(noun, texts.keep)
         writing.keep(texts)
         writing.put(type(noun), row)
 

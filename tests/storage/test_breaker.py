@@ -35,6 +35,7 @@ from counterpoint.kernel.errors import (
 from counterpoint.storage.breaker import MOST_FAULTS, REST, WINDOW, Breaker, GuardedStore
 from counterpoint.storage.sqlite.store import SqliteStore
 from fakes.failing import DriverError, FailingStore
+from fakes.texts import committed, salted
 
 FAULTS = (
     *(StoreBusy, StoreFull, StoreReadOnly, StoreCorrupt, StoreUnreachable),
@@ -91,7 +92,7 @@ def look(store) -> int:
 def write(store) -> None:
     """Write something."""
     with store.writing("p") as writing:
-        writing.keep({"0" * 64: "text"})
+        writing.keep({committed("text"): salted("text")})
 
 
 def fail(store, failing, times=1, fault=StoreFull, when="begin") -> None:

@@ -1,27 +1,27 @@
-"""A digest takes 32 bytes in a table, and comes back as it was."""
+"""A commitment takes 16 bytes in a table, and half of it comes back."""
 
 from __future__ import annotations
 
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.rows import columns
 from counterpoint.core.model.work import Label
-from counterpoint.kernel.canonical import text_digest
-from counterpoint.storage.digests import from_blob, from_kept, to_blob
+from counterpoint.storage.digests import HALF, from_blob, from_kept, to_blob
+from fakes.texts import committed
 
 
-def test_a_digest_takes_half_the_room_of_its_hex():
-    """The digest of no text takes none."""
-    digest = text_digest("walnut")
-    assert len(to_blob(digest)) == 32
-    assert from_blob(to_blob(digest)) == digest
+def test_a_commitment_takes_a_quarter_of_the_room_of_its_hex():
+    """That of no text takes none."""
+    made = committed("walnut")
+    assert len(to_blob(made[HALF])) == 16
+    assert from_blob(to_blob(made[HALF])) == made[:32]
     assert from_blob(to_blob("")) == ""
 
 
-def test_only_the_digests_of_rows_are_turned():
+def test_only_the_commitments_of_rows_are_turned():
     """The other cells stay, and rows without prose are answered as they are."""
-    digest = text_digest("walnut")
-    kept = [to_blob(digest) if column.is_prose else column.name for column in columns(Record)]
-    cells = [digest if column.is_prose else column.name for column in columns(Record)]
+    made = committed("walnut")
+    kept = [to_blob(made[HALF]) if column.is_prose else column.name for column in columns(Record)]
+    cells = [made[:32] if column.is_prose else column.name for column in columns(Record)]
     assert list(from_kept(Record, [tuple(kept)] * 2)) == [tuple(cells)] * 2
     labels = [("p", "T-1", "garden")]
     assert from_kept(Label, labels) is labels

@@ -13,9 +13,9 @@ from counterpoint.core.model.journal import Record
 from counterpoint.core.model.rows import REDACTED, image_of
 from counterpoint.core.model.work import Item
 from counterpoint.core.ports.store import Store, Writing
-from counterpoint.kernel.canonical import text_digest
 from counterpoint.storage import rows
 from counterpoint.storage.sqlite.store import SqliteStore
+from fakes.texts import Kept, committed, retitle, salted
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_what_another_process_wrote_is_read(
         save(writing, task(1))
     assert look(file_store) == ("Task 1", 1, 0)
     with other.writing("p") as writing:
-        writing.change(Item, {"id": "T-1"}, {"title": "Renamed"})
+        retitle(writing, "T-1", "Renamed")
         save(writing, task(2))
         writing.append(entry(0))
     assert look(file_store) == ("Renamed", 2, 1)
@@ -92,7 +92,7 @@ def test_what_was_undone_is_not_known(
 
     def write_and_fail() -> None:
         with store.writing("p") as writing:
-            writing.change(Item, {"id": "T-1"}, {"title": "Renamed"})
+            retitle(writing, "T-1", "Renamed")
             save(writing, task(2))
             writing.append(entry(0))
             assert look_into(writing) == ("Renamed", 2, 1)
@@ -127,11 +127,11 @@ def test_a_text_that_is_gone_is_known_as_gone_and_comes_back(
     with store.writing("p") as writing:
         save(writing, record)
         assert writing.find(Record, record.id).body == "secret"
-        writing.forget(text_digest("secret"))
+        writing.forget(committed("secret"))
         assert writing.find(Record, record.id).body == REDACTED
     with store.writing("p") as writing:
         assert writing.find(Record, record.id).body == REDACTED
-        writing.keep({text_digest("secret"): "secret"})
+        writing.keep({committed("secret"): salted("secret")})
         assert writing.find(Record, record.id).body == "secret"
 
 
@@ -161,7 +161,7 @@ def test_a_row_that_is_put_and_then_changed_is_found_as_it_became(
     """The search reads a row again of which a searched column changed after it was put."""
     with store.writing("p") as writing:
         save(writing, task(1, title="apples", body="a tree"))
-        writing.change(Item, {"id": "T-1"}, {"title": "pears"})
+        retitle(writing, "T-1", "pears")
     with store.reading("p") as reading:
         assert reading.search(["apples"]) == []
         assert [hit.key for hit in reading.search(["pears"])] == ["T-1"]
@@ -172,8 +172,8 @@ def test_a_row_is_found_by_a_text_that_was_kept_long_before(
     store: Store, task: Callable[..., Item], save: Callable[..., None]
 ) -> None:
     """The text of a row need not come in the same transaction, or only after the row."""
-    texts: dict[str, str] = {}
-    early, late = (image_of(task(n, body=f"orchard {n}"), texts) for n in (1, 2))
+    texts = Kept()
+    early, late = (image_of(task(n, title="", body=f"orchard {n}"), texts.keep) for n in (1, 2))
     (first, one), (second, two) = texts.items()
     with store.writing("p") as writing:
         writing.keep({first: one})

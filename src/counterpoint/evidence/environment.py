@@ -38,7 +38,12 @@ _GIT_KEPT = frozenset(
 _GIT_DECIDING = ("PATH", "HOME", "XDG_CONFIG_HOME", *sorted(_GIT_KEPT))
 # Optional locks would be taken from whoever works in the tree; a prompt would wait for ever.
 _GIT_FIXED = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
-_SECRET = re.compile("TOKEN|KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
+_SECRET = re.compile(
+    "TOKEN|KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL"
+    r"|(?:^|[_.-])PAT(?![A-Z])|(?<=.)(?<!^OLD)PWD",
+    re.IGNORECASE,
+)
+"""`PWD` and `OLDPWD` alone are folders."""
 
 
 _SHORTEST = 8

@@ -57,6 +57,17 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def commitment(salt: bytes, text: str) -> str:
+    """Return SHA-256(0x02 || salt || UTF-8 bytes of a text) as 64 hex digits; InvalidInput.
+
+    Whoever has the text but not the salt cannot tell that they belong together.
+    """
+    try:
+        return hashlib.sha256(b"\x02" + salt + text.encode()).hexdigest()
+    except UnicodeEncodeError as fault:
+        raise InvalidInput("a text is not valid Unicode") from fault
+
+
 def text_digest(text: str) -> str:
     """Return the SHA-256 of the UTF-8 bytes of a text as 64 hex digits."""
     try:

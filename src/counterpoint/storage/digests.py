@@ -1,7 +1,9 @@
-"""How the digest of a text lies in a table: as bytes, half of what its hex takes.
+"""How the commitment of a text lies in a table: the first 16 of its 32 bytes.
 
-Everywhere else a digest is 64 hex digits, and that of no text is ''. Rule: what goes into a table or comes
-out of it is turned by `to_blob` and `from_blob`, which are C code: every write of the product calls them.
+In entries a commitment is 64 hex digits, and that of no text is ''. A table finds a text by it and proves
+nothing, for which 128 bits are enough; what proves is the entry, with all of it. So a table takes half the
+room, and whoever reads the raw cells gets 32 digits. Rule: what goes into a table or comes out of it is cut by
+`HALF` and turned by `to_blob` and `from_blob`, which are C code: every write of the product calls them.
 """
 
 from __future__ import annotations
@@ -12,10 +14,12 @@ from typing import Any, Final
 from counterpoint.core.model.rows import Cell, Noun, columns
 from counterpoint.kernel.errors import StateDiffers
 
+HALF: Final = slice(32)
+"""Of a commitment in hex, so many digits are kept."""
 to_blob: Final[Callable[[Any], bytes]] = bytes.fromhex
-"""Returns what a table holds for a digest; ValueError, TypeError for what is no hex."""
+"""Returns what a table holds for half of a commitment; ValueError, TypeError for what is no hex."""
 from_blob: Final = bytes.hex
-"""Returns the digest that a table holds."""
+"""Returns the half of a commitment that a table holds."""
 
 
 def from_kept(noun: type[Noun], rows: Iterable[tuple[Any, ...]]) -> Iterable[tuple[Cell, ...]]:
@@ -40,5 +44,5 @@ def _digested(
 
 
 def no_digest(noun: type[Noun]) -> StateDiffers:
-    """Return the refusal of a row that has something else where the digest of a text belongs."""
-    return StateDiffers(f"a row of {noun.table} has no digest where one of a text belongs")
+    """Return the refusal of a row that has something else where a commitment belongs."""
+    return StateDiffers(f"a row of {noun.table} has no commitment where that of a text belongs")

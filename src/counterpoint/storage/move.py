@@ -54,8 +54,8 @@ def move_project(
                     hint="Move it into a database that does not have this project.",
                 )
             texts = 0
-            for digest, body in view.texts():
-                writing.keep({digest: body})
+            for _, text in view.texts():
+                writing.keep({text.commitment: text})
                 texts += 1
             frontier = _copy(view, writing, progress)
             # Before the commit: what is not the same is undone.

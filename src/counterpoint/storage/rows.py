@@ -16,11 +16,11 @@ from typing import Any, Final, Protocol, cast
 from counterpoint.core.ledger.entry import is_digest
 from counterpoint.core.model.rows import Cell, N, Noun, cell_of, cells_of, noun_of, prose_columns
 from counterpoint.core.model.work import Item
-from counterpoint.core.ports.store import Append, Filter, Head, Hit, Kept
+from counterpoint.core.ports.store import Append, Filter, Head, Hit, Kept, Salted
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import LedgerBroken, StateDiffers, StoreCorrupt
 from counterpoint.storage import statements
-from counterpoint.storage.digests import from_blob, from_kept, no_digest, to_blob
+from counterpoint.storage.digests import HALF, from_blob, from_kept, no_digest, to_blob
 from counterpoint.storage.search import (
     Document,
     Narrowed,
@@ -206,22 +206,28 @@ class StoreReading:
         """Return what the search keeps of each word."""
         return self._link.stems(words)
 
-    def text(self, digest: str) -> str | None:
-        """Return the text of a digest; None if it was redacted."""
-        if not is_digest(digest):  # a cell that somebody changed may say anything
-            return None
-        row = self._link.execute(statements.TEXT, (self.project, to_blob(digest))).fetchone()
-        return None if row is None else row[0]
+    def text(self, commitment: str) -> str | None:
+        """Return the text of a commitment; None if it was redacted."""
+        found = self.salted(commitment)
+        return None if found is None else found.body
 
-    def texts(self) -> Iterator[tuple[str, str]]:
-        """Return every text that is kept, with its digest, by digest."""
+    def salted(self, commitment: str) -> Salted | None:
+        """Return the text of a commitment with its salt; None if it was redacted."""
+        if not is_digest(commitment):  # a cell that somebody changed may say anything
+            return None
+        place = self.project, to_blob(commitment[HALF])
+        row = self._link.execute(statements.TEXT, place).fetchone()
+        return None if row is None else Salted(*row)
+
+    def texts(self) -> Iterator[tuple[str, Salted]]:
+        """Return every text that is kept, by the first half of its commitment, and with that."""
         last = b""
         while page := self._link.execute(statements.TEXTS, (self.project, last, PAGE)).fetchall():
             begin = last
-            for last, body in page:
-                yield from_blob(last), body
+            for last, salt, body in page:
+                yield from_blob(last), Salted(salt, body)
             if last <= begin:
-                raise StoreCorrupt("the texts are not in the order of their digests")
+                raise StoreCorrupt("the texts are not in the order of their commitments")
 
     def head(self) -> Head:
         """Return the end of the ledger."""
@@ -261,7 +267,7 @@ class StoreReading:
         return self._link.nodes(level, start, stop)
 
     def table(self, noun: type[Noun]) -> Iterator[tuple[Cell, ...]]:
-        """Return the raw rows of a table by key, digests in place of prose."""
+        """Return the raw rows of a table by key, the first halves of commitments in place of prose."""
         places = [statements.names(noun).index(name) for name in statements.row_key(noun)]
         text, beyond = statements.table(noun, after=False), cast("tuple[Any, ...]", ())
         while page := self._link.execute(text, (self.project, *beyond, PAGE)).fetchall():
@@ -344,7 +350,7 @@ class StoreWriting(StoreReading):
         if cells["project"] != self.project:
             raise self._stranger(cells["project"])
         try:
-            digests = {name: to_blob(cells[name]) for name in prose_columns(noun)}
+            digests = {name: to_blob(row[name][HALF]) for name in prose_columns(noun)}
         except (TypeError, ValueError):
             raise no_digest(noun) from None
         place = noun, tuple(cells[name] for name in statements.row_key(noun))
@@ -362,7 +368,9 @@ class StoreWriting(StoreReading):
         if not cells:
             return
         try:
-            cells |= {name: to_blob(cells[name]) for name in prose_columns(noun) if name in cells}
+            cells |= {
+                name: to_blob(cells[name][HALF]) for name in prose_columns(noun) if name in cells
+            }
         except (TypeError, ValueError):
             raise no_digest(noun) from None
         if not cells.keys().isdisjoint(noun.key):
@@ -380,25 +388,23 @@ class StoreWriting(StoreReading):
         if noun.searched and self._searched:
             self._stale[noun, place] = None
 
-    def keep(self, texts: Mapping[str, str]) -> None:
-        """Keep texts under their digests; those that are there already stay."""
+    def keep(self, texts: Mapping[str, Salted]) -> None:
+        """Keep texts under their commitments; those that are there already stay."""
         if texts:
-            self._texts.update(texts)
-            values = [
-                part
-                for digest, body in texts.items()
-                for part in (self.project, to_blob(digest), body)
-            ]
+            values: list[Any] = []
+            for commitment, (salt, body) in texts.items():
+                self._texts[commitment] = body
+                values += (self.project, to_blob(commitment[HALF]), salt, body)
             self._link.execute(statements.keep(len(texts)), values)
 
-    def forget(self, digest: str) -> None:
-        """Redact a text: its row goes, and the search no longer finds what it said."""
-        held = self.project, to_blob(digest)
+    def forget(self, commitment: str) -> None:
+        """Redact a text: its row and salt go, and the search no longer finds what it said."""
+        held = self.project, to_blob(commitment[HALF])
         for noun in self.tables.values():
             if noun.searched:
                 for key in self._link.execute(holders(noun), held).fetchall():
                     self._stale[noun, key] = None
-        self._texts.pop(digest, None)
+        self._texts.pop(commitment, None)
         # Any row that is remembered may have been made with the text.
         self._rows.clear()
         self._link.execute(statements.FORGET, held)

@@ -10,8 +10,8 @@ is neither above the last of this program nor below the first, which nobody can 
 migration that both know has the digest noted.
 
 Rules of the tables: (1) each begins with the project; nothing is found without it. (2) The columns are
-the noun's fields in their order, nothing is NULL. (3) A prose column holds the SHA-256 of its text as bytes, or
-none; the text stands in `texts` and may be taken away from there (a redaction). (4) `entries` only
+the noun's fields in their order, nothing is NULL. (3) A prose column holds the first 16 bytes of the commitment
+of its text, or none; text and salt stand in `texts` and are taken away together (a redaction). (4) `entries` only
 grows, and only by the next sequence. (5) A migration that was released is never edited.
 """
 
@@ -59,9 +59,10 @@ class Migration(NamedTuple):
 _LEDGER: Final = """
 CREATE TABLE texts (
   project {text} NOT NULL,
-  sha256 {bytes} NOT NULL,
+  commitment {bytes} NOT NULL,
+  salt {bytes} NOT NULL,
   body {text} NOT NULL,
-  PRIMARY KEY (project, sha256)
+  PRIMARY KEY (project, commitment)
 ){small};
 
 CREATE TABLE entries (

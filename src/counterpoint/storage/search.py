@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from counterpoint.core.model.rows import Noun
+from counterpoint.core.model.rows import Noun, prose_columns
 from counterpoint.storage.statements import keyed, listed, prose, row_key
 
 _COMMON_WORDS = """
@@ -65,9 +65,9 @@ def watched_row(noun: type[Noun]) -> str:
 
 @cache
 def holders(noun: type[Noun]) -> str:
-    """Return the statement that finds the keys of rows with a text in the searched column."""
-    body = noun.searched.body if noun.searched else ""
-    return f'SELECT {listed(row_key(noun))} FROM {noun.table} WHERE project = ? AND "{body}" = ?'
+    """Return the statement that finds the keys of rows with a text in a searched column."""
+    held = listed(name for name in watched(noun) if name in prose_columns(noun))
+    return f"SELECT {listed(row_key(noun))} FROM {noun.table} WHERE project = ? AND ? IN ({held})"
 
 
 @cache
@@ -76,10 +76,10 @@ def document(noun: type[Noun]) -> str:
     source = noun.searched
     if source is None:
         raise AssertionError(f"{noun.table} is not searched")
-    title = " || '\n' || ".join(f't."{name}"' for name in source.title) or "''"
+    title = " || '\n' || ".join(_shown(noun, name) for name in source.title) or "''"
     kind = f't."{source.kind}"' if source.kind else f"'{noun.__name__.lower()}'"
     return (
-        f"""SELECT {title}, coalesce({prose(source.body)}, ''), t."{source.about}", {kind}"""
+        f"""SELECT {title}, {_shown(noun, source.body)}, t."{source.about}", {kind}"""
         f" FROM {noun.table} AS t WHERE {keyed(noun)}"
     )
 
@@ -103,14 +103,21 @@ def document_of(
     source = noun.searched
     if source is None:
         raise AssertionError(f"{noun.table} is not searched")
-    digest = cells[source.body]
-    body = texts.get(digest) if digest else ""
-    if body is None:
-        return None
+    proses = prose_columns(noun)
+    words: list[str] = []
+    for name in (*source.title, source.body):
+        held = cells[name]
+        text = texts.get(held) if held and name in proses else held
+        if text is None:
+            return None
+        words.append(text)
     kind = cells[source.kind] if source.kind else noun.__name__.lower()
-    return Document(
-        "\n".join([cells[name] for name in source.title]), body, cells[source.about], kind
-    )
+    return Document("\n".join(words[:-1]), words[-1], cells[source.about], kind)
+
+
+def _shown(noun: type[Noun], name: str) -> str:
+    """Return the expression for what a column says; nothing where a text is gone."""
+    return f"coalesce({prose(name)}, '')" if name in prose_columns(noun) else f't."{name}"'
 
 
 def telling(words: Sequence[str], *, begun: bool) -> list[tuple[str, bool]]:

@@ -23,9 +23,12 @@ A word of the noun's partial indexes stands there itself.
 """
 
 
-TEXT = "SELECT body FROM texts WHERE project = ? AND sha256 = ?"
-TEXTS = "SELECT sha256, body FROM texts WHERE project = ? AND sha256 > ? ORDER BY sha256 LIMIT ?"
-FORGET = "DELETE FROM texts WHERE project = ? AND sha256 = ?"
+TEXT = "SELECT salt, body FROM texts WHERE project = ? AND commitment = ?"
+TEXTS = (
+    "SELECT commitment, salt, body FROM texts WHERE project = ? AND commitment > ?"
+    " ORDER BY commitment LIMIT ?"
+)
+FORGET = "DELETE FROM texts WHERE project = ? AND commitment = ?"
 METER = "SELECT used FROM meters WHERE project = ? AND subject = ? AND measure = ?"
 MEASURES = (
     "SELECT measure FROM meters WHERE project = ? AND subject = ? AND used > 0 ORDER BY measure"
@@ -110,10 +113,11 @@ def table(noun: type[Noun], *, after: bool) -> str:
 
 @cache
 def keep(many: int) -> str:
-    """Return the statement that keeps so many texts under their digests."""
+    """Return the statement that keeps so many texts under their commitments."""
     return (
-        f"INSERT INTO texts (project, sha256, body) VALUES {', '.join(['(?, ?, ?)'] * many)}"
-        " ON CONFLICT (project, sha256) DO NOTHING"
+        f"INSERT INTO texts (project, commitment, salt, body)"
+        f" VALUES {', '.join(['(?, ?, ?, ?)'] * many)}"
+        " ON CONFLICT (project, commitment) DO NOTHING"
     )
 
 
@@ -259,7 +263,7 @@ def prose(name: str) -> str:
     """Return the expression for the text of a prose column."""
     return (
         f"""CASE length(t."{name}") WHEN 0 THEN '' ELSE (SELECT x.body FROM texts AS x"""
-        f""" WHERE x.project = t.project AND x.sha256 = t."{name}") END"""
+        f""" WHERE x.project = t.project AND x.commitment = t."{name}") END"""
     )
 
 

@@ -12,8 +12,8 @@ from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage, refer
 from counterpoint.core.ledger.merkle import leaf_hash, root_of
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.model.access import Actor
-from counterpoint.kernel.canonical import text_digest
 from counterpoint.kernel.clock import Timestamp
+from fakes.texts import committed
 
 PROJECT = "prj_test"
 
@@ -44,7 +44,7 @@ def make_entry(sequence: int, previous: str, *, text: str = "", project: str = P
         actor=Actor(kind="agent", name="ada", profile="coder", session="ses_1"),
         action="task.started",
         subject=f"cp-{sequence}",
-        facts={"note": refer(text_digest(text))} if text else {"lease": 600},
+        facts={"note": refer(committed(text))} if text else {"lease": 600},
         rows=(RowImage(table="items", key={"id": f"cp-{sequence}"}, values={"status": "running"}),),
         previous=previous,
     )

@@ -22,6 +22,7 @@ from counterpoint.kernel.errors import (
     MalformedDocument,
     ProofMismatch,
 )
+from fakes.texts import SALT, committed, salted
 
 PROJECT = "prj_test"
 TEXTS = ["first text", "zweiter Text: größe", "third"]
@@ -33,7 +34,12 @@ Chain = Callable[..., list[bytes]]
 def bundle_of(entries: list[bytes], key: Any, texts: list[str]) -> list[bytes]:
     """Answer the lines of a bundle sealed with a key."""
     header = BundleHeader(project=PROJECT, key=key.public, checkpoint=key.seal(entries))
-    return list(dump_bundle(header, entries, sorted(texts, key=canonical.text_digest)))
+    return list(dump_bundle(header, entries, map(salted, sorted(texts, key=committed))))
+
+
+def text_line(text: str) -> dict[str, Any]:
+    """Answer what the line of a text holds."""
+    return {"body": text, "salt": SALT.hex(), "text": committed(text)}
 
 
 @pytest.fixture
@@ -101,7 +107,7 @@ def test_the_lines_of_a_bundle_are_as_specified(
     assert lines[1 : SIZE + 1] == [data + b"\n" for data in entries]
     texts = [orjson.loads(line) for line in lines[SIZE + 1 :]]
     assert texts == sorted(texts, key=lambda one: one["text"])
-    assert {"body": "third", "text": canonical.text_digest("third")} in texts
+    assert text_line("third") in texts
     assert all(line.count(b"\n") == 1 and line.endswith(b"\n") for line in lines)
 
 
@@ -116,12 +122,12 @@ def redacting(chain: list[bytes], digests: object, action: str = "text.redacted"
     """Answer a ledger with one more entry, which tells that texts were taken away."""
     value = orjson.loads(chain[-1]) | {"n": len(chain), "h": leaf_hash(chain[-1]).hex()}
     del value["r"]
-    return [*chain, canonical.dump(value | {"a": action, "f": {"sha256": digests}})]
+    return [*chain, canonical.dump(value | {"a": action, "f": {"texts": digests}})]
 
 
 def test_redacted_texts_are_counted_and_no_fault(chain_of: Chain, key: VerifierKey) -> None:
     """The ledger holds without the texts that were blotted out, if it tells so itself."""
-    gone = [canonical.text_digest(text) for text in TEXTS[1:]]
+    gone = [committed(text) for text in TEXTS[1:]]
     entries = redacting(chain_of(SIZE, TEXTS), gone)
     report = verify_bundle(bundle_of(entries, key, TEXTS[:1]), key.public)
     assert report.sound
@@ -136,7 +142,7 @@ def test_texts_left_out_without_a_redaction_are_found(
     chain_of: Chain, key: VerifierKey, told: Any, action: str
 ) -> None:
     """Nothing but an entry of the ledger excuses that a text is missing."""
-    gone = [canonical.text_digest(text) for text in TEXTS[1:]]
+    gone = [committed(text) for text in TEXTS[1:]]
     entries = redacting(chain_of(SIZE, TEXTS), gone if told is ... else told, action)
     report = verify_bundle(bundle_of(entries, key, TEXTS[:1]), key.public)
     (fault,) = report.faults
@@ -148,7 +154,7 @@ def test_a_text_that_was_written_again_after_its_redaction_must_be_there(
     chain_of: Chain, key: VerifierKey
 ) -> None:
     """A redaction speaks of what was written before it."""
-    digest = canonical.text_digest("first text")
+    digest = committed("first text")
     entries = redacting(chain_of(1, TEXTS), [digest])
     again = orjson.loads(entries[0]) | {"n": 2, "h": leaf_hash(entries[-1]).hex()}
     entries.append(canonical.dump(again))
@@ -210,20 +216,24 @@ def test_a_last_line_without_its_end_is_found(lines: list[bytes], key: VerifierK
 @pytest.mark.parametrize(
     "extra",
     [
-        {"body": "first text", "text": canonical.text_digest("first text")},
-        {"body": "stray", "text": canonical.text_digest("stray")},
-        {"body": "changed", "text": canonical.text_digest("first text")},
-        {"body": 1, "text": canonical.text_digest("first text")},
-        {"body": "first text", "text": None},
+        text_line("first text"),
+        text_line("stray"),
+        text_line("first text") | {"body": "changed"},
+        text_line("first text") | {"body": 1},
+        text_line("first text") | {"text": None},
+        text_line("first text") | {"salt": "00" * 16},
+        text_line("first text") | {"salt": "00" * 15},
+        text_line("first text") | {"salt": "AB" * 16},
+        {"body": "first text", "text": committed("first text")},
         {"body": "first text"},
-        {"body": 0.5, "text": ""},
+        text_line("first text") | {"body": 0.5},
         [],
     ],
 )
 def test_a_text_that_does_not_belong_is_found(
     lines: list[bytes], key: VerifierKey, extra: object
 ) -> None:
-    """Texts come once, with their digest, and only if an entry refers to them."""
+    """Texts come once, with their salt, and only if an entry refers to them."""
     line = orjson.dumps(extra, option=orjson.OPT_SORT_KEYS) + b"\n"
     report = verify_bundle([*lines, line], key.public)
     (fault,) = report.faults

@@ -31,6 +31,7 @@ CELLS = {
     "list": st.lists(WORDS, max_size=2),
     "prose": WORDS,
     "proses": WORDS,
+    "hash": WORDS,
 }
 
 

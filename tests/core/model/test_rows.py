@@ -27,33 +27,35 @@ from counterpoint.core.model.rows import (
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.work import Criterion, Item
 from counterpoint.dialects import nouns
-from counterpoint.kernel.canonical import text_digest
+from fakes.texts import Kept, committed, salted
 
 ALL = (*NOUNS, *nouns.NOUNS)
-_EMPTY = {"text": "", "int": 0, "list": "[]", "prose": "", "proses": ""}
+_EMPTY = {"text": "", "int": 0, "list": "[]", "prose": "", "proses": "", "hash": ""}
 
 
 @pytest.mark.parametrize("noun", ALL, ids=lambda noun: noun.table)
 def test_every_noun_comes_back_from_its_cells(noun):
     """Empty and filled, each field of its own type."""
+    filled_in = {
+        "text": "t",
+        "int": 1,
+        "list": ("a", "b"),
+        "prose": "p",
+        "proses": ("q",),
+        "hash": "h",
+    }
+    empty = {"text": "", "int": 0, "list": (), "prose": "", "proses": (), "hash": ""}
     for filled in (False, True):
-        values = {
-            c.name: {"text": "t", "int": 1, "list": ("a", "b"), "prose": "p", "proses": ("q",)}[
-                c.sort
-            ]
-            if filled
-            else {"text": "", "int": 0, "list": (), "prose": "", "proses": ()}[c.sort]
-            for c in columns(noun)
-        }
+        values = {c.name: (filled_in if filled else empty)[c.sort] for c in columns(noun)}
         one = noun(**values)
-        texts: dict[str, str] = {}
-        image = image_of(one, texts)
+        texts = Kept()
+        image = image_of(one, texts.keep)
         if not filled:
             assert image == empty_row(noun)
             assert texts == {}
         prose = {c.name for c in columns(noun) if c.is_prose}
         cells = [
-            (texts[value] if value else "") if name in prose else cell_of(value)
+            (texts[value].body if value else "") if name in prose else cell_of(value)
             for name, value in image.items()
         ]
         assert noun_of(noun, cells) == one
@@ -69,13 +71,14 @@ def test_a_redacted_text_is_said_to_be_one():
     assert verdict.fixes == ("[redacted]",)
 
 
-def test_prose_stands_in_a_row_by_its_digest():
+def test_prose_stands_in_a_row_by_its_commitment():
     """A truth value is 0 or 1."""
-    texts: dict[str, str] = {}
-    image = image_of(Criterion(project="p", item="i", position=0, text="words", met=True), texts)
-    assert image["text"] == text_digest("words")
+    texts = Kept()
+    criterion = Criterion(project="p", item="i", position=0, text="words", met=True)
+    image = image_of(criterion, texts.keep)
+    assert image["text"] == committed("words")
     assert image["met"] == 1
-    assert texts == {text_digest("words"): "words"}
+    assert texts == {committed("words"): salted("words")}
 
 
 @pytest.mark.parametrize(
@@ -137,12 +140,12 @@ def test_a_change_has_the_form_of_the_image():
     """Lists, truth values and proses of columns that changed stand as in a whole image."""
     before = noun_of(Receipt, [_EMPTY[column.sort] for column in columns(Receipt)])
     after = replace(before, argv=("make", "lint"), timed_out=True, output=Prose("words"))
-    texts: dict[str, str] = {}
-    changed = changes_of(before, after, texts)
+    texts = Kept()
+    changed = changes_of(before, after, texts.keep)
     assert changed == {
-        "argv": ["make", "lint"],
+        "argv": committed('["make","lint"]'),
         "timed_out": 1,
-        "output": text_digest("words"),
+        "output": committed("words"),
     }
     assert type(changed["timed_out"]) is int
-    assert changes_of(after, before, texts) == {"argv": [], "timed_out": 0, "output": ""}
+    assert changes_of(after, before, texts.keep) == {"argv": "", "timed_out": 0, "output": ""}

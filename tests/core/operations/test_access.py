@@ -26,7 +26,7 @@ def test_a_token_is_answered_once_and_never_kept(studio, person):
     assert re.fullmatch(r"cpt_[0-9a-f]{64}", made.secret)
     assert made.secret not in repr(made)
     with studio.view() as view:
-        kept = [*view.entries(), *(text.encode() for _, text in view.texts())]
+        kept = [*view.entries(), *(text.body.encode() for _, text in view.texts())]
         assert not any(made.secret[4:].encode() in data for data in kept)
     assert made.secret not in repr(studio.image())
     assert person.tokens.list() == [made.token]

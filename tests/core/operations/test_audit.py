@@ -20,12 +20,12 @@ from counterpoint.core.model.journal import Record
 from counterpoint.core.model.rows import columns
 from counterpoint.core.operations import audit
 from counterpoint.core.operations.auditing import replay
-from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import ChainBroken, InvalidInput, ProofMismatch, StateDiffers
 from counterpoint.storage.rows import StoreWriting
 from counterpoint.storage.sqlite import store
 from fakes.filled import TABLES, fill, tamper
 from fakes.studio import FixedKey, Studio
+from fakes.texts import kept_as
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def test_an_empty_ledger_is_sound_and_not_anchored():
 @pytest.mark.parametrize("noun", TABLES, ids=lambda noun: noun.table)
 def test_a_changed_cell_of_any_table_is_found(studio, noun):
     """One cell of one row; a table that is all key has rows added and removed instead."""
-    column = next(c for c in columns(noun) if c.name not in noun.key and c.sort != "prose")
+    column = next(c for c in columns(noun) if c.name not in noun.key and not c.is_prose)
     value = f'"{column.name}" + 1' if column.sort == "int" else f"\"{column.name}\" || 'x'"
     tamper(studio, (f'UPDATE {noun.table} SET "{column.name}" = {value}', ()))  # noqa: S608 -- names of the schema
     differences = studio.system.audit.rebuild().differences
@@ -225,24 +225,25 @@ def test_any_wrong_hash_of_the_tree_is_found_by_a_rebuild(studio, statement, key
 
 def test_a_changed_text_is_found_and_a_redacted_one_is_counted(studio):
     """The chain holds without the text; with another text in its place it does not."""
-    digest = canonical.text_digest("a finding")
+    with studio.view() as view:
+        made = kept_as(view, "a finding")
     studio.core("pat", kind="human").journal.redact(Record, "demo-r1", reason="private")
     audit = studio.system.audit.verify()
     assert (audit.sound, audit.redacted) == (True, 1)
     assert studio.system.audit.rebuild().differences == ()
-    row = bytes.fromhex(digest), "x"
-    tamper(studio, ("INSERT INTO texts (project, sha256, body) VALUES ('demo', ?, ?)", row))
+    row = bytes.fromhex(made[:32]), bytes(16), "x"
+    tamper(studio, ("INSERT INTO texts VALUES ('demo', ?, ?, ?)", row))
     told = [fault.message for fault in verify(studio)]
-    assert f"the text {digest[:12]}… is kept, but an entry tells that it was taken away" in told
+    assert f"the text {made[:12]}… is kept, but an entry tells that it was taken away" in told
 
 
 def test_a_text_that_is_missing_without_a_redaction_is_found(studio):
     """Nobody but a redaction takes a text away, and that stands in the ledger."""
-    digest = canonical.text_digest("a finding")
     with studio.store.writing("demo") as writing:
-        writing.forget(digest)
+        made = kept_as(writing, "a finding")
+        writing.forget(made)
     told = [fault.message for fault in verify(studio)]
-    assert f"the text {digest[:12]}… is missing, and no entry tells that it was taken away" in told
+    assert f"the text {made[:12]}… is missing, and no entry tells that it was taken away" in told
 
 
 def test_a_redaction_that_cannot_be_read_tells_nothing(studio):

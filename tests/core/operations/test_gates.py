@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from hashlib import sha256
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import InvalidInput, NotFound, ProgramMissing
+from fakes.texts import kept_as
 
 PAGE = (Path(__file__).parents[3] / "docs" / "proofs.md").read_text("utf-8")
 
@@ -41,11 +42,13 @@ def test_the_columns_that_a_receipt_is_signed_over_are_those_of_the_page(studio,
     check = Check(item=task, gates=("check-1",))
     studio.tree.outputs["make"] = "1 passed"
     (receipt,) = ada.gates.verify(check).receipts
-    first, image = signed_bytes(receipt).split(b"\n", 1)
+    with studio.view() as view:
+        output = kept_as(view, "1 passed")
+        first, image = signed_bytes(receipt, partial(kept_as, view)).split(b"\n", 1)
     assert first == b"counterpoint receipt v1"
     listed = PAGE.split("but `signature`:\n\n")[1].split("\n\n")[0]
     assert sorted(re.findall(r"`(\w+)`", listed)) == sorted(canonical.load(image))
-    assert canonical.load(image)["output"] == sha256(b"1 passed").hexdigest()
+    assert canonical.load(image)["output"] == output
 
 
 def test_a_run_leaves_a_signed_receipt_and_moves_its_gate(studio, ada, task):
@@ -63,9 +66,11 @@ def test_a_run_leaves_a_signed_receipt_and_moves_its_gate(studio, ada, task):
     kept = ada.overview.find(Receipt, receipt.id)
     assert kept == receipt
     key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(ada.projects.find().public_key))
-    key.verify(bytes.fromhex(kept.signature), signed_bytes(kept))
+    with studio.view() as view:
+        signed = signed_bytes(kept, partial(kept_as, view))
+    key.verify(bytes.fromhex(kept.signature), signed)
     with pytest.raises(InvalidSignature):
-        key.verify(bytes.fromhex(kept.signature), signed_bytes(kept) + b" ")
+        key.verify(bytes.fromhex(kept.signature), signed + b" ")
     entry = studio.last()
     assert (entry.action, entry.subject) == ("check.passed", task)
     assert entry.facts == {"receipt": "demo-c1", "exit_code": 0, "gate": "check-1"}

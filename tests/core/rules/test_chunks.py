@@ -33,10 +33,9 @@ def words(text):
 
 @given(text=documents, markup=markups, size=st.integers(20, 90), share=st.integers(0, 2))
 def test_every_chunk_fits_and_nothing_is_lost(text, markup, size, share):
-    """Sizes hold, ids differ, lines are counted right, and each line is in some chunk."""
+    """Sizes hold, lines are counted right, and each line is in some chunk."""
     overlap = size * share // 5
-    chunks = cut("a.md", text, markup=markup, size=size, overlap=overlap)
-    assert len({chunk.id for chunk in chunks}) == len(chunks)
+    chunks = cut(text, markup=markup, size=size, overlap=overlap)
     whole = text.split("\n")
     covered: dict[int, str] = {}
     for chunk in chunks:
@@ -56,25 +55,24 @@ def test_every_chunk_fits_and_nothing_is_lost(text, markup, size, share):
 def test_whole_lines_stand_in_a_chunk_as_in_the_document(text, size):
     """If no line is cut, a chunk is a slice of the document."""
     whole = [line.rstrip() for line in text.split("\n")]
-    for chunk in cut("a", text, markup="markdown", size=size, overlap=50):
+    for chunk in cut(text, markup="markdown", size=size, overlap=50):
         assert chunk.text == "\n".join(whole[chunk.first_line - 1 : chunk.last_line])
 
 
 @given(text=documents, other=documents)
-def test_an_edit_elsewhere_leaves_the_ids_of_a_section(text, other):
-    """Ids come from the path and the text, not from the place."""
+def test_an_edit_elsewhere_leaves_the_chunks_of_a_section(text, other):
+    """A chunk does not depend on what stands before its section."""
     section = "# Kept section of its own\n" + "kept words " * 5
-    ids = {chunk.id for chunk in cut("a", section, markup="markdown")}
+    texts = {chunk.text for chunk in cut(section, markup="markdown")}
     text, other = (part.replace("```", "") for part in (text, other))
     for before in (text, other):
-        found = {chunk.id for chunk in cut("a", f"{before}\n\n{section}", markup="markdown")}
-        assert ids <= found
-    assert ids.isdisjoint(chunk.id for chunk in cut("b", section, markup="markdown"))
+        found = {chunk.text for chunk in cut(f"{before}\n\n{section}", markup="markdown")}
+        assert texts <= found
 
 
 def present(text, markup):
     """Answer headings and first line of each chunk."""
-    return [(chunk.headings, chunk.first_line) for chunk in cut("a", text, markup=markup)]
+    return [(chunk.headings, chunk.first_line) for chunk in cut(text, markup=markup)]
 
 
 def test_a_markdown_document_is_cut_at_its_headings():
@@ -113,40 +111,31 @@ def test_a_rst_document_is_cut_at_its_rows_of_signs():
 def test_chunks_end_at_paragraphs_and_overlap():
     """The cut is at the empty line of the second half; the next one repeats the last line."""
     text = "\n".join(["a" * 20, "b" * 20, "", "c" * 20, "d" * 20])
-    chunks = cut("a", text, size=70, overlap=22)
+    chunks = cut(text, size=70, overlap=22)
     assert [(chunk.first_line, chunk.last_line) for chunk in chunks] == [(1, 2), (2, 5)]
-    assert [chunk.id for chunk in chunks] == [
-        chunk.id for chunk in cut("a", text, size=70, overlap=22)
-    ]
-    plain = cut("a", "\n".join("x" * 20 for _ in range(5)), size=70, overlap=0)
+    plain = cut("\n".join("x" * 20 for _ in range(5)), size=70, overlap=0)
     assert [(chunk.first_line, chunk.last_line) for chunk in plain] == [(1, 3), (4, 5)]
 
 
 def test_a_chunk_never_repeats_all_of_the_one_before():
     """Even where the whole of it would fit into the overlap."""
     text = "a\nb\n\n" + "x" * 50 + "\n" + "y" * 50
-    chunks = cut("a", text, size=60, overlap=5)
+    chunks = cut(text, size=60, overlap=5)
     assert [(chunk.first_line, chunk.last_line) for chunk in chunks] == [(1, 2), (2, 4), (5, 5)]
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "  \n\t"])
 def test_an_empty_document_has_no_chunks(text):
     """Blanks say nothing."""
-    assert cut("a", text) == []
+    assert cut(text) == []
 
 
 def test_a_long_line_is_cut_at_its_blanks():
     """Or anywhere, if it has none; all parts carry its number."""
-    chunks = cut("a", "one two three four five " * 4, size=40, overlap=5)
+    chunks = cut("one two three four five " * 4, size=40, overlap=5)
     assert all(chunk.first_line == chunk.last_line == 1 for chunk in chunks)
     assert all(
         chunk.text.endswith(("one ", "two ", "three ", "four ", "five ", "five"))
         for chunk in chunks
     )
-    assert [len(chunk.text) for chunk in cut("a", "x" * 100, size=40, overlap=5)] == [34, 34, 32]
-
-
-def test_equal_texts_of_one_document_are_told_apart():
-    """By their order."""
-    one, two, three = cut("a", "# A\nx\n# A\nx\n# A\nx", markup="markdown")
-    assert (two.id, three.id) == (f"{one.id}-2", f"{one.id}-3")
+    assert [len(chunk.text) for chunk in cut("x" * 100, size=40, overlap=5)] == [34, 34, 32]

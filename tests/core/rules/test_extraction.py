@@ -43,7 +43,7 @@ def test_a_page_keeps_its_words_and_lines():
         "", "T", "", "", "", "# Retry & wait", "Use exponential", "back-off <2 s. one two",
         "## After a b", "",
     ]  # fmt: skip
-    assert cut("a.html", found.text, markup=found.markup)[1].headings == ("Retry & wait",)
+    assert cut(found.text, markup=found.markup)[1].headings == ("Retry & wait",)
 
 
 @given(text=st.text(st.sampled_from("<>!/-[]&;#\"'= \nh1scriptCDATA?")))

@@ -34,6 +34,13 @@ def test_well_known_shapes_are_masked_wherever_they_stand(secret):
         ("api_key=abcdef123, more", "api_key=[secret], more"),
         ("postgres://joe:pw@host/db", "postgres://[secret]@host/db"),
         ("-----BEGIN PRIVATE KEY-----\ncut off", "[secret]"),
+        ("GITHUB_PAT=abcdef123", "GITHUB_PAT=[secret]"),
+        ("PAT: abcdef123", "PAT: [secret]"),
+        ("my-pat = abcdef123", "my-pat = [secret]"),
+        ("MYSQL_PWD=hunter22", "MYSQL_PWD=[secret]"),
+        ("pwd: 'hunter22'", "pwd: '[secret]'"),
+        ("x" * 60 + "_password=hunter22", "x" * 60 + "_password=[secret]"),
+        ("cut-eyJhbGciOiJI.eyJzdWIiOiIx.c2ln", "cut-[secret]"),
     ],
 )
 def test_named_values_are_masked_and_their_names_kept(text, expected):
@@ -44,7 +51,8 @@ def test_named_values_are_masked_and_their_names_kept(text, expected):
 @pytest.mark.parametrize(
     "text",
     ["the password is wrong", "a secret: x", "https://example.org/a:b", "sk-short", "tokens: 12",
-     "the secretary", "task-12345678901234567890123", ""],
+     "the secretary", "task-12345678901234567890123", "", "PWD=/var/log", "pat: it is done",
+     "COMPAT=version-12", "PATH=local-bin", "a-b-c-d-e-f-g.eyJzdWIiOiIx.c2ln"],
 )  # fmt: skip
 def test_ordinary_words_are_left_alone(text):
     """Masking what is none would make the ledger useless."""
@@ -83,3 +91,30 @@ def test_json_is_masked_value_by_value():
     assert mask_json(value) == {
         "a": [MASK, {"b": (MASK, 1, None)}], MASK: 1.5, "password": MASK,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["eyJ-", "-----BEGIN ", "-----BEGIN PRIVATE KEY----- ", "sk-a ", "ab-password", "password ",
+     "password=a ", "://a:", "secret_", "a-", "xoxa-", "glpat-", "AKIAA", "password    ", "a_pat",
+     "eyJaaaaaaaa.", "eyJaaaaaaaa.eyJaaaaaaaa-", "pwd pwd=", "a", "://" + "a" * 26],
+)  # fmt: skip
+def test_a_secret_at_the_end_of_a_long_text_is_masked_before_the_test_ends(unit):
+    """300 kB that begin a secret everywhere: what tries each place of it to its end takes hours."""
+    text = unit * (300_000 // len(unit))
+    assert mask(f"{text} AKIAABCDEFGHIJKLMNOP").endswith(MASK)
+
+
+@given(
+    around=st.text(alphabet="ab-_. =:\"'/\n", max_size=40),
+    name=st.sampled_from(
+        ["password", "DB_PWD", "pwd", "GITHUB_PAT", "PAT", "api_key", "auth_token"]
+    ),
+    link=st.sampled_from(["=", ": ", " = ", "='", '="', '": "']),
+    value=st.text(alphabet="abcdef0123456789", min_size=6, max_size=20),
+)
+def test_no_value_stands_open_beside_the_name_of_a_secret(around, name, link, value):
+    """Whatever stands before."""
+    kept = mask(f"{around} {name}{link}{value}")
+    assert not kept.endswith(value)
+    assert name in kept

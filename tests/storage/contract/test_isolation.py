@@ -11,6 +11,7 @@ from counterpoint.core.model.work import Item
 from counterpoint.core.ports.store import Head
 from counterpoint.kernel.errors import LedgerBroken
 from fakes.looking import faults_of
+from fakes.texts import kept_as, retitle
 
 
 def test_a_block_that_raises_leaves_nothing_behind(store, task, save, entry):
@@ -100,7 +101,7 @@ def test_projects_do_not_see_each_other(store, example, task, save, entry):
         save(writing, task(2, project="a", title="Walnut", body="secret words"))
         writing.append(entry(0))
         writing.append(entry(1))
-        (digest, _), *_ = writing.texts()
+        name = kept_as(writing, "secret words")
     with store.writing("b") as reading:
         for noun in NOUNS:
             one = example(noun)
@@ -116,8 +117,8 @@ def test_projects_do_not_see_each_other(store, example, task, save, entry):
         assert reading.search(["walnut", "secret"]) == []
         save(reading, task(3, project="b", title="Walnut"))
         assert [hit.key for hit in reading.search(["walnut", "secret"])] == ["T-3"]
-        assert reading.text(digest) is None
-        assert list(reading.texts()) == []
+        assert reading.text(name) is None
+        assert [kept.body for _, kept in reading.texts()] == ["Walnut"]
         assert reading.head() == Head(size=0, leaf="", time="", frontier=b"")
         assert list(reading.entries()) == []
         assert reading.sequences() == []
@@ -135,7 +136,7 @@ def test_the_same_keys_live_in_two_projects(store, task, save, entry):
             save(writing, task(1, project=name, body=name))
             writing.append(entry(0))
     with store.writing("a") as writing:
-        writing.change(Item, {"id": "T-1"}, {"title": "changed"})
+        retitle(writing, "T-1", "changed")
         writing.drop(Item, {"id": "T-1"})
         writing.append(entry(1))
     with store.reading("b") as reading:

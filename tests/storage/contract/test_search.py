@@ -12,6 +12,7 @@ from counterpoint.core.model.sessions import Handoff
 from counterpoint.core.model.work import Item, Label
 from counterpoint.dialects.agentic.nouns.briefs import Brief
 from fakes.looking import faults_of
+from fakes.texts import Kept, retitle
 
 
 def _keys(hits):
@@ -164,7 +165,7 @@ def test_a_change_of_the_words_is_found_and_the_old_words_are_not(store, task, s
     with store.writing("p") as writing:
         save(writing, task(1, title="Copper", body="kettle"))
     with store.writing("p") as writing:
-        writing.change(Item, {"id": "T-1"}, {"title": "Silver"})
+        retitle(writing, "T-1", "Silver")
     with store.reading("p") as reading:
         assert not reading.search(["copper"])
         assert reading.search(["silver"])
@@ -180,8 +181,8 @@ def test_a_change_of_the_words_is_found_and_the_old_words_are_not(store, task, s
 
 def test_rows_and_texts_may_come_in_any_order(store, task):
     """A row is indexed with its text even if the text is kept after it."""
-    texts: dict[str, str] = {}
-    row = image_of(task(1, body="marmalade"), texts)
+    texts = Kept()
+    row = image_of(task(1, body="marmalade"), texts.keep)
     with store.writing("p") as writing:
         writing.put(Item, row)
         writing.keep(texts)

@@ -28,7 +28,7 @@ from fakes.servers import connected
 def test_the_columns_of_a_table_are_the_fields_of_its_noun(shell):
     """Same names, same order, same types, same key; nothing may be NULL; texts compare as bytes."""
     digest = "bytea", "NO", ""
-    kinds = {"int": ("bigint", "NO", ""), "prose": digest, "proses": digest}
+    kinds = {"int": ("bigint", "NO", ""), "prose": digest, "proses": digest, "hash": digest}
     for noun in NOUNS:
         found = shell.execute(
             "SELECT column_name, data_type, is_nullable, coalesce(collation_name, '')"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import resource
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from counterpoint.storage.sqlite import batch, search
 from counterpoint.storage.sqlite.store import SqliteStore
 from fakes.crowds import PATIENCE, Crowd, until
 from fakes.looking import faults_of
+from fakes.texts import committed, retitle, salted
 
 ANSWERED = """
 import hashlib, os, sys, threading
@@ -203,7 +203,7 @@ def test_what_a_neighbour_undid_is_not_known_to_the_next(shared, crowd, task, sa
     seen: list[tuple[str, int]] = []
 
     def change_and_fail(writing) -> None:
-        writing.change(Item, {"id": "T-1"}, {"title": "changed"})
+        retitle(writing, "T-1", "changed")
         save(writing, task(2))
         assert (writing.find(Item, "T-1").title, writing.last_number(Item)) == ("changed", 2)
         raise ZeroDivisionError
@@ -471,10 +471,10 @@ def test_no_answer_comes_before_the_disk_has_it(shared, crowd, task, save):
 def test_the_words_of_a_text_are_kept_once_for_all(shared, crowd):
     """Two neighbours that keep the same text find it there, and neither fails."""
     text = "the same words"
-    kept = {hashlib.sha256(text.encode()).hexdigest(): text}
+    kept = {committed(text): salted(text)}
     with shared.writing("p") as writing:
         writing.keep(kept)
         crowd.join(2, lambda w: w.keep(kept))
     crowd.wait()
     with shared.reading("p") as view:
-        assert dict(view.texts()) == kept
+        assert [text for _, text in view.texts()] == [*kept.values()]

@@ -30,7 +30,7 @@ def connection(tmp_path_factory):
 @pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: noun.table)
 def test_the_columns_of_a_table_are_the_fields_of_its_noun(connection, noun):
     """Same names, same order, same types, same key; nothing may be NULL."""
-    kinds = {"int": "INTEGER", "prose": "BLOB", "proses": "BLOB"}
+    kinds = {"int": "INTEGER", "prose": "BLOB", "proses": "BLOB", "hash": "BLOB"}
     found = connection.execute(f"PRAGMA table_info({noun.table})").fetchall()
     assert [(name, kind, required) for _, name, kind, required, _, _ in found] == [
         (column.name, kinds.get(column.sort, "TEXT"), 1) for column in columns(noun)

@@ -10,8 +10,8 @@ Layout: lines as in lines.py.
 A bundle is sound if and only if (1) the header is valid, (2) its checkpoint is signed by the key,
 for the origin that is the key's name, (3) the N entries are a sound ledger of the project whose root
 is the root of the checkpoint, (4) the thoughts and seals that the entries write are sound (see
-trail.py), and so are the acts of people (see people/confirmed.py), (5) each further line is a text whose digest is right, that an entry refers to, and whose
-digest is above that of the line before, (6) each text that an entry refers to is there, or a later
+trail.py), and so are the acts of people (see people/confirmed.py), (5) each further line is a text whose commitment is right, that an entry
+refers to, and whose commitment is above that of the line before, (6) each text that an entry refers to is there, or a later
 entry tells that it was taken away.
 
 Trust. The key in the header travels with what it signs: whoever changes the bundle can change the
@@ -86,7 +86,7 @@ class BundleHeader:
 
 
 def dump_bundle(
-    header: BundleHeader, entries: Iterable[bytes], texts: Iterable[str]
+    header: BundleHeader, entries: Iterable[bytes], texts: Iterable[tuple[bytes, str]]
 ) -> Iterator[bytes]:
     """Return the lines of a bundle, one by one, each with its line feed.
 

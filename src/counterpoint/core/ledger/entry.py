@@ -29,9 +29,11 @@ of the row inside the project, empty where a project has one row) and exactly on
 Which columns are left out of them is said in derived.py.
 
 A text that may later have to be blotted out stands outside of the entry: in its place is an object
-with the only key `$text`, whose value is the SHA-256 of the UTF-8 bytes of the text, in lower-case
-hex. So the proof holds with and without the text. No other key begins with `$`; a later version may have
-other references.
+with the only key `$text`, whose value is its commitment in lower-case hex: SHA-256(0x02 || salt || UTF-8
+bytes of the text), with 16 random bytes as salt, kept beside the text and gone with it. So the proof
+holds with and without the text, and whoever guesses a text that is gone cannot see that the guess is
+right. References stand in row images and in facts. No other key begins with `$`; a later version may
+have other references.
 
 Signatures over an entry are of its leaf hash. They stand beside the entry, never in these bytes, so
 that one may be added without a change of what is chained.
@@ -93,7 +95,7 @@ CANONICAL: Final = (
     | orjson.OPT_PASSTHROUGH_DATACLASS
     | orjson.OPT_PASSTHROUGH_DATETIME
 )
-_NO_REFERENCE: Final = "a key begins with $ that is not a reference to a text by its digest"
+_NO_REFERENCE: Final = "a key begins with $ that is not a reference to a text by its commitment"
 _OTHER_FORMAT: Final = "a ledger of an older or newer format, which this program does not read"
 
 
@@ -266,13 +268,18 @@ def origin_of_fields(value: Mapping[str, Any]) -> Origin:
     return Origin(value["t"], value["w"]["n"], value["w"].get("s", ""))
 
 
-def refer(digest: str) -> dict[str, str]:
-    """Return what stands in an entry for a text that is kept outside of it, by its SHA-256."""
-    return {"$text": digest}
+def refer(commitment: str) -> dict[str, str]:
+    """Return what stands in an entry for a text that is kept outside of it, by its commitment."""
+    return {"$text": commitment}
+
+
+def referred(value: Json) -> str:
+    """Return the commitment of the text that a value of an entry refers to; empty if it is none."""
+    return str(canonical.object_of(value).get("$text", ""))
 
 
 def list_references(data: bytes) -> list[str]:
-    """List the digests of the texts that the canonical bytes of an entry refer to."""
+    """List the commitments of the texts that the canonical bytes of an entry refer to."""
     return [digest.decode() for digest in _REFERENCE.findall(data)]
 
 
@@ -317,7 +324,8 @@ def is_who(value: Parsed) -> bool:
 def _is_principal(value: Parsed) -> bool:
     if type(value) is not dict or value.keys() != _PRINCIPAL_KEYS:
         return False
-    return type(value["i"]) is str and value["i"] != "" and value["k"] in _STRENGTHS
+    name, strength = value["i"], value["k"]
+    return type(name) is type(strength) is str and name != "" and strength in _STRENGTHS
 
 
 def _is_row(value: Parsed) -> bool:

@@ -1,17 +1,19 @@
 """Lines of bundles: how they are read, and the texts at the end of each.
 
 A bundle is lines in UTF-8, each ended by one line feed (0x0A), no empty line. The first is its
-header; then come the lines that are proved; the others are texts, by their digests, each once,
+header; then come the lines that are proved; the others are texts, by their commitments, each once,
 canonical JSON:
 
-    {"body": the text, "text": its SHA-256 in hex}
+    {"body": the text, "salt": 32 hex digits, "text": its commitment in hex}
 
-A text that a proved line refers to may be left out if and only if an entry of the ledger tells that it
-was taken away: its action is `text.redacted`, and its fact `sha256` is an array that has the digest.
+The commitment is SHA-256(0x02 || salt || UTF-8 bytes of the text). A text that a proved line refers to may
+be left out if and only if an entry of the ledger tells that it was taken away: its action is
+`text.redacted`, and its fact `texts` is an array that has the commitment.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -32,8 +34,11 @@ from counterpoint.kernel.errors import (
 
 REDACTION: Final = "text.redacted"
 """What the ledger calls the taking away of texts."""
+GONE: Final = "texts"
+"""The fact that names them, by their commitments."""
 
-_TEXT_KEYS = frozenset(("body", "text"))
+_TEXT_KEYS = frozenset(("body", "salt", "text"))
+_SALT = re.compile("[0-9a-f]{32}")
 _NAMED = 20
 
 
@@ -71,10 +76,11 @@ class BundleReport:
         return self.fault_count == 0
 
 
-def dump_texts(texts: Iterable[str]) -> Iterator[bytes]:
-    """Return the line of each text, with its line feed; the texts come by their digests."""
-    for body in texts:
-        yield canonical.dump({"body": body, "text": canonical.text_digest(body)}) + b"\n"
+def dump_texts(texts: Iterable[tuple[bytes, str]]) -> Iterator[bytes]:
+    """Return the line of each salt and text, with its line feed; they come by their commitments."""
+    for salt, body in texts:
+        made = canonical.commitment(salt, body)
+        yield canonical.dump({"body": body, "salt": salt.hex(), "text": made}) + b"\n"
 
 
 def load_object(data: bytes, keys: frozenset[str]) -> dict[str, Any]:
@@ -108,8 +114,8 @@ def load_header(data: bytes, keys: frozenset[str], sort: str, version: int) -> d
 
 
 def redacted_by(entry: Mapping[str, Any]) -> list[str]:
-    """List the digests of texts that an entry, as its short keys, tells were taken away."""
-    told: Parsed = entry["f"].get("sha256") if entry["a"] == REDACTION and "f" in entry else None
+    """List the commitments of texts that an entry, as its short keys, tells were taken away."""
+    told: Parsed = entry["f"].get(GONE) if entry["a"] == REDACTION and "f" in entry else None
     return [one for one in told if type(one) is str] if type(told) is list else []
 
 
@@ -150,9 +156,9 @@ class Texts:
         redacted: set[str],
         look: Callable[[str, str], Iterable[LedgerBroken]] | None = None,
     ) -> None:
-        """Await the texts with some digests, of which some were taken away.
+        """Await the texts with some commitments, of which some were taken away.
 
-        look: says what else is wrong with a text, by its digest and what it says.
+        look: says what else is wrong with a text, by its commitment and what it says.
         """
         self._referred = referred
         self._look = look
@@ -190,9 +196,9 @@ class Texts:
     def _check(self, data: bytes) -> None:
         """Take in a text line that is right and awaited."""
         value = _load_text(data)
-        if canonical.text_digest(value["body"]) != value["text"]:
+        if canonical.commitment(bytes.fromhex(value["salt"]), value["body"]) != value["text"]:
             raise ProofMismatch(
-                "the text does not have the digest that it claims",
+                "the text does not have the commitment that it claims",
                 hint="The text was changed after it was written; what names it still holds.",
                 text=value["text"],
             )
@@ -209,9 +215,9 @@ class Texts:
 
 
 def _load_text(data: bytes) -> dict[str, str]:
-    """Return the two texts of a text line; MalformedDocument.
+    """Return what a text line holds; MalformedDocument.
 
-    Half of the lines of a bundle are such: two texts are inside the profile without another look.
+    Half of the lines of a bundle are such: three texts are inside the profile without another look.
     """
     try:
         value: Parsed = orjson.loads(data)
@@ -220,6 +226,8 @@ def _load_text(data: bytes) -> dict[str, str]:
         raise MalformedDocument(f"a text line is not JSON: {fault}") from fault
     if not exact or type(value) is not dict or value.keys() != _TEXT_KEYS:
         raise _no_object(_TEXT_KEYS)
-    if type(value["body"]) is not str or type(value["text"]) is not str:
+    if not all(type(value[name]) is str for name in _TEXT_KEYS):
         raise MalformedDocument("a text line has a field that is not a text")
+    if not _SALT.fullmatch(value["salt"]):
+        raise MalformedDocument("the salt of a text line is not 32 hex digits in lower case")
     return value

@@ -16,8 +16,8 @@ the session, no two of one id, and each follows the chain of its task, in which 
 in between, (4) the root of the N thoughts is that of the checkpoint, (5) the checkpoint of the ledger
 is signed by the key for the origin NAME, and each path leads from its entry, which is of the project,
 at its sequence to the root (RFC 9162, section 2.1.3.2), (6) the first entry writes the seal of the
-session with this checkpoint, size and root, (7) each further line is a text whose digest is right,
-that a thought names, and whose digest is above that of the line before, (8) each text that a thought
+session with this checkpoint, size and root, (7) each further line is a text whose commitment is right,
+that a thought names, and whose commitment is above that of the line before, (8) each text that a thought
 names is there, or one of the other entries tells that it was taken away.
 
 Trust: as for the bundle of a ledger (see bundle.py).
@@ -125,7 +125,7 @@ class SealedHeader:
 
 
 def dump_sealed(
-    header: SealedHeader, links: Iterable[bytes], texts: Iterable[str]
+    header: SealedHeader, links: Iterable[bytes], texts: Iterable[tuple[bytes, str]]
 ) -> Iterator[bytes]:
     """Return the lines of the bundle of a session, one by one, each with its line feed."""
     yield header.to_bytes() + b"\n"
@@ -236,7 +236,7 @@ def _check_writes_seal(entry: dict[str, Any], header: SealedHeader, key: Verifie
 def _thought_faults(
     lines: Iterable[bytes], session: str, leaves: list[bytes], referred: set[str]
 ) -> Iterator[CounterpointError]:
-    """Check the thoughts; gathers their leaves and the digests of their texts."""
+    """Check the thoughts; gathers their leaves and the commitments of their texts."""
     chains, seen = Chains(gaps=True), set[str]()
     for number, line in enumerate(lines):
         data = strip(line)

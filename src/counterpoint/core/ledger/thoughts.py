@@ -1,13 +1,13 @@
 """Chains of thoughts: what is hashed of each, and what follows what.
 
 What an agent thought about a task is a chain inside the project's ledger: each link names the hash
-of the link before it. The text itself stands outside, by its SHA-256, so that a chain holds when a
-text is taken away.
+of the link before it. The text itself stands outside, by its commitment (see entry.py), so that a chain
+holds when a text is taken away.
 
 Layout. The bytes of a link are canonical JSON (see kernel.canonical), an object of these ten keys:
 
     agent      who thought it, not empty
-    content    SHA-256 of the UTF-8 bytes of the text, 64 hex digits in lower case
+    content    commitment of the text: SHA-256(0x02 || salt || UTF-8 bytes), 64 hex digits in lower case
     id         id of the record that holds the text, not empty
     previous   hash of the link before in the chain of the task; 64 zeros in the first
     sequence   place in the chain of the task, from 0

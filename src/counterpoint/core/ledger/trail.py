@@ -6,7 +6,7 @@ their row images are sound if and only if
 (1) each is whole and written once: no thought and no seal is ever changed or deleted;
 (2) a thought has the hash that it claims, and follows the chain of its task (see thoughts.py);
 (3) the same entry writes the record of its id: a `thought` about the same item, of the same session
-    and time, whose text has the digest that was hashed;
+    and time, whose text has the commitment that was hashed;
 (4) a seal has the size and the root of all thoughts of its session up to there, at least one;
 (5) its checkpoint says the same, signed by the key of the ledger, for the origin NAME/SESSION where
     NAME is the name of the key;

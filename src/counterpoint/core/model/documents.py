@@ -7,12 +7,12 @@ from typing import ClassVar, Literal
 
 from counterpoint.core.model.rows import (
     Agent,
-    Digest,
     Id,
     Name,
-    Names,
     Noun,
+    PlainHash,
     Prose,
+    Proses,
     Searched,
     Touched,
     Word,
@@ -31,7 +31,7 @@ class Document(Noun):
 
     shelf: Shelf
     path: Name
-    sha256: Digest
+    sha256: PlainHash
     size: int
     markup: Word
     chunks: int
@@ -54,7 +54,7 @@ class Passage(Noun):
     id: Id
     path: Name
     position: int
-    headings: Names
+    headings: Proses
     text: Prose
     first_line: int
     last_line: int

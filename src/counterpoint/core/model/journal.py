@@ -15,6 +15,7 @@ from counterpoint.core.model.rows import (
     Names,
     Noun,
     Number,
+    PlainHash,
     Prose,
     Proses,
     Searched,
@@ -67,7 +68,7 @@ class Record(Noun):
     item: Id
     session: InSession
     agent: Agent
-    title: Name
+    title: Prose
     body: Prose
     tags: Names
     files: Names
@@ -122,7 +123,7 @@ class Receipt(Noun):
     """A command that this server ran, signed.
 
     signature: Ed25519 (hex) over the canonical bytes of every field but `signature`, with each
-        prose named by its SHA-256, as in the ledger.
+        prose named by its commitment, as in the ledger.
     files: the tree after the command, as in a StartPoint, so that later edits are seen.
     """
 
@@ -137,13 +138,13 @@ class Receipt(Noun):
     gate: Name
     session: InSession
     agent: Agent
-    argv: Names
+    argv: Proses
     folder: Name
-    command_sha256: Digest
+    command_sha256: PlainHash
     exit_code: int
     timed_out: bool
     output: Prose
-    output_sha256: Digest
+    output_sha256: PlainHash
     output_bytes: int
     method: Word
     commit: Digest
@@ -288,7 +289,7 @@ class Profile(Noun):
     key: ClassVar[tuple[str, ...]] = ("project", "name")
 
     name: Name
-    title: Name
+    title: Prose
     instructions: Prose
     allowed_tools: Names
     denied_tools: Names
@@ -297,14 +298,18 @@ class Profile(Noun):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply(Noun):
-    """What was answered to a write under an idempotency key, so that a retry gets it again."""
+    """What was answered to a write under an idempotency key, so that a retry gets it again.
+
+    request: SHA-256 of what was asked. It goes when any text is taken away, for nobody knows which
+        texts it was made of; the answer stays, less what was taken away.
+    """
 
     table: ClassVar[str] = "replies"
     key: ClassVar[tuple[str, ...]] = ("project", "agent", "name")
 
     agent: Name
     name: Name
-    request: Digest
+    request: PlainHash
     answer: JsonText
     created_at: Timestamp
 

@@ -27,7 +27,7 @@ class Thought(Noun):
 
     number: that of the record; it rises with every thought of the project.
     sequence: its place in the chain of its task, from 0.
-    content: SHA-256 of the text in hex. previous: hash of the thought before in the chain, zeros in
+    content: commitment of the text in hex. previous: hash of the thought before in the chain, zeros in
         the first. hash: what the next one names, and its leaf in the tree of its session; see
         core.ledger.thoughts for both.
     """

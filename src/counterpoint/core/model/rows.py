@@ -7,15 +7,17 @@ whether secrets in it are masked before it is written; a field of any other type
     Id                    TEXT     text        as it is             no                an id made here, or found in a table
     Word, Literal[…]      TEXT     text        as it is             no                a word of the program's own: a state, a method
     Time, Timestamp       TEXT     text        as it is             no                a time as `kernel.clock` writes it, or nothing
-    Digest                TEXT     text        as it is             no                a hash or a signature that was computed here
+    Digest                TEXT     text        as it is             no                a hash or a signature of what is no text
     Name                  TEXT     text        as it is             yes               a short text that anybody may have written
     Names                 TEXT     text        array of text        yes, each         several of them, kept as a JSON array
     int, bool             INTEGER  bigint      as it is             no                |n| < 2^53; booleans are 0 and 1
-    Prose                 BLOB     bytea       SHA-256 of the text  yes               what people and agents wrote; redactable
-    JsonText              BLOB     bytea       SHA-256 of the text  value by value    such a text that is JSON, and stays JSON
-    Proses                BLOB     bytea       SHA-256 of the JSON  yes, each         several texts, kept as one JSON array
+    Prose                 BLOB     bytea       commitment           yes               what people and agents wrote; redactable
+    JsonText              BLOB     bytea       commitment           value by value    such a text that is JSON, and stays JSON
+    Proses                BLOB     bytea       commitment           yes, each         several texts, kept as one JSON array
+    PlainHash             BLOB     bytea       commitment           yes               a hash of what may be a text; goes with it
 
-The last three are kept once in `texts`; their columns hold the 32 bytes of the SHA-256, or none. Texts
+The last four are kept in `texts` with a salt each, by their commitments (kernel.canonical); their columns
+hold the first half of the commitment, or none. So no hash outlives the text that it is of. Texts
 compare byte by byte in both databases. Which columns full-text search reads is said by the noun (`Searched`).
 
 Agent is a Name, InSession and Root are Ids, Touched is a Timestamp, Number and Version are ints, of which
@@ -60,11 +62,12 @@ Version = Annotated[int, "version"]
 Prose = NewType("Prose", str)
 JsonText = Annotated[Prose, "json"]
 Proses = NewType("Proses", tuple[str, ...])
+PlainHash = Annotated[Prose, "hash"]
 
 REDACTED = "[redacted]"
 """What stands in the place of a prose whose text is gone."""
 
-Sort = Literal["text", "int", "list", "prose", "proses"]
+Sort = Literal["text", "int", "list", "prose", "proses", "hash"]
 Masking = Literal["no", "text", "json"]
 Cell = str | int
 """What a column of a table holds."""
@@ -79,7 +82,11 @@ _KINDS: Mapping[Any, tuple[Sort, Masking]] = {
     Prose: ("prose", "text"),
     JsonText: ("prose", "json"),
     Proses: ("proses", "text"),
+    PlainHash: ("hash", "text"),
 }
+
+Keep = Callable[[str], str]
+"""Keeps a text with a salt, and answers its commitment."""
 
 N = TypeVar("N", bound="Noun")
 
@@ -93,8 +100,8 @@ class Column(NamedTuple):
 
     @property
     def is_prose(self) -> bool:
-        """Whether the column holds the digest of a text that is kept elsewhere."""
-        return self.sort in {"prose", "proses"}
+        """Whether the column holds the commitment of a text that is kept elsewhere."""
+        return self.sort in {"prose", "proses", "hash"}
 
 
 class Searched(NamedTuple):
@@ -172,7 +179,7 @@ def masked_columns(noun: type[Noun]) -> tuple[Column, ...]:
 
 @cache
 def prose_columns(noun: type[Noun]) -> tuple[str, ...]:
-    """Return the names of the columns of a noun that hold digests of texts."""
+    """Return the names of the columns of a noun that hold commitments of texts."""
     return tuple(column.name for column in columns(noun) if column.is_prose)
 
 
@@ -203,8 +210,8 @@ def _layout(noun: type[Noun]) -> _Layout:
     )
 
 
-def image_of(noun: Noun, texts: dict[str, str]) -> dict[str, Json]:
-    """Return the row as the ledger holds it; puts each prose into `texts` by its digest."""
+def image_of(noun: Noun, keep: Keep) -> dict[str, Json]:
+    """Return the row as the ledger holds it, each prose as the commitment that `keep` answers."""
     names, flags, lists, proses = _layout(type(noun))
     image: dict[str, Json] = {name: getattr(noun, name) for name in names}
     for name in flags:
@@ -213,35 +220,31 @@ def image_of(noun: Noun, texts: dict[str, str]) -> dict[str, Json]:
         image[name] = list(image[name])
     for column in proses:
         value = image[column.name]
-        image[column.name] = _keep(column, value, texts) if value else ""
+        if value:
+            text = prose_of(column, value) if column.sort == "proses" else value
+            image[column.name] = keep(text)
+        else:
+            image[column.name] = ""
     return image
 
 
-def changes_of(before: Noun, after: Noun, texts: dict[str, str]) -> dict[str, Json]:
+def changes_of(before: Noun, after: Noun, keep: Keep) -> dict[str, Json]:
     """Return the part of the image of `after` that differs from `before`, a row of the same noun."""
     return {
-        column.name: _image(column, value, texts)
+        column.name: _image(column, value, keep)
         for column in columns(type(after))
         if (value := getattr(after, column.name)) != getattr(before, column.name)
     }
 
 
-def _image(column: Column, value: Any, texts: dict[str, str]) -> Json:
+def _image(column: Column, value: Any, keep: Keep) -> Json:
     if column.sort == "text":
         return value
     if column.sort == "int":
         return int(value)
     if column.sort == "list":
         return list(value)
-    return _keep(column, value, texts) if value else ""
-
-
-def _keep(column: Column, value: Any, texts: dict[str, str]) -> str:
-    """Return the digest of a prose that is not empty, and put it into `texts`."""
-    text = value if column.sort == "prose" else prose_of(column, value)
-    digest = canonical.text_digest(text)
-    texts[digest] = text
-    return digest
+    return keep(prose_of(column, value)) if value else ""
 
 
 def load_object(text: str) -> dict[str, Json]:
@@ -251,7 +254,14 @@ def load_object(text: str) -> dict[str, Json]:
 
 def empty_row(noun: type[Noun]) -> dict[str, Json]:
     """Return the image of a row in which everything is empty: what a whole image leaves out."""
-    empty: dict[Sort, Json] = {"int": 0, "list": [], "text": "", "prose": "", "proses": ""}
+    empty: dict[Sort, Json] = {
+        "int": 0,
+        "list": [],
+        "text": "",
+        "prose": "",
+        "proses": "",
+        "hash": "",
+    }
     return {column.name: empty[column.sort] for column in columns(noun)}
 
 
@@ -321,6 +331,7 @@ def _read_list(text: str) -> tuple[str, ...]:
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "prose": _read_prose,
+    "hash": _read_prose,
     "proses": _read_proses,
     "list": _read_list,
 }

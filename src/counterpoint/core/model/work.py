@@ -12,11 +12,11 @@ from counterpoint.core.model.rows import (
     Id,
     JsonText,
     Name,
-    Names,
     Noun,
     Number,
     Partial,
     Prose,
+    Proses,
     Root,
     Searched,
     Time,
@@ -55,7 +55,7 @@ class Project(Noun):
     table: ClassVar[str] = "projects"
     key: ClassVar[tuple[str, ...]] = ("project",)
 
-    title: Name
+    title: Prose
     prefix: Id
     public_key: Digest
     created_at: Timestamp
@@ -98,7 +98,7 @@ class Item(Noun):
     id: Id
     number: Number
     kind: Kind
-    title: Name
+    title: Prose
     lifecycle: Word
     status: Word
     category: Category
@@ -241,7 +241,7 @@ class Gate(Noun):
     name: Name
     kind: GateKind
     holds: Holds
-    argv: Names
+    argv: Proses
     status: Word
     proof: Id
     reason: Prose

@@ -24,6 +24,7 @@ from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.model.answers import Audit, Proof, Rebuilt
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.operations.auditing.whole import Look
+from counterpoint.core.operations.journal import told
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.errors import (
@@ -154,7 +155,7 @@ class Auditing:
                 key=self.key,
                 checkpoint=self._seal(head.size, Frontier.from_bytes(head.frontier).root()),
             )
-            texts = (body for _, body in view.texts())
+            texts = (text for _, text in view.texts())
             yield from dump_bundle(header, view.entries(0, head.size), texts)
 
     def rebuild(self, progress: Callable[[int], None] | None = None) -> Rebuilt:
@@ -172,7 +173,7 @@ class Auditing:
             rows = tuple(
                 _filled(image, view.tables.get(image.table), entry.origin) for image in entry.rows
             )
-            return replace(entry, rows=rows)
+            return replace(told(view, entry), rows=rows)
 
     def log(
         self,
@@ -188,7 +189,8 @@ class Auditing:
             found = view.sequences(
                 subject=subject, action=action, before=before, after=after, limit=limit
             )
-            return [Entry.from_bytes(next(view.entries(place, place + 1))) for place in found]
+            entries = (next(view.entries(place, place + 1)) for place in found)
+            return [told(view, Entry.from_bytes(entry)) for entry in entries]
 
 
 def _filled(image: RowImage, noun: type[Noun] | None, origin: Origin) -> RowImage:

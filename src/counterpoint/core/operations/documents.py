@@ -22,7 +22,7 @@ from counterpoint.core.model.documents import (
     StoredDocument,
 )
 from counterpoint.core.model.journal import StateEntry
-from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.rows import Prose, Proses
 from counterpoint.core.operations.memory import Memory
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
@@ -73,25 +73,29 @@ def by_words(view: Reading, shelf: Shelf, asked: Sequence[str]) -> list[tuple[Pa
 
 def _put_passages(change: Change, document: Document, chunks: Sequence[Chunk]) -> None:
     """Let a document have these passages and no others."""
-    gone = {one.id: one for one in change.select(Passage, shelf=document.shelf, path=document.path)}
+    gone: dict[str, list[Passage]] = {}
+    for passage in change.select(Passage, shelf=document.shelf, path=document.path):
+        gone.setdefault(passage.text, []).append(passage)
     for position, chunk in enumerate(chunks):
-        # An id follows from path and text: a passage that only moved is written over, not dropped.
-        gone.pop(chunk.id, None)
+        # A passage that only moved is written over, not dropped.
+        there = gone.get(chunk.text)
+        name = there.pop().id if there else change.context.ports.mint.mint("psg")
         change.put(
             Passage(
                 project=document.project,
                 shelf=document.shelf,
-                id=chunk.id,
+                id=name,
                 path=document.path,
                 position=position,
-                headings=chunk.headings,
+                headings=Proses(chunk.headings),
                 text=Prose(chunk.text),
                 first_line=chunk.first_line,
                 last_line=chunk.last_line,
             )
         )
-    for passage in gone.values():
-        change.drop(passage)
+    for passages in gone.values():
+        for passage in passages:
+            change.drop(passage)
 
 
 class Documents:
@@ -136,7 +140,7 @@ class Documents:
         if before is not None and before.sha256 == digest:
             return StoredDocument(document=before, is_same=True)
         read = extract(name, content)
-        chunks = cut(name, read.text, markup=read.markup)
+        chunks = cut(read.text, markup=read.markup)
         if len(chunks) > PASSAGE_LIMIT:
             raise InvalidInput(
                 f"{name} would be cut into more than {PASSAGE_LIMIT} passages",
@@ -151,7 +155,7 @@ class Documents:
                 project=self._context.project,
                 shelf=shelf,
                 path=name,
-                sha256=digest,
+                sha256=Prose(digest),
                 size=len(content),
                 markup=read.markup,
                 chunks=len(chunks),
@@ -160,7 +164,7 @@ class Documents:
             )
             change.put(document)
             _put_passages(change, document, chunks)
-            change.add_facts(shelf=shelf, path=name, sha256=digest, passages=len(chunks))
+            change.add_facts(shelf=shelf, path=name, passages=len(chunks))
             return StoredDocument(document=document, is_same=False)
 
     def _load(self, name: str) -> bytes:

@@ -15,11 +15,13 @@ from dataclasses import replace
 from typing import cast
 
 from counterpoint.core.ledger.derived import filled, rules
-from counterpoint.core.ledger.entry import Entry
+from counterpoint.core.ledger.entry import Entry, referred
 from counterpoint.core.model.answers import ItemChange
 from counterpoint.core.model.journal import Outcome, Record
 from counterpoint.core.model.lifecycles import Category, category_of
+from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Item, Kind
+from counterpoint.core.operations.journal import told
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import attributes_of
 from counterpoint.core.ports.store import Reading
@@ -89,7 +91,7 @@ def item_changes(view: Reading, entry: Entry, kind: Kind) -> Iterator[ItemChange
         yield ItemChange(
             sequence=entry.sequence,
             time=entry.time,
-            item=item if record is not None else _as_left(item, written),
+            item=item if record is not None else _as_left(view, item, written),
             above=above,
             record=record,
             changed=frozenset(written.values) - _ACCOUNTS,
@@ -119,10 +121,11 @@ def _above(view: Reading, item: Item) -> tuple[Item, ...]:
     return tuple(reversed(above))
 
 
-def _as_left(item: Item, written: Written) -> Item:
+def _as_left(view: Reading, item: Item, written: Written) -> Item:
     """Return an item with the title and the state that an entry left it with."""
-    title, status = (str(written.values.get(name, "")) for name in ("title", "status"))
-    left = replace(item, title=title or item.title)
+    title = view.text(referred(written.values.get("title")))
+    status = str(written.values.get("status", ""))
+    left = replace(item, title=Prose(title)) if title else item
     if not status:
         return left
     # What is closed was given its time by the same entry; what is open has none.
@@ -203,4 +206,5 @@ class Following:
                     last=last,
                 )
             start = after + 1
-            return [Entry.from_bytes(found) for found in view.entries(start, start + limit)]
+            entries = view.entries(start, start + limit)
+            return [told(view, Entry.from_bytes(found)) for found in entries]

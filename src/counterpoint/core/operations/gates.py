@@ -10,7 +10,7 @@ from counterpoint.core.model.answers import Checked
 from counterpoint.core.model.evidence import Command, Execution, Snapshot
 from counterpoint.core.model.filters import Check
 from counterpoint.core.model.journal import Receipt
-from counterpoint.core.model.rows import Prose, image_of
+from counterpoint.core.model.rows import Keep, Prose, Proses, image_of
 from counterpoint.core.model.work import Gate, Item
 from counterpoint.core.operations.claims import held, refuse_strangers
 from counterpoint.core.operations.recording.change import Change, missing
@@ -112,7 +112,7 @@ class Gates:
             # Asked again: the claim may have been lost while the command ran.
             refuse_strangers(change, item, token)
             draft = self._receipt(change, item, gate, command, execution, snapshot)
-            receipt = self._signed(change.masked(replace(draft, session=session)))
+            receipt = self._signed(change, change.masked(replace(draft, session=session)))
             change.put(receipt)
             change.action = "check.passed" if _passed(receipt) else "check.failed"
             change.add_facts(receipt=receipt.id, exit_code=receipt.exit_code, gate=gate)
@@ -138,13 +138,13 @@ class Gates:
             gate=gate,
             session="",
             agent=self._context.caller.actor.name,
-            argv=command.argv,
+            argv=Proses(command.argv),
             folder=command.folder,
-            command_sha256=canonical.sha256(canonical.dump([command.folder, *command.argv])),
+            command_sha256=Prose(canonical.sha256(canonical.dump([command.folder, *command.argv]))),
             exit_code=execution.exit_code,
             timed_out=execution.timed_out,
             output=Prose(execution.output),
-            output_sha256=execution.output_sha256,
+            output_sha256=Prose(execution.output_sha256),
             output_bytes=execution.output_bytes,
             method=snapshot.method,
             commit=snapshot.commit,
@@ -154,14 +154,17 @@ class Gates:
             signature="",
         )
 
-    def _signed(self, receipt: Receipt) -> Receipt:
-        signature = self._context.ports.signer.sign(signed_bytes(receipt))
+    def _signed(self, change: Change, receipt: Receipt) -> Receipt:
+        signature = self._context.ports.signer.sign(signed_bytes(receipt, change.commit))
         return replace(receipt, signature=signature.hex())
 
 
-def signed_bytes(receipt: Receipt) -> bytes:
-    """Return what a receipt's signature is over: its row image without the signature (docs/proofs.md)."""
-    image = image_of(receipt, {})
+def signed_bytes(receipt: Receipt, commit: Keep) -> bytes:
+    """Return what a receipt's signature is over: its row image without the signature (docs/proofs.md).
+
+    commit: answers the commitment of each of its texts.
+    """
+    image = image_of(receipt, commit)
     del image["signature"]
     # With a name before it, so that what is signed here is nothing else that the key signs.
     return b"counterpoint receipt v1\n" + canonical.dump(image)

@@ -9,7 +9,7 @@ from typing import Any
 
 from counterpoint.core.model.filters import Edit, ItemFilter, Note
 from counterpoint.core.model.lifecycles import UNCLOSED
-from counterpoint.core.model.rows import Prose, shared_fields
+from counterpoint.core.model.rows import Prose, Proses, shared_fields
 from counterpoint.core.model.work import Area, Criterion, Dependency, Gate, Item, Project
 from counterpoint.core.operations.claims import refuse_held
 from counterpoint.core.operations.journal import Journal
@@ -120,8 +120,7 @@ class Items:
                 after = self._move(change, after, edit.status, edit.reason)
             elif edit.waive or edit.checks is not None:
                 after = settle(change, item)
-            if edit.reason:
-                change.add_facts(reason=edit.reason)
+            change.add_texts(reason=edit.reason)
             if after.version == found.version and len(change.images) > count:
                 after = touched(change, change.get(Item, item))
                 change.put(after)
@@ -252,7 +251,7 @@ def _replace_checks(change: Change, item: Item, checks: Iterable[tuple[str, ...]
     """Make these the check gates of an item; a command that stays keeps its gate and its state."""
     old = change.select(Gate, item=item.id, kind="check", holds="finish", order="name")
     kept = {gate.argv: gate for gate in old}
-    wanted = list(dict.fromkeys(checks))
+    wanted = list(dict.fromkeys(map(Proses, checks)))
     gone = [gate for gate in old if gate.argv not in wanted]
     if gone:
         loosen(change, item.id, "take a check from")

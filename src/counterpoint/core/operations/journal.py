@@ -1,7 +1,7 @@
 """Writing records down, resolving blockers, and taking texts away for good.
 
-The ledger names a text by its SHA-256, so where one is taken away the entries stay as they were and every
-proof holds. What stays is the digest, who wrote it and when, and a new entry that says who took it
+The ledger names a text by its commitment, so where one is taken away the entries stay as they were and
+every proof holds. What stays is the commitment, who wrote it and when, and a new entry that says who took it
 away and why.
 """
 
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from counterpoint.core.ledger.entry import load_fields
-from counterpoint.core.ledger.lines import REDACTION, redacted_by
+from counterpoint.core.ledger.entry import Entry, load_fields, referred
+from counterpoint.core.ledger.lines import GONE, REDACTION, redacted_by
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
-from counterpoint.core.model.rows import Cell, Noun, Prose, columns, prose_of
+from counterpoint.core.model.rows import REDACTED, Cell, Noun, Prose
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.claims import refuse_strangers
 from counterpoint.core.operations.recording.change import Change, missing
@@ -25,9 +25,12 @@ from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.wording import first_line
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
+from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, MalformedDocument
 
 _TITLE_FROM_BODY = 120
+_MADE = (".recorded", "brief.created", "project.opened")
+"""Actions that make one thing with a title."""
 
 
 class Journal:
@@ -50,7 +53,7 @@ class Journal:
             item = change.get(Item, note.item) if note.item else None
             record = self.draft(change, note, session, files)
             change.put(record)
-            change.add_facts(record=record.id, title=record.title)
+            change.add_facts(record=record.id)
             if item is not None and note.kind == "blocker":
                 _refuse_closed(item)
                 shift(change, item, 1)
@@ -68,7 +71,7 @@ class Journal:
             item=note.item,
             session=session,
             agent=self._context.caller.actor.name,
-            title=note.title or first_line(note.body, _TITLE_FROM_BODY),
+            title=Prose(note.title or first_line(note.body, _TITLE_FROM_BODY)),
             body=Prose(note.body),
             tags=tuple(dict.fromkeys(note.tags)),
             files=files,
@@ -106,29 +109,39 @@ class Journal:
             return after
 
     def redact(self, noun: type[Noun], *key: Cell, reason: str) -> tuple[str, ...]:
-        """Take away every text of a row, wherever else it stands too; answer their digests.
+        """Take away every text that a row has or had; answer their commitments.
 
         Only a person may; a second time there is nothing left and nothing is written. NotFound.
         """
         if self._context.caller.actor.kind == "agent":
             raise Forbidden("an agent cannot take texts away", hint=f"{Act.REDACT}.")
         with recording(self._context, REDACTION) as change:
-            found = change.find(noun, *key)
-            if found is None:
+            if change.find(noun, *key) is None:
                 raise missing(noun, *key)
-            texts = (
-                prose_of(column, getattr(found, column.name))
-                for column in columns(noun)
-                if column.is_prose
-            )
-            digests = [canonical.text_digest(text) for text in texts if text]
-            gone = tuple(one for one in digests if change.writing.text(one) is not None)
-            for digest in gone:
-                change.writing.forget(digest)
+            given = _given(change.writing, noun, key)
+            gone = tuple(one for one in given if change.writing.text(one) is not None)
+            for commitment in gone:
+                change.writing.forget(commitment)
             if gone:
-                change.add_facts(row=f"{noun.table}/{'/'.join(map(str, key))}", reason=reason)
-                change.add_facts(sha256=list(gone))
+                change.add_facts(row=f"{noun.table}/{'/'.join(map(str, key))}")
+                change.add_facts(**{GONE: list(gone)})
+                change.add_texts(reason=reason)
             return gone
+
+
+def _given(view: Reading, noun: type[Noun], key: tuple[Cell, ...]) -> Iterator[str]:
+    """Return the commitment of every text that any entry gave to a row, each once."""
+    seen: set[str] = set()
+    mark, place = canonical.dump(key[-1]), dict(zip(noun.key[1:], key, strict=True))
+    for data in view.entries():
+        if mark not in data:
+            continue
+        for row in load_fields(data).get("r", ()):
+            if row["t"] == noun.table and row["k"] == place:
+                values: dict[str, Json] = row.get("v") or row.get("c") or {}
+                texts = set(map(referred, values.values()))
+                yield from sorted(texts - seen - {""})
+                seen |= texts
 
 
 def _refuse_closed(item: Item) -> None:
@@ -139,8 +152,25 @@ def _refuse_closed(item: Item) -> None:
         )
 
 
+def told(view: Reading, entry: Entry) -> Entry:
+    """Return an entry with the texts that its facts refer to, as far as they are still there.
+
+    Whoever made something is told with its title, which stands in the row and need not be a fact.
+    """
+    texts = {name: one for name, value in entry.facts.items() if (one := referred(value))}
+    if entry.action.endswith(_MADE):
+        rows = (row.values for row in entry.rows if row.whole and row.values)
+        titles = [one for row in rows if (one := referred(row.get("title")))]
+        texts |= dict(zip(("title",), titles, strict=False))
+    if not texts:
+        return entry
+    words = {name: view.text(one) for name, one in texts.items()}
+    shown = {name: REDACTED if text is None else text for name, text in words.items()}
+    return replace(entry, facts={**entry.facts, **shown})
+
+
 def redactions(view: Reading) -> Iterator[tuple[int, list[str]]]:
-    """Return the places of the entries that took texts away, in order, with the digests told.
+    """Return the places of the entries that took texts away, in order, with the texts told.
 
     An entry that cannot be read tells nothing.
     """

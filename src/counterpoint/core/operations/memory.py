@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, Literal, cast
 
-from counterpoint.core.ledger.entry import Entry, RowImage
+from counterpoint.core.ledger.entry import Entry, RowImage, referred
 from counterpoint.core.model.answers import Earlier
 from counterpoint.core.model.journal import StateEntry
 from counterpoint.core.model.rows import REDACTED, Prose
@@ -139,8 +139,7 @@ def _value_of(view: Reading, rows: Sequence[RowImage]) -> str | None:
     """Return the JSON text that an entry gave a value; None if it only changed what is said of it."""
     for row in rows:
         if row.table == StateEntry.table and row.values is not None and "value" in row.values:
-            reference = cast("dict[str, str]", row.values["value"])
-            text = view.text(reference["$text"])
+            text = view.text(referred(row.values["value"]))
             return REDACTED if text is None else text
     return None
 

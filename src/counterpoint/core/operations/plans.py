@@ -9,7 +9,7 @@ from typing import Any
 from counterpoint.core.model.answers import CreatedPlan
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.lifecycles import PART, TASK, lifecycle
-from counterpoint.core.model.rows import Prose, shared_fields
+from counterpoint.core.model.rows import Prose, Proses, shared_fields
 from counterpoint.core.model.templates import Filled, TemplateEntry
 from counterpoint.core.model.work import (
     ROOT_KINDS,
@@ -115,7 +115,8 @@ class Plans:
                 if len(made) == len(planned):
                     _link(change, planned, made)
                     close_when_done(change, made[0].parent)
-                    change.add_facts(title=made[0].title, items=len(made))
+                    change.add_facts(items=len(made))
+                    change.add_texts(title=made[0].title)
         with self._context.reading() as view:
             # Read again: the edges, which came last, hold some of them.
             after = tuple(view.find(Item, item.id) or item for item in made)
@@ -239,14 +240,14 @@ def gates_of(change: Change, item: Item, draft: Draft) -> list[Gate]:
         name="",
         kind="review",
         holds="finish",
-        argv=(),
+        argv=Proses(()),
         status="met" if draft.done else "closed",
         proof="",
         reason=Prose(""),
         updated_at=change.now,
     )
     gates = [
-        replace(plain, name=f"check-{place}", kind="check", argv=argv)
+        replace(plain, name=f"check-{place}", kind="check", argv=Proses(argv))
         for place, argv in enumerate(draft.checks, 1)
     ]
     if draft.artifact:

@@ -50,13 +50,13 @@ class Projects:
             taken = {project.prefix for project in self._context.ports.store.projects()}
             project = Project(
                 project=name,
-                title=title or name,
+                title=Prose(title or name),
                 prefix=_free_prefix(name, taken),
                 public_key=self._context.ports.signer.public_key.hex(),
                 created_at=change.now,
             )
             change.put(project)
-            change.add_facts(title=project.title, prefix=project.prefix)
+            change.add_facts(prefix=project.prefix)
             return project
 
     def ask_of_reviews(self, reviews: Independence, reason: str = "") -> Project:
@@ -100,7 +100,7 @@ class Projects:
             profile = Profile(
                 project=self._context.project,
                 name=name,
-                title=title or name,
+                title=Prose(title or name),
                 instructions=Prose(instructions),
                 allowed_tools=allowed_tools,
                 denied_tools=denied_tools,

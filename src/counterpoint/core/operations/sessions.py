@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Any, Final, Literal, NoReturn, cast
+from typing import Any, Final, Literal, NoReturn
 
 from counterpoint.core.ledger.derived import filled
-from counterpoint.core.ledger.entry import load_fields, origin_of_fields
+from counterpoint.core.ledger.entry import load_fields, origin_of_fields, referred
 from counterpoint.core.model.answers import HandedOver
 from counterpoint.core.model.filters import Handover, Note
 from counterpoint.core.model.journal import Record
@@ -220,7 +220,7 @@ class Sessions:
             if _reason(change, found) is None:
                 found = change.enter(found)
             after, _ = close(change, found, "failed")
-            change.add_facts(reason=reason)
+            change.add_texts(reason=reason)
             return after
 
     def history(self, session: str, at: int | None = None) -> SessionHistory:
@@ -436,9 +436,10 @@ def history_of(view: Reading, session: Session, at: int | None) -> SessionHistor
         )
 
     def text(cell: Json) -> str:
-        if not isinstance(cell, dict):
+        commitment = referred(cell)
+        if not commitment:
             return str(cell)
-        found = view.text(cast("dict[str, str]", cell)["$text"])
+        found = view.text(commitment)
         return REDACTED if found is None else found
 
     return history(session.id, _entries(view, session.id, first, last), text)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from counterpoint.core.model.rows import Cell, N, Noun
 from counterpoint.core.model.work import Item, Project
+from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import CounterpointError
@@ -77,6 +78,18 @@ class Hit:
     item: str
     kind: str
     score: float
+
+
+class Salted(NamedTuple):
+    """A text and the salt that its commitment is made with."""
+
+    salt: bytes
+    body: str
+
+    @property
+    def commitment(self) -> str:
+        """What stands in entries for the text, 64 hex digits."""
+        return canonical.commitment(self.salt, self.body)
 
 
 class Reading(Protocol):
@@ -159,12 +172,16 @@ class Reading(Protocol):
         """Return what the search keeps of each word, so that `tests` and `testing` are one."""
         ...
 
-    def text(self, digest: str) -> str | None:
-        """Return the text of a digest; None if it was redacted."""
+    def text(self, commitment: str) -> str | None:
+        """Return the text of a commitment; None if it was redacted."""
         ...
 
-    def texts(self) -> Iterator[tuple[str, str]]:
-        """Return every text that is kept, with its digest, by digest."""
+    def salted(self, commitment: str) -> Salted | None:
+        """Return the text of a commitment with its salt; None if it was redacted."""
+        ...
+
+    def texts(self) -> Iterator[tuple[str, Salted]]:
+        """Return every text that is kept, by the first half of its commitment, and with that."""
         ...
 
     def head(self) -> Head:
@@ -200,7 +217,7 @@ class Reading(Protocol):
         ...
 
     def table(self, noun: type[Noun]) -> Iterator[tuple[Cell, ...]]:
-        """Return the raw rows of a table by key, digests in place of prose."""
+        """Return the raw rows of a table by key, the first halves of commitments in place of prose."""
         ...
 
     def meter(self, subject: str, measure: str) -> int:
@@ -227,12 +244,12 @@ class Writing(Reading, Protocol):
         """Delete the row with this key."""
         ...
 
-    def keep(self, texts: Mapping[str, str]) -> None:
-        """Keep texts under their digests; those that are there already stay."""
+    def keep(self, texts: Mapping[str, Salted]) -> None:
+        """Keep texts under their commitments; those that are there already stay."""
         ...
 
-    def forget(self, digest: str) -> None:
-        """Take a text away; rows and entries keep its digest, and no search finds it any more."""
+    def forget(self, commitment: str) -> None:
+        """Take a text and its salt away; rows and entries keep the commitment, no search finds it."""
         ...
 
     def append(self, entry: Append) -> None:

@@ -28,20 +28,18 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from typing_extensions import override
 
-from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import InvalidInput
 
 Markup = Literal["markdown", "rst", "plain"]
 SIZE = 1_200
 OVERLAP = 150
-_ID_LENGTH = 24
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _RULER = re.compile(r"([=\-~^\"'`:.*+#_])\1{2,}[ \t]*")
@@ -55,7 +53,6 @@ class Chunk:
     headings: the titles above it, outermost first.
     """
 
-    id: str
     text: str
     headings: tuple[str, ...] = ()
     first_line: int
@@ -74,27 +71,22 @@ class _Section:
 
 
 def cut(
-    path: str, text: str, *, markup: Markup = "plain", size: int = SIZE, overlap: int = OVERLAP
+    text: str, *, markup: Markup = "plain", size: int = SIZE, overlap: int = OVERLAP
 ) -> list[Chunk]:
     """Return the chunks of a document in order; an empty one has none."""
     chunks: list[Chunk] = []
-    seen: dict[str, int] = {}
     for section in _sections(text.split("\n"), markup):
         # With room for what a chunk repeats of the one before it.
         lines = [part for line in section.lines for part in _parts(line, size - overlap - 1)]
-        for piece in _pieces(lines, size, overlap):
-            chunk = _chunk(path, piece, section.headings)
-            seen[chunk.id] = times = seen.get(chunk.id, 0) + 1
-            chunks.append(replace(chunk, id=f"{chunk.id}-{times}") if times > 1 else chunk)
+        chunks += [_chunk(piece, section.headings) for piece in _pieces(lines, size, overlap)]
     return chunks
 
 
-def _chunk(path: str, piece: Sequence[_Line], headings: tuple[str, ...]) -> Chunk:
+def _chunk(piece: Sequence[_Line], headings: tuple[str, ...]) -> Chunk:
     text = piece[0].text
     for before, line in pairwise(piece):
         text += ("\n" if line.number > before.number else "") + line.text
     return Chunk(
-        id=canonical.text_digest(f"{path}\0{text}")[:_ID_LENGTH],
         text=text,
         headings=headings,
         first_line=piece[0].number,

@@ -1,4 +1,9 @@
-"""Masking of keys, tokens and passwords before anything is written down."""
+"""Masking of keys, tokens and passwords before anything is written down.
+
+Rule: the time it takes grows with the text and no faster. What is tried from every place of a text takes a
+bounded number of letters, or all letters of a run at once and gives none of them back (`++`): a run of
+letters that each could begin a token would be read again from each of them.
+"""
 
 from __future__ import annotations
 
@@ -24,22 +29,28 @@ _SHAPES = re.compile(
     r"|\bsk-[A-Za-z0-9_-]{20,}"
     r"|\bxox[abeoprs]-[A-Za-z0-9-]{10,}"
     r"|\bAIza[A-Za-z0-9_-]{35}"
-    r"|\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"
     r"|(?<=://)[^/\s:@]{1,100}:[^/\s:@]{1,200}(?=@)",
     re.DOTALL,
 )
-# Bounded: an open beginning would be tried again at each letter of a long word.
-_NAMES_OF_SECRETS = r"[a-z0-9_-]{0,40}(?:password|passwd|secret|api_?key|access_?token|auth_?token)"
-_NAME_OF_SECRET = re.compile(_NAMES_OF_SECRETS, re.IGNORECASE)
+# A header of a token may stand behind other letters of its run: `_TOKEN_HEAD` looks for it there.
+_TOKEN = re.compile(r"(?<![\w-])([\w-]{11,}+)\.eyJ[\w-]{8,}+\.[\w-]++", re.ASCII)
+_TOKEN_HEAD = re.compile(r"\beyJ[\w-]{8}", re.ASCII)
+# How such names end. What stands before that is not asked for: it would be tried from each letter of a word.
+_NAMES_OF_SECRETS = (
+    r"(?:password|passwd|secret|api_?key|access_?token|auth_?token"
+    r"|(?<![a-z0-9])pwd|(?<=[_-])pat|(?-i:(?<![A-Za-z0-9])PAT))"
+)
+_NAME_OF_SECRET = re.compile(rf"[a-z0-9_-]*?{_NAMES_OF_SECRETS}", re.IGNORECASE)
 _NAMED = re.compile(
-    rf"(?i)\b((?:{_NAMES_OF_SECRETS})"
-    r"[\"']?\s{0,3}[:=]\s{0,3}[\"']?)([^\s\"',;]{6,})"
+    rf"(?i)({_NAMES_OF_SECRETS}"
+    # What begins like a path is the folder that a shell calls PWD.
+    r"[\"']?\s{0,3}[:=]\s{0,3}[\"']?)(?!(?<=pwd=)[/~])([^\s\"',;]{6,})"
 )
 _HINTS = (
     *("PRIVATE KEY", "AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
     *("glpat-", "cpt_", "sk-", "xox", "AIza", "eyJ", "://"),
 )
-_HINTS_OF_NAMES = ("passw", "secret", "key", "token")
+_HINTS_OF_NAMES = ("passw", "secret", "key", "token", "pwd", "pat=", "pat:", 'pat"', "pat'", "pat ")
 """With the hints of shapes one cheap look that most texts pass without meeting a pattern.
 
 Names are found in any case. No hint of theirs has an `i`, which has more cases than folding knows.
@@ -55,7 +66,13 @@ def mask(text: str, known: frozenset[str] = frozenset()) -> str:
         return text
     if known:
         text = _any_of(known).sub(MASK, text)
-    return _NAMED.sub(rf"\1{MASK}", _SHAPES.sub(MASK, text))
+    return _NAMED.sub(rf"\1{MASK}", _TOKEN.sub(_without_token, _SHAPES.sub(MASK, text)))
+
+
+def _without_token(found: re.Match[str]) -> str:
+    """Return a run of letters, points and dashes without the signed token that ends it, if there is one."""
+    head = _TOKEN_HEAD.search(found[1])
+    return found[0] if head is None else found[1][: head.start()] + MASK
 
 
 def is_plain(text: str, known: frozenset[str]) -> bool:

@@ -33,7 +33,8 @@ class Action(Noun):
     call: the same in both rows, and unique: what a log elsewhere can name it by.
     host: the process that ran it. agent, client, session: who called.
     outcome: `running` in the first row. code: of the refusal; in the row of a crash who found it.
-    arguments, answer: SHA-256 of canonical JSON in hex; empty where there was none.
+    arguments, answer: SHA-256 of canonical JSON with a salt that the process forgets, in hex; empty where
+        there was none.
     duration: milliseconds between both rows.
     """
 

@@ -15,6 +15,7 @@ written then. (4) Other processes wait for each other at the database's own lock
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ from counterpoint.dialects.colibri.verbs.actions import Actions
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, Forbidden, InvalidInput, Unavailable
+from counterpoint.kernel.ids import SALT_BYTES
 from counterpoint.protocol.surface import Run
 from counterpoint.protocol.tools import Tool
 
@@ -44,6 +46,7 @@ STAGES: Final[tuple[Stage, ...]] = get_args(Stage)
 
 ALWAYS: Final = frozenset({"server_ping", "server_health"})
 """Tools that every mode admits and that answer whatever is wrong."""
+_SALT: Final = secrets.token_bytes(SALT_BYTES)
 TEST_ENDING: Final = ".test.db"
 """What the path of a database ends in that the mode TEST may write."""
 
@@ -243,9 +246,12 @@ def turns_of(call: Call) -> Turns:
 
 
 def digest(value: Json) -> str:
-    """Return the SHA-256 of a value as canonical JSON (RFC 8785); empty if it has none."""
+    """Return what tells equal values of one process apart from others; empty if there is none.
+
+    The salt is never written down: what is kept of a call is no means to guess what was said in it.
+    """
     try:
-        return canonical.sha256(canonical.dump(value))
+        return canonical.commitment(_SALT, canonical.dump(value).decode())
     except InvalidInput:
         # A number that is not whole, or a name that is not ASCII: arguments that are refused anyway.
         return ""

@@ -169,7 +169,7 @@ def present_thought(found: Thinking, task: str) -> dict[str, Json]:
         "hash": thought.hash,
         "session_id": thought.session or None,
         "sequence": thought.sequence,
-        "content_sha256": thought.content,
+        "content_commitment": thought.content,
     }
     return parts if content == body else {**parts, "content_cut": True}
 
@@ -224,8 +224,8 @@ def present_action(entered: Action, ended: Action | None) -> dict[str, Json]:
         "correlation_id": entered.call,
         "outcome": ended.outcome if ended else "running",
         "code": (ended.code if ended else "") or None,
-        "args_sha256": entered.arguments or None,
-        "result_sha256": (ended.answer if ended else "") or None,
+        "args_digest": entered.arguments or None,
+        "result_digest": (ended.answer if ended else "") or None,
         "agent": entered.agent,
         "client": entered.client or None,
         "session_id": entered.session or None,

@@ -26,6 +26,7 @@ from counterpoint.core.model.identity import Deed
 from counterpoint.kernel import canonical
 from fakes.people import Person
 from fakes.studio import FixedKey, Studio
+from fakes.texts import SALT, committed
 
 VERIFIER = runpy.run_path(str(Path(__file__).parents[4] / "docs" / "verifier" / "verify.py"))
 Entry = dict[str, Any]
@@ -357,8 +358,8 @@ def test_another_reason_than_was_signed_is_found(story: Story) -> None:
     said = next(line for line in story.texts if b"because" in line)
     for body in ('{"salt":"00","text":"x"}', '{"salt":"' + "00" * 16 + '","text":"x"}', "[1]", "x"):
         texts = [line for line in story.texts if line != said]
-        digest = canonical.text_digest(body)
-        texts.append(canonical.dump({"body": body, "text": digest}))
+        digest = committed(body)
+        texts.append(canonical.dump({"body": body, "salt": SALT.hex(), "text": digest}))
         old = orjson.loads(said)["text"]
         entries = [
             orjson.loads(orjson.dumps(one).replace(old.encode(), digest.encode()))

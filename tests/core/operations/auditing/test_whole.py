@@ -50,7 +50,7 @@ UNSEEN = {
     "hash of an entry": "UPDATE entries SET leaf = zeroblob(32) WHERE sequence = 3",
     "time of the head": "UPDATE heads SET time = '2020-01-01T00:00:00.000Z'",
     "a superseded text": "UPDATE texts SET body = body || '!' WHERE body LIKE '%:7%' OR body = '7'",
-    "a text of nobody": "INSERT INTO texts SELECT project, zeroblob(32), body FROM texts LIMIT 1",
+    "a text of nobody": "INSERT INTO texts SELECT project, zeroblob(16), salt, body FROM texts LIMIT 1",
     "a document": "UPDATE documents SET kind = 'decision' WHERE kind = 'finding'",
     "no document": "DELETE FROM documents WHERE id = (SELECT max(id) FROM documents)",
     "words of the search": (
@@ -93,7 +93,7 @@ def test_every_fault_is_found_in_one_run(studio):
     """One table, one text, one column and one trigger at once."""
     tamper(
         studio,
-        ("UPDATE items SET title = 'x' WHERE id = 'demo-3'", ()),
+        ("UPDATE items SET assignee = 'x' WHERE id = 'demo-3'", ()),
         ("UPDATE entries SET subject = 'demo-9' WHERE sequence = 3", ()),
         ("UPDATE texts SET body = 'x' WHERE body = 'a finding'", ()),
     )

@@ -171,7 +171,7 @@ def test_pruning_takes_the_texts_and_keeps_the_proofs(studio, ada, person, shelv
     assert [(one.slug, one.texts) for one in pruned] == [("gone", looked[0].texts)]
     assert looked[0].texts >= 8
     with studio.store.reading("demo") as view:
-        kept = {body for _, body in view.texts()}
+        kept = {text.body for _, text in view.texts()}
     gone = {"only here", "only here, later", "found", "stuck", "unstuck", '"first"', '"second"'}
     assert not kept & gone
     assert {"shared", "shared finding", '"other"', "brief"} <= kept

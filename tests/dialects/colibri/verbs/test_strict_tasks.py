@@ -12,9 +12,9 @@ from counterpoint.core.model.filters import Edit, ItemFilter, Report
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Attribute
 from counterpoint.dialects.colibri.verbs.strict_tasks import StrictTasks
-from counterpoint.kernel.canonical import text_digest
 from counterpoint.kernel.errors import GateClosed, IllegalMove
 from fakes.studio import Studio
+from fakes.texts import kept_as
 
 WAY = ("gather", "analyze", "plan", "apply", "verify")
 
@@ -111,7 +111,10 @@ def test_a_value_that_was_redacted_is_its_mark(studio: Studio, ada: Core) -> Non
         kept = view.select(Attribute, item=made)[0]
     assert kept.value == Prose('"a secret"')
     with studio.store.writing(studio.ports.project) as writing:
-        writing.forget(text_digest(kept.value))
+        name = kept_as(writing, kept.value)
+        salted = writing.salted(name)
+        assert salted is not None
+        writing.forget(name)
     assert ada.use(StrictTasks).get(made).attributes == {"priority": "[redacted]"}
     with studio.store.writing(studio.ports.project) as writing:
-        writing.keep({text_digest(kept.value): kept.value})
+        writing.keep({name: salted})

@@ -1,6 +1,6 @@
 """Compares the texts that are kept with what the entries refer to.
 
-Rules: (1) a text is what its digest says. (2) Each text that an entry refers to is there, unless a later
+Rules: (1) a text and its salt are what the commitment says. (2) Each text that an entry refers to is there, unless a later
 entry tells that it was taken away; then it is not. (3) No text is there to which nothing refers.
 What entries refer to is noted as rows of a store that passes away, so memory does not grow with it.
 """
@@ -16,10 +16,11 @@ from counterpoint.core.ledger.lines import redacted_by
 from counterpoint.core.model.rows import Digest, Noun
 from counterpoint.core.operations.auditing.sameness import DIFFERENCES_SHOWN
 from counterpoint.core.ports.store import Reading, Writing
-from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import ProofMismatch
 
 _REMEMBERED: Final = 20_000
+_HALF: Final = 32
+"""Digits of a commitment that a text is kept by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,9 +28,9 @@ class Referred(Noun):
     """A text that entries refer to; gone: it was taken away after it was referred to last."""
 
     table = "referred"
-    key = ("project", "digest")
+    key = ("project", "commitment")
 
-    digest: Digest
+    commitment: Digest
     gone: bool = False
 
 
@@ -43,25 +44,25 @@ class References:
 
     def read(self, data: bytes, fields: Mapping[str, Any]) -> None:
         """Note the references of an entry, and what it tells was taken away."""
-        for digest in list_references(data):
-            if digest not in self._lately:
-                self._note(digest, gone=False)
-        for digest in redacted_by(fields):
-            if self._writing.exists(Referred, digest=digest):
-                self._note(digest, gone=True)
-                self._lately.pop(digest, None)
+        for commitment in list_references(data):
+            if commitment not in self._lately:
+                self._note(commitment, gone=False)
+        for commitment in redacted_by(fields):
+            if self._writing.exists(Referred, commitment=commitment):
+                self._note(commitment, gone=True)
+                self._lately.pop(commitment, None)
 
-    def _note(self, digest: str, *, gone: bool) -> None:
+    def _note(self, commitment: str, *, gone: bool) -> None:
         project = self._writing.project
-        row = {"project": project, "digest": digest, "gone": int(gone)}
+        row = {"project": project, "commitment": commitment, "gone": int(gone)}
         self._writing.put(Referred, row)
-        self._lately[digest] = None
+        self._lately[commitment] = None
         if len(self._lately) > _REMEMBERED:
             self._lately.clear()
 
 
 class TextLook:
-    """Walks what is kept and what is referred to side by side, both by their digests."""
+    """Walks what is kept and what is referred to side by side, both by their commitments."""
 
     def __init__(self, view: Reading, replayed: Reading) -> None:
         """Compare a view with the store in which the references of its entries are noted."""
@@ -79,29 +80,29 @@ class TextLook:
     def _walk(self) -> Iterator[ProofMismatch]:
         wanted = self._replayed.table(Referred)
         row: Any = next(wanted, None)
-        for digest, body in self._view.texts():
-            while row is not None and row[1] < digest:
+        for half, text in self._view.texts():
+            while row is not None and row[1][:_HALF] < half:
                 yield from self._missing(row)
                 row = next(wanted, None)
-            if row is None or row[1] != digest:
-                yield _wrong(digest, "is kept, but no entry refers to it")
+            if row is None or row[1][:_HALF] != half:
+                yield _wrong(half, "is kept, but no entry refers to it")
                 continue
             if row[2]:
-                yield _wrong(digest, "is kept, but an entry tells that it was taken away")
-            if canonical.text_digest(body) != digest:
-                yield _wrong(digest, "was changed")
+                yield _wrong(row[1], "is kept, but an entry tells that it was taken away")
+            if text.commitment != row[1]:
+                yield _wrong(row[1], "was changed")
             row = next(wanted, None)
         while row is not None:
             yield from self._missing(row)
             row = next(wanted, None)
 
     def _missing(self, row: tuple[Any, ...]) -> Iterator[ProofMismatch]:
-        _, digest, gone = row
+        _, commitment, gone = row
         if gone:
             self.redacted += 1
         else:
-            yield _wrong(digest, "is missing, and no entry tells that it was taken away")
+            yield _wrong(commitment, "is missing, and no entry tells that it was taken away")
 
 
-def _wrong(digest: str, what: str) -> ProofMismatch:
-    return ProofMismatch(f"the text {digest[:12]}… {what}", hint="Restore a backup.", text=digest)
+def _wrong(name: str, what: str) -> ProofMismatch:
+    return ProofMismatch(f"the text {name[:12]}… {what}", hint="Restore a backup.", text=name)

@@ -1,7 +1,7 @@
 """What one verb does to the tables, on its way to becoming one ledger entry.
 
 Rule 1: every mutation of every table happens on a `Change`. Rule 2: what it wrote stands in its entry as
-row images, with each text by its digest; what is derived is left out (see ledger/derived.py). Rule 3: secrets are
+row images, with each text by its commitment; what is derived is left out (see ledger/derived.py). Rule 3: secrets are
 masked here, before a row, a text or a fact is made from them; a key that holds one is refused, because
 two masked keys could not be told apart.
 """
@@ -34,7 +34,7 @@ from counterpoint.core.operations.recording.confirming import (
     refuse_used,
 )
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.ports.store import Append, Filter, Writing
+from counterpoint.core.ports.store import Append, Filter, Salted, Writing
 from counterpoint.core.rules.claims import standing
 from counterpoint.core.rules.secrets import is_plain, mask_json
 from counterpoint.core.rules.sessions import may_write
@@ -67,6 +67,10 @@ class Change:
     facts: dict[str, Json] = field(default_factory=dict[str, Json])
     images: list[RowImage] = field(default_factory=list[RowImage])
     _seen: dict[_Place, Noun] = field(init=False, default_factory=dict[_Place, Noun])
+    _commitments: dict[str, str] = field(init=False, default_factory=dict[str, str])
+    """Of every text of this change, so that it has one in the whole entry."""
+    _unkept: dict[str, Salted] = field(init=False, default_factory=dict[str, Salted])
+    """The texts of the row that is being written, by their commitments."""
 
     def find(self, noun: type[N], *key: Cell) -> N | None:
         """Return the row with this key, or None; what was read or written here is not read again."""
@@ -95,7 +99,6 @@ class Change:
     def put(self, noun: Noun) -> None:
         """Write a row: only the changed columns if it was read here before."""
         kind = type(noun)
-        texts: dict[str, str] = {}
         clean = self.masked(noun)
         key: dict[str, Any] = {name: getattr(noun, name) for name in kind.key[1:]}
         place = kind.table, tuple(key.values())
@@ -104,14 +107,16 @@ class Change:
         actor = self.context.caller.actor
         origin = Origin(self.now, actor.name, actor.session)
         if before is None:
-            image = image_of(clean, texts)
-            self.writing.keep(texts)
+            image = image_of(clean, self.commit)
+            if self._unkept:
+                self._keep_texts()
             self.writing.put(kind, image)
             self._log(kind, key, compact(kind, key, image, origin), whole=True)
             return
-        changed = changes_of(before, clean, texts)
+        changed = changes_of(before, clean, self.commit)
         if changed:
-            self.writing.keep(texts)
+            if self._unkept:
+                self._keep_texts()
             self.writing.change(kind, key, changed)
             # What a reader of the ledger knows of the row before, and need not be told again.
             told = {name: getattr(before, name) for name, _ in rules(kind, whole=False)}
@@ -136,6 +141,30 @@ class Change:
                 return
         for name, value in facts.items():
             self.facts[name] = self._clean(value)
+
+    def add_texts(self, **texts: str) -> None:
+        """Add facts that people or agents worded: the entry has a reference in place of each."""
+        for name, text in texts.items():
+            if text:
+                # What was kept in this change is clean.
+                kept = self._commitments.get(text) or self.commit(str(self._clean(text)))
+                self.facts[name] = refer(kept)
+        if self._unkept:
+            self._keep_texts()
+
+    def commit(self, text: str) -> str:
+        """Return the commitment of a text, which is kept with the row that is written next."""
+        commitment = self._commitments.get(text)
+        if commitment is None:
+            ports = self.context.ports
+            commitment, salted = ports.sharing.commit(text, ports.mint)
+            self._commitments[text] = commitment
+            self._unkept[commitment] = salted
+        return commitment
+
+    def _keep_texts(self) -> None:
+        self.writing.keep(self._unkept)
+        self._unkept = {}
 
     def next_number(self, noun: type[Noun]) -> int:
         """Return the number the next row of this noun takes."""
@@ -269,7 +298,7 @@ class Change:
         self, kind: type[Noun], key: dict[str, Json], values: dict[str, Json] | None, *, whole: bool
     ) -> None:
         if values is not None:
-            # A copy: the caller's columns go to the table too, which holds bare digests.
+            # A copy: the caller's columns go to the table too, which holds bare commitments.
             values = dict(values)
             for name in prose_columns(kind):
                 if values.get(name):

@@ -12,6 +12,7 @@ from counterpoint.core.model.access import Actor
 from counterpoint.core.model.identity import Confirmation, Connection
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import DEFAULT_GRACE_SECONDS, DEFAULT_LEASE_SECONDS
+from counterpoint.core.operations.recording.sharing import Sharing
 from counterpoint.core.ports.evidence import Evidence, Signer
 from counterpoint.core.ports.host import Host, OnlyHost
 from counterpoint.core.ports.store import Anchors, Library, Reading, Store, Writing
@@ -73,6 +74,7 @@ class Ports:
     lease_seconds: how long a claim holds when the caller does not say.
     grace_seconds: how long others wait for what somebody left whose connection has ended.
     host: the process that runs the calls.
+    sharing: the texts that were kept last.
     extras: answers what only the verbs of a dialect ask for, each by its class; asked when they do.
     """
 
@@ -89,6 +91,7 @@ class Ports:
     lease_seconds: int = DEFAULT_LEASE_SECONDS
     grace_seconds: int = DEFAULT_GRACE_SECONDS
     host: Host = field(default_factory=OnlyHost)
+    sharing: Sharing = field(default_factory=Sharing)
     extras: Callable[[], Mapping[type[Any], Any]] = dict[type[Any], Any]
 
     def get(self, kind: type[V]) -> V:

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from counterpoint.core.model.journal import Reply
-from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.rows import REDACTED, Prose
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Writing
@@ -159,7 +159,7 @@ def once(context: Context, name: str, request: Json, run: Callable[[], Json]) ->
                         project=context.project,
                         agent=agent,
                         name=name,
-                        request=digest,
+                        request=Prose(digest),
                         answer=Prose(canonical.dump_any(answer)),
                         created_at=unit.changes[-1].now,
                     )
@@ -170,6 +170,6 @@ def once(context: Context, name: str, request: Json, run: Callable[[], Json]) ->
 
 
 def _again(reply: Reply, digest: str) -> Json:
-    if reply.request != digest:
+    if reply.request not in {digest, REDACTED}:
         raise KeyReused(f"the idempotency key {reply.name!r} belongs to another call")
     return canonical.load(reply.answer)

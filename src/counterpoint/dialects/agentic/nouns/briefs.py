@@ -114,7 +114,7 @@ class Brief(Noun):
     id: Id
     number: Number
     slug: Name
-    title: Name
+    title: Prose
     description: Prose
     content_type: ContentType
     service: Name

@@ -45,7 +45,7 @@ class Briefs:
             brief = replace(brief, slug=_free_slug(change, request.slug, brief.title))
             change.put(brief)
             change.subject = brief.id
-            change.add_facts(brief=brief.id, title=brief.title)
+            change.add_facts(brief=brief.id)
             return brief
 
     def _brief(self, change: Change, request: BriefRequest) -> Brief:
@@ -56,7 +56,7 @@ class Briefs:
             id=its_id,
             number=number,
             slug=request.slug,
-            title=request.title.strip(),
+            title=Prose(request.title.strip()),
             description=Prose(request.description),
             content_type=cast("ContentType", request.content_type),
             service=request.service,

@@ -2,7 +2,7 @@
 
 Rule 1: only a plan that was archived before a day is pruned, and only by a person. Rule 2: every text
 that any entry gave to the plan, its phases, tasks, records and values is taken away, unless something
-else was ever given the same text. Rule 3: rows, titles and digests stay, so every proof holds; the
+else refers to it too. Rule 3: rows and commitments stay, so every proof holds; the
 entry of a redaction tells what went. Rule 4: the plan's slug is free again, its values are dropped, and
 what was open in it is cancelled.
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 from counterpoint.core.ledger.entry import load_fields
-from counterpoint.core.ledger.lines import REDACTION
+from counterpoint.core.ledger.lines import GONE, REDACTION
 from counterpoint.core.model.journal import StateEntry
 from counterpoint.core.model.work import Alias, Attribute, Item, Label
 from counterpoint.core.operations.recording.change import Change
@@ -61,7 +61,7 @@ class Pruning:
                     for digest in digests:
                         change.writing.forget(digest)
                     change.add_facts(row=f"items/{plan.item.id}", reason="its plan was pruned")
-                    change.add_facts(sha256=list(digests))
+                    change.add_facts(**{GONE: list(digests)})
                 with recording(self._context, "plan.pruned", plan.item.id) as change:
                     _drop(change, plan)
         return [one for one, _ in doomed]

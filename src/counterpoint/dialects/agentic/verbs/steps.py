@@ -201,8 +201,7 @@ def bring(change: Change, item: Item, to: Standing, reason: str = "") -> MovedSt
     if before != to:
         refuse_held(change, item)
         change.add_facts(moved=[before, to])
-        if reason:
-            change.add_facts(reason=reason)
+        change.add_texts(reason=reason)
         if to == "blocked":
             item = _block(change, item, reason)
         else:

@@ -33,7 +33,7 @@ from counterpoint.core.operations.recording.facets import item_named
 from counterpoint.core.operations.recording.handover import close
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.sessions import Sessions
-from counterpoint.core.ports.store import Reading
+from counterpoint.core.ports.store import Reading, Salted
 from counterpoint.dialects.colibri.verbs.thoughts import broken_of, examine
 from counterpoint.kernel.errors import (
     AlreadySealed,
@@ -222,19 +222,19 @@ class Seals:
         links = (link_of(one).to_bytes() for one in thoughts)
         yield from dump_sealed(header, links, self._texts(thoughts))
 
-    def _texts(self, thoughts: Sequence[Thought]) -> Iterator[str]:
-        """Return the texts of thoughts that are still there, by their digests, each once."""
+    def _texts(self, thoughts: Sequence[Thought]) -> Iterator[Salted]:
+        """Return the texts of thoughts that are still there, by their commitments, each once."""
         with self._context.reading() as view:
-            for digest in sorted({one.content for one in thoughts}):
-                text = view.text(digest)
+            for commitment in sorted({one.content for one in thoughts}):
+                text = view.salted(commitment)
                 if text is not None:
                     yield text
 
 
-def _redactions(view: Reading, digests: set[str]) -> list[int]:
+def _redactions(view: Reading, commitments: set[str]) -> list[int]:
     """Return the places of the entries that tell which of some texts were taken away."""
-    gone = {one for one in digests if view.text(one) is None}
-    return [place for place, digests_gone in redactions(view) if gone.intersection(digests_gone)]
+    gone = {one for one in commitments if view.salted(one) is None}
+    return [place for place, texts in redactions(view) if gone.intersection(texts)]
 
 
 def _thoughts_of(view: Reading, session: str) -> list[Thought]:

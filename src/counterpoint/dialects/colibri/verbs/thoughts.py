@@ -23,7 +23,6 @@ from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Filter, Reading
-from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import (
     ChainBroken,
     CounterpointError,
@@ -81,7 +80,7 @@ class Thoughts:
             session=record.session,
             sequence=before.sequence + 1 if before else 0,
             created_at=record.created_at,
-            content=canonical.text_digest(record.body),
+            content=change.commit(record.body),
             previous=before.hash if before else GENESIS,
             hash="",
         )
@@ -202,9 +201,10 @@ def _is_text_of(view: Reading, thought: Thought, record: Record) -> bool:
     place = (record.kind, record.item, record.session, record.number, record.created_at)
     if place != ("thought", thought.task, thought.session, thought.number, thought.created_at):
         return False
-    if record.body == REDACTED and view.text(thought.content) is None:
-        return True
-    return canonical.text_digest(record.body) == thought.content
+    kept = view.salted(thought.content)
+    if kept is None:
+        return record.body == REDACTED
+    return kept.body == record.body and kept.commitment == thought.content
 
 
 def _departures(view: Reading, thoughts: Sequence[Thought], task: str) -> Iterator[ChainBroken]:

@@ -1,0 +1,46 @@
+"""Which salt a text gets: a fresh one, or the one that it was just kept with.
+
+Every use of a text could have a salt, and a row in `texts`, of its own. But most texts that repeat do so at
+once (what a comparison of the tree found, an empty list of remarks), so that this would take half as much
+room again. Rules: (1) a short text that was kept a moment ago gets the same salt, and so the same row.
+(2) What tells that it is the same lies in memory only: nothing that is stored leads from a text to
+its commitment, before or after it is taken away. (3) The text is kept anew each time all the same, so a
+transaction that was undone, or somebody else who took the text away, leaves no reference to nothing.
+(4) A text that is taken away is forgotten here at once.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from counterpoint.core.ports.store import Salted
+from counterpoint.kernel.canonical import commitment
+from counterpoint.kernel.ids import Mint
+
+_MOST: Final = 512
+_LONGEST: Final = 2_000
+
+
+class Sharing:
+    """The texts that were kept last, each with its salt."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self._known: dict[str, tuple[str, Salted]] = {}
+
+    def commit(self, text: str, mint: Mint) -> tuple[str, Salted]:
+        """Return the commitment of a text, with the salt that it was just kept with or a fresh one."""
+        known = self._known.get(text)
+        if known is not None:
+            return known
+        salt = mint.salt()
+        made = commitment(salt, text), Salted(salt, text)
+        if len(text) <= _LONGEST:
+            if len(self._known) >= _MOST:
+                self._known.clear()
+            self._known[text] = made
+        return made
+
+    def forget(self, text: str) -> None:
+        """Give the text a fresh salt from now on."""
+        self._known.pop(text, None)
