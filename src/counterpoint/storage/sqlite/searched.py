@@ -42,7 +42,9 @@ def search_faults(connection: apsw.Connection, tables: Tables) -> Iterator[Searc
         fresh.execute("BEGIN")
         yield from _documents(connection, fresh, tables)
         for link in (connection, fresh):
-            link.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.words USING fts5vocab(main, search, instance)")
+            link.execute(
+                "CREATE VIRTUAL TABLE IF NOT EXISTS temp.words USING fts5vocab(main, search, instance)"
+            )
         foreign = _foreign(connection, tables)
         for asked, what in ((_WORDS, "words"), (_LENGTHS, "lengths")):
             both = connection.execute(asked), fresh.execute(asked)
