@@ -7,7 +7,6 @@ is as many bits, as bytes.
 
 from __future__ import annotations
 
-import os
 import secrets
 from typing import Protocol
 
@@ -38,7 +37,7 @@ class RandomMint:
 
     def salt(self) -> bytes:
         """Return 16 bytes that nobody can foresee."""
-        return os.urandom(SALT_BYTES)
+        return secrets.token_bytes(SALT_BYTES)
 
 
 def spelled(bits: int, letters: int = _LENGTH) -> str:
