@@ -155,7 +155,8 @@ def test_an_unconfirmed_approval_opens_no_gate_that_asks_for_a_person(
 ) -> None:
     """The same command with a signature does."""
     make_key(at)
-    assert sign(at("policy", "--reviews", "person")) == 0
+    policy = at("policy", "--reviews", "person")
+    assert sign(policy) == 0, policy.seen
     task = agent.plans.create(agent.plans.read("# Extra\n- [ ] Bolt\n  - review: yes\n")).ready[0]
     token = agent.claims.start(task).claim.token
     agent.tasks.finish(task, token, Report(outcome="done", summary="it holds"))

@@ -28,7 +28,7 @@ def policy_command(context: CommandContext, *, reviews: Independence | None, rea
         found = context.core.items.project()
     else:
         before = context.core.items.project().reviews
-        deed = Deed(action="policy.changed", decision={"reviews": [before, reviews]})
+        deed = Deed(action="policy.changed", decision={"policy": reviews})
         core = context.core if before == reviews else confirmed(context, lambda: deed, reason)
         found = core.projects.ask_of_reviews(reviews, reason)
     context.out.result({"reviews": found.reviews}, f"Reviews: {found.reviews}")

@@ -52,7 +52,7 @@ DECIDED: Final[frozenset[str]] = frozenset(
         "holder",
         "token",
         "row",
-        "reviews",
+        "policy",
         "epoch",
     )
 )
