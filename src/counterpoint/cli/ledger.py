@@ -23,6 +23,7 @@ from counterpoint.core.model.answers import Audit, Proof
 from counterpoint.core.model.catalogue import noun_of_id
 from counterpoint.core.model.identity import Deed
 from counterpoint.core.model.work import Item
+from counterpoint.core.operations.trust.exports import Format
 from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.dialects.nouns import NOUNS
 from counterpoint.kernel.canonical import Json, dump_any
@@ -205,28 +206,64 @@ def _print_proof(out: Output, sort: str, proof: Proof) -> None:
 @audit_command.command("export")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
 @click.option("--session", metavar="ID", help="Only the thoughts of this sealed session.")
+@click.option("--receipt", metavar="ID", help="This receipt, for tools of others.")
+@click.option("--verdict", metavar="ID", help="This verdict, as an in-toto statement.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["in-toto", "agent-receipt"]),
+    help="Of a receipt: an in-toto statement in an envelope (the default), or an Agent Receipt.",
+)
 @project_options
-def export(file: Path | None, session: str | None, db: str | None, project: str | None) -> None:
-    """Write the ledger as a bundle that verifies offline; without FILE to the output."""
+def export(
+    file: Path | None,
+    session: str | None,
+    receipt: str | None,
+    verdict: str | None,
+    form: Format | None,
+    db: str | None,
+    project: str | None,
+) -> None:
+    """Write the ledger as a bundle that verifies offline; without FILE to the output.
+
+    With --receipt or --verdict a document that others verify: see docs/exports.md.
+    """
+    if sum(one is not None for one in (session, receipt, verdict)) > 1:
+        raise click.UsageError("--session, --receipt and --verdict do not go together.")
+    if form is not None and receipt is None:
+        raise click.UsageError("--format goes with --receipt.")
     with opened_context(as_json=False, db=db, project=project) as context:
         core = context.core
-        lines = core.audit.export() if session is None else core.use(Seals).export(session)
+        if receipt is not None:
+            lines = iter([dump_any(core.exports.receipt(receipt, form or "in-toto")).encode()])
+        elif verdict is not None:
+            lines = iter([dump_any(core.exports.verdict(verdict)).encode()])
+        else:
+            lines = core.audit.export() if session is None else core.use(Seals).export(session)
         if file is None:
             for line in lines:
                 sys.stdout.buffer.write(line)
             return
-        if file.exists():
-            raise Conflict(f"{file} is there already", hint="Choose another name.")
-        passing = file.with_name(f".{file.name}.{os.getpid()}.part")
-        try:
-            with passing.open("xb") as sink:
-                _write(sink, lines)
-            passing.replace(file)
-        finally:
-            passing.unlink(missing_ok=True)
+        _save(file, lines)
         context.out.line(f"Wrote {file}. Verify it anywhere:")
         key = context.core.audit.key.to_text()
-        context.out.line(f"  counterpoint verify {file.name} --key '{key}'")
+        if receipt is None and verdict is None:
+            context.out.line(f"  counterpoint verify {file.name} --key '{key}'")
+        else:
+            context.out.line(f"  with a tool for its format, and the key {key}")
+
+
+def _save(file: Path, lines: Iterable[bytes]) -> None:
+    """Write a file whole, under a name that nothing has; Conflict."""
+    if file.exists():
+        raise Conflict(f"{file} is there already", hint="Choose another name.")
+    passing = file.with_name(f".{file.name}.{os.getpid()}.part")
+    try:
+        with passing.open("xb") as sink:
+            _write(sink, lines)
+        passing.replace(file)
+    finally:
+        passing.unlink(missing_ok=True)
 
 
 def _write(sink: BinaryIO, lines: Iterable[bytes]) -> None:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from counterpoint.core.operations.runs import Runs
     from counterpoint.core.operations.sessions import Sessions
     from counterpoint.core.operations.tasks import Tasks
+    from counterpoint.core.operations.trust.exports import Exports
     from counterpoint.core.operations.trust.people import People
 
 V = TypeVar("V")
@@ -82,6 +83,13 @@ class Core:
         from counterpoint.core.operations.access import Identities
 
         return Identities(self._context)
+
+    @cached_property
+    def exports(self) -> Exports:
+        """Verbs for what other people's tools read."""
+        from counterpoint.core.operations.trust.exports import Exports
+
+        return Exports(self._context)
 
     @cached_property
     def people(self) -> People:

@@ -26,7 +26,6 @@ from counterpoint.core.model.identity import Deed
 from counterpoint.kernel import canonical
 from fakes.people import Person
 from fakes.studio import FixedKey, Studio
-from fakes.texts import SALT, committed
 
 VERIFIER = runpy.run_path(str(Path(__file__).parents[4] / "docs" / "verifier" / "verify.py"))
 Entry = dict[str, Any]
@@ -355,20 +354,23 @@ def test_keys_go_by_a_signature_alone(story: Story) -> None:
 
 def test_another_reason_than_was_signed_is_found(story: Story) -> None:
     """The text beside the statement has its digest, and is not what the statement commits to."""
-    said = next(line for line in story.texts if b"because" in line)
-    for body in ('{"salt":"00","text":"x"}', '{"salt":"' + "00" * 16 + '","text":"x"}', "[1]", "x"):
+    (said,) = [line for line in story.texts if b'\\"text\\":\\"because\\"' in line]
+    old, salt = orjson.loads(said)["text"], orjson.loads(said)["salt"]
+    # Those after it were signed over its leaf: it is the last of them.
+    short = story.entries[: story.place("item.edited") + 1]
+    same = orjson.loads(said)["body"]
+    bodies = ['{"salt":"00","text":"x"}', '{"salt":"' + "00" * 16 + '","text":"x"}', "[1]", "x"]
+    for body in (same, *bodies):
+        made = canonical.commitment(bytes.fromhex(salt), body)
         texts = [line for line in story.texts if line != said]
-        digest = committed(body)
-        texts.append(canonical.dump({"body": body, "salt": SALT.hex(), "text": digest}))
-        old = orjson.loads(said)["text"]
+        texts.append(canonical.dump({"body": body, "salt": salt, "text": made}))
         entries = [
-            orjson.loads(orjson.dumps(one).replace(old.encode(), digest.encode()))
-            for one in story.entries
+            orjson.loads(orjson.dumps(one).replace(old.encode(), made.encode())) for one in short
         ]
-        # Those after it were signed over its leaf: only the last of them are left.
-        short = entries[: story.place("item.edited") + 1]
-        kept = sorted(texts, key=lambda line: orjson.loads(line)["text"])
-        assert story.is_found(short, kept)
+        named = b"".join(map(orjson.dumps, entries))
+        kept = [line for line in texts if orjson.loads(line)["text"].encode() in named]
+        kept.sort(key=lambda line: orjson.loads(line)["text"])
+        assert story.is_found(entries, kept) is (body != same), body
 
 
 def test_a_rewrite_below_a_signed_act_is_found_without_a_witness(story: Story) -> None:

@@ -1,0 +1,1 @@
+"""Formats that tools of others verify: in-toto statements, Agent Receipts."""
