@@ -27,6 +27,7 @@ A bundle holds if and only if
 """
 
 import base64
+import datetime as dt
 import hashlib
 import json
 import re
@@ -38,6 +39,13 @@ DECIDED = "epoch holder key moved owner policy row storage subject submission to
 STATEMENT = "act decision head key nonce project reason subject time version"
 KEY = re.compile(rb'[{,]"\$([^"\\]|\\.)*":')  # a key that begins with $
 dump = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+HEX, NAME = re.compile("[0-9a-f]{64}"), re.compile(r"[^\s+\x1c-\x1f]+")
+TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
+ACTION = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+")
+HEADS = {
+    "counterpoint-bundle": "checkpoint format project version vkey",
+    "counterpoint-session": "checkpoint format ledger project session version vkey",
+}
 P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493  # field, order: Ed25519
 D = -121665 * pow(121666, -1, P) % P
 
@@ -60,8 +68,41 @@ def whole(text):
     return int(text)
 
 
+def keyed(pairs):
+    need(all(name.isascii() for name, _ in pairs), "a key that is not ASCII")
+    return dict(pairs)
+
+
+def is_number(value):  # true is no number
+    return type(value) is int and value >= 0
+
+
+def are_texts(*values):
+    return all(isinstance(value, str) and value for value in values)
+
+
+def is_hash(value):
+    return isinstance(value, str) and HEX.fullmatch(value)
+
+
+def is_time(value):
+    if not (isinstance(value, str) and TIME.fullmatch(value)):
+        return False
+    return dt.datetime(*map(int, re.findall("[0-9]+", value)[:6]), tzinfo=dt.UTC) and True
+
+
+def has(value, needed, allowed=""):
+    return isinstance(value, dict) and {*needed} <= {*value} <= {*needed, *allowed}
+
+
 def load(data):
-    value = json.loads(data.decode(), parse_int=whole, parse_float=whole, parse_constant=whole)
+    value = json.loads(
+        data.decode(),
+        object_pairs_hook=keyed,
+        parse_int=whole,
+        parse_float=whole,
+        parse_constant=whole,
+    )
     need(isinstance(value, dict) and dump(value).encode() == data, "a line is not canonical JSON")
     need(not KEY.search(TEXT.sub(b"", data)), "a reference that is not to a text")
     return value
@@ -303,18 +344,30 @@ def checkpoint(note, key, origin):
     text, _, signatures = note.rpartition("\n\n")
     lines, signed = text.split("\n"), False
     need(signatures.endswith("\n"), "a checkpoint is not a signed note")
+    need(not re.search("[\0-\x09\x0b-\x1f]", note), "a checkpoint has control characters")
+    need(signatures.count("\n") <= 100, "more than a hundred signatures")
     for line in signatures[:-1].split("\n"):
         dash, name, data = line.split(" ")
-        need(dash == "—" and raw(data), "a signature line is not one")
+        need(dash == "—" and NAME.fullmatch(name) and len(raw(data)) > 4, "no signature line")
         if (name, raw(data)[:4]) == key[:2]:
             signed = is_signed(key[2], text.encode() + b"\n", raw(data)[4:])
             need(signed, "a signature does not fit")
     need(signed and lines[0] == origin, "a checkpoint is not signed, or of another log")
     need(all(lines) and re.fullmatch("0|[1-9][0-9]{0,18}", lines[1]), "no checkpoint")
+    need(int(lines[1]) < 2**63 and len(raw(lines[2])) == 32, "no size or root")
     return int(lines[1]), raw(lines[2])
 
 
 def follow(thought, chains, gaps):  # chains: task -> its thoughts so far, as (thought, hash)
+    need(
+        are_texts(*(thought[one] for one in ("agent", "id", "task"))), "an empty field of a thought"
+    )
+    need(is_hash(thought["content"]) and is_hash(thought["previous"]), "a thought without a hash")
+    need(is_number(thought["sequence"]) and type(thought["version"]) is int, "no number")
+    need(
+        is_time(thought["timestamp"]) and isinstance(thought["session"], str), "no time or session"
+    )
+    need(thought["type"] in ("plan", "analysis", "decision", "reflection"), "no type of thoughts")
     chain = chains.setdefault(thought["task"], [])
     before, last = chain[-1] if chain else ({"sequence": -1, "timestamp": ""}, b"\0" * 32)
     need(" ".join(sorted(thought)) == KEYS and thought["version"] == 1, "no thought")
@@ -328,41 +381,90 @@ def follow(thought, chains, gaps):  # chains: task -> its thoughts so far, as (t
 
 def check_seal(row, session, key):
     size, expected = checkpoint(row["checkpoint"], key, f"{key[0]}/{session}")
+    need(is_number(row["size"]), "a seal without a size")
     need((row["size"], row["root"]) == (size, expected.hex()), "a seal is not as it was signed")
 
 
-def check_rows(entry, chains, leaves, sealed, key):  # a whole row leaves out what the entry tells
+def check_form(entry):
+    need(has(entry, "ahnptvw", "frs"), "a line is no entry")
+    need(
+        type(entry["v"]) is int and entry["v"] == 2 and is_number(entry["n"]),
+        "no entry of version 2",
+    )
+    need(are_texts(entry["p"], entry["a"]) and ACTION.fullmatch(entry["a"]), "no project or action")
+    need(is_time(entry["t"]) and is_hash(entry["h"]), "no time or hash")
+    need("s" not in entry or are_texts(entry["s"]), "no subject")
+    need("f" not in entry or (isinstance(entry["f"], dict) and entry["f"]), "no facts")
+    need("r" not in entry or (isinstance(entry["r"], list) and entry["r"]), "no rows")
+    who = entry["w"]
+    need(has(who, "kn", "psi") and who["k"] in ("agent", "human", "system"), "nobody acts")
+    need(are_texts(*(who[one] for one in "npsk" if one in who)), "nobody acts")
+    if "i" in who:
+        need(has(who["i"], "ik") and are_texts(who["i"]["i"]), "no principal")
+        need(who["i"]["k"] in ("person", "credential", "connection"), "no principal")
+    for row in entry.get("r", ()):
+        need(has(row, "kt", "vc") and len(row) == 3 and are_texts(row["t"]), "no row image")
+        cells = {type(cell) for cell in row["k"].values()}
+        need(cells <= {str, int}, "a key of another sort")
+        columns = row["v"] if "v" in row else row["c"]
+        need(isinstance(columns, dict) or (columns is None and "v" in row), "no columns")
+
+
+def gone_by(entry):
+    told = entry.get("f", {}).get("texts") if entry["a"] == "text.redacted" else ()
+    return {one for one in told if isinstance(one, str)} if isinstance(told, list) else set()
+
+
+def check_rows(
+    entry, chains, leaves, sealed, known, key
+):  # a whole row leaves out what the entry tells
     told = {"created_at": entry["t"], "agent": entry["w"]["n"], "session": entry["w"].get("s", "")}
-    rows = [(row["t"], row["k"], row.get("v")) for row in entry.get("r", ())]
-    rows = [(table, name, {} if row is None else {**told, **row}) for table, name, row in rows]
-    for table, name, row in rows:
-        session = name.get("id") if table == "sessions" else row.get("session", "")
-        watched = table in ("sessions", "records", "thoughts")
-        need(not watched or session not in sealed, "something was written in a sealed session")
+    images = entry.get("r", ())
+    rows = [(row["t"], row["k"], {**told, **(row.get("v") or {})}) for row in images]
+    new = set()
+    for (table, name, row), image in zip(rows, images):  # noqa: B905 - Python 3.9
         if table == "thoughts":
-            thought = {one: row.get(one, 0 if one == "sequence" else "") for one in KEYS.split()}
+            need({*name} == {"record"} and image.get("v"), "a thought is changed")
+            need(are_texts(name["record"]) and name["record"] not in known | new, "a thought twice")
+            thought = {
+                one: row.get(one, 0 if one in "sequence version" else "") for one in KEYS.split()
+            }
             thought |= {"id": name["record"], "timestamp": row["created_at"]}
             leaf = follow(thought, chains, gaps=False)
             need(leaf.hex() == row["hash"], "another hash of a thought")
-            leaves.setdefault(session, []).append(leaf)
-            record = {"id": name["record"], "kind": "thought", "item": row["task"]}
-            record |= {"session": session, "body": {"$text": row["content"]}}
-            record |= {"created_at": row["created_at"]}
-            written = [{"session": "", **k, **v} for t, k, v in rows if t == "records"]
-            need(any(record.items() <= one.items() for one in written), "a thought without record")
-    for _, name, row in (one for one in rows if one[0] == "seals"):
-        tree = leaves.get(name["session"])
-        need(tree and name["session"] not in sealed, "a seal of nothing, or one twice")
-        need((row["size"], row["root"]) == (len(tree), root(tree).hex()), "a seal of others")
-        check_seal(row, name["session"], key)
-        sealed.add(name["session"])
+            leaves.setdefault(row["session"], []).append(leaf)
+            record = {"kind": "thought", "item": row["task"], "session": row["session"]}
+            record |= {"body": {"$text": row["content"]}, "created_at": row["created_at"]}
+            places = [i for i, one in enumerate(rows) if one[0] == "records"]
+            of = [i for i in places if rows[i][1].get("id") == name["record"]]
+            need(len(of) == 1 and images[of[0]].get("v"), "a thought without one record")
+            need(rows[of[0]][1] == {"id": name["record"]}, "a thought without a record")
+            need(record.items() <= rows[of[0]][2].items(), "a thought with another record")
+            new.add(name["record"])
+        if table in ("sessions", "records", "thoughts"):
+            columns = row if image.get("v") else image.get("c") or {}
+            session = name.get("id") if table == "sessions" else columns.get("session", "")
+            late = isinstance(session, str) and session in sealed
+            need(not late, "something was written in a sealed session")
+        if table == "records":
+            need(name.get("id") not in known, "the record of a thought is changed")
+    known |= new
+    for (table, name, row), image in zip(rows, images):  # noqa: B905 - Python 3.9
+        if table == "seals":
+            need({*name} == {"session"} and image.get("v"), "a seal is changed")
+            tree = leaves.get(name["session"])
+            need(tree and name["session"] not in sealed, "a seal of nothing, or one twice")
+            need((row["size"], row["root"]) == (len(tree), root(tree).hex()), "a seal of others")
+            check_seal(row, name["session"], key)
+            sealed.add(name["session"])
 
 
 def check_texts(lines, wanted, gone):
     texts = [load(line) for line in lines]
     named = [digest(b"\2", bytes.fromhex(one["salt"]), one["body"].encode()).hex() for one in texts]
     need(named == [one["text"] for one in texts] == sorted({*named}), "a text was changed or moved")
-    need(all(len(one) == 3 and len(one["salt"]) == 32 for one in texts), "no text with a salt")
+    salts = [re.fullmatch("[0-9a-f]{32}", one["salt"]) and len(one) == 3 for one in texts]
+    need(all(salts), "no text with a salt")
     need(wanted - gone <= {*named} <= wanted, "a text is missing, or nothing names it")
     return texts
 
@@ -370,17 +472,17 @@ def check_texts(lines, wanted, gone):
 def check_ledger(head, lines, key):
     size, expected = checkpoint(head["checkpoint"], key, key[0])
     before, time, leaves, wanted, gone = "0" * 64, "", [], set(), set()
-    chains, trees, sealed = {}, {}, set()
+    chains, trees, sealed, known = {}, {}, set(), set()
     ring = {"keys": {}, "revoked": set(), "used": set(), "reasons": {}}
     for place, line in enumerate(lines[:size]):
         entry = load(line)
-        need({*"ahnptvw"} <= {*entry} <= {*"afhnprstvw"} and entry["v"] == 2, "a line is no entry")
+        check_form(entry)
         need((entry["p"], entry["n"], entry["h"]) == (head["project"], place, before), "no chain")
         need(entry["t"] >= time, "an entry is older than the one before")
         named = {one.decode() for one in TEXT.findall(line)}
         wanted |= named
-        gone = gone - named | {*(entry["f"]["texts"] if entry["a"] == "text.redacted" else ())}
-        check_rows(entry, chains, trees, sealed, key)
+        gone = gone - named | gone_by(entry)
+        check_rows(entry, chains, trees, sealed, known, key)
         check_person(entry, ring, leaves)
         leaves.append(digest(b"\0", line))
         before, time = leaves[-1].hex(), entry["t"]
@@ -397,20 +499,25 @@ def check_session(head, lines, key):
     size, expected = checkpoint(head["checkpoint"], key, f"{key[0]}/{head['session']}")
     length, summit = checkpoint(head["ledger"]["checkpoint"], key, key[0])
     told, chains = [], {}
+    need(has(head["ledger"], ["checkpoint", "entries"]), "no ledger's part")
     for one in head["ledger"]["entries"]:
+        need(has(one, ["entry", "path"]) and all(map(is_hash, one["path"])), "no entry with a path")
         data, path = one["entry"].encode(), [bytes.fromhex(part) for part in one["path"]]
         told.append(load(data))
+        check_form(told[-1])
         reached = climb(told[-1]["n"], length, digest(b"\0", data), path)
         need(reached == summit and told[-1]["p"] == head["project"], "not of this ledger")
-    (seal,) = [row["v"] for row in told[0].get("r", ()) if row["t"] == "seals"]
+    seals = [row for row in told[0].get("r", ()) if row["t"] == "seals"]
+    seal = next(row.get("v") for row in seals if row["k"] == {"session": head["session"]})
     need(seal["checkpoint"] == head["checkpoint"], "the entry does not write this seal")
     check_seal(seal, head["session"], key)
     thoughts = [load(line) for line in lines[:size]]
     leaves = [follow(one, chains, gaps=True) for one in thoughts]
     need({one["session"] for one in thoughts} == {head["session"]}, "of another session")
     need((len(leaves), root(leaves)) == (size, expected), "another size or root than was signed")
-    gone = [one["f"]["texts"] for one in told[1:] if one["a"] == "text.redacted"]
-    check_texts(lines[size:], {one["content"] for one in thoughts}, set().union(*gone))
+    need(len({one["id"] for one in thoughts}) == size, "a thought twice")
+    gone = set().union(*map(gone_by, told[1:]))
+    check_texts(lines[size:], {one["content"] for one in thoughts}, gone)
 
 
 def verify(data, trusted=""):
@@ -419,11 +526,25 @@ def verify(data, trusted=""):
     need(lines and not lines.pop(), "the last line has no end")
     try:
         head = load(first)
-        need(head["version"] == 1 and trusted in ("", head["vkey"]), "another version, or key")
+        need(has(head, HEADS[head["format"]].split()), "a header with other keys")
+        need(type(head["version"]) is int and head["version"] == 1, "another version")
+        need(trusted in ("", head["vkey"]), "another key")
+        need(are_texts(*(head[one] for one in head if one not in ("ledger", "version"))), "no text")
         name, key_id, public = head["vkey"].split("+", 2)
         need(digest(name.encode(), b"\n", raw(public))[:4].hex() == key_id, "no verifier key")
+        need(
+            NAME.fullmatch(name) and raw(public)[0] == 1 and len(raw(public)) == 33,
+            "no Ed25519 key",
+        )
         sorts[head["format"]](head, lines, (name, bytes.fromhex(key_id), raw(public)[1:]))
-    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as fault:
+    except (
+        LookupError,
+        TypeError,
+        AttributeError,
+        ValueError,
+        RecursionError,
+        StopIteration,
+    ) as fault:
         raise Broken(f"Broken: something has another form than it must: {fault!r}.") from None
 
 

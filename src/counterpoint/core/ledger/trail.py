@@ -3,14 +3,15 @@
 The tables `thoughts` and `seals` are folds of the ledger (see model/proofs.py). Read entry by entry,
 their row images are sound if and only if
 
-(1) each is whole and written once: no thought and no seal is ever changed or deleted;
+(1) each is whole and written once, under the key of its table: no thought and no seal is ever changed or deleted;
 (2) a thought has the hash that it claims, and follows the chain of its task (see thoughts.py);
-(3) the same entry writes the record of its id: a `thought` about the same item, of the same session
-    and time, whose text has the commitment that was hashed;
+(3) the same entry writes the record of its id, whole and once: a `thought` about the same item, of the same
+    session and time, whose text has the commitment that was hashed; no later entry writes, changes or deletes it;
 (4) a seal has the size and the root of all thoughts of its session up to there, at least one;
 (5) its checkpoint says the same, signed by the key of the ledger, for the origin NAME/SESSION where
     NAME is the name of the key;
-(6) after the entry of a seal no entry writes a thought, a record or the row of that session.
+(6) after the entry of a seal no entry writes a thought, a record or the row of that session, changes a
+    record to be of that session, or deletes its row.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Trail:
         """Check one more entry, as its short keys; faults are kept, not raised."""
         written: list[Row] = entry.get("r", [])
         # Records and sessions bear on nothing but a thought beside them and a seal before them.
-        bearing = _WATCHED.keys() if self._sealed else _PROOFS
+        bearing = _WATCHED.keys() if self._thoughts else _PROOFS
         if bearing.isdisjoint([row["t"] for row in written]):
             return
         rows = [_whole(row, entry) for row in written if row["t"] in _WATCHED]
@@ -81,6 +82,10 @@ class Trail:
 
     def _entry_faults(self, place: int, rows: list[Row]) -> Iterator[LedgerBroken]:
         seals: list[Row] = []
+        for row in rows:
+            record = row["k"].get("id")
+            if row["t"] == "records" and record in self._thoughts:
+                yield _wrong(place, f"changes the record of the thought {record}", record)
         for row in rows:
             if row["t"] == "thoughts":
                 yield from self._thought_faults(place, row, rows)
@@ -93,7 +98,8 @@ class Trail:
 
     def _thought_faults(self, place: int, row: Row, rows: list[Row]) -> Iterator[LedgerBroken]:
         record, values = row["k"].get("record"), row.get("v")
-        if values is None or type(record) is not str or record in self._thoughts:
+        is_key = type(record) is str and len(row["k"]) == 1
+        if values is None or not is_key or record in self._thoughts:
             yield _wrong(place, f"changes the thought {record}", record)
             return
         self._thoughts.add(record)
@@ -105,7 +111,8 @@ class Trail:
         leaf = link.leaf
         if leaf.hex() != values.get("hash"):
             yield _wrong(place, f"gives the thought {record} a hash that is not its own", record)
-        if not any(_is_record_of(link, one) for one in rows):
+        records = [one for one in rows if one["t"] == "records" and one["k"].get("id") == record]
+        if len(records) != 1 or not _is_record_of(link, records[0]):
             yield _wrong(place, f"does not write the record of the thought {record}", record)
         yield from self._chains.follow(link, leaf.hex())
         if link.session in self._sealed:
@@ -114,7 +121,8 @@ class Trail:
 
     def _seal_faults(self, place: int, row: Row) -> Iterator[LedgerBroken]:
         session, values = row["k"].get("session"), row.get("v")
-        if values is None or type(session) is not str or session in self._sealed:
+        is_key = type(session) is str and len(row["k"]) == 1
+        if values is None or not is_key or session in self._sealed:
             yield _wrong(place, f"changes the seal of the session {session}")
             return
         self._sealed.add(session)
@@ -161,7 +169,7 @@ def check_seal(values: Row, key: VerifierKey, session: str) -> None:
 def _is_record_of(link: Link, row: Row) -> bool:
     """Return whether a row image is the whole record that a thought was hashed from."""
     values = row.get("v")
-    if row["t"] != "records" or values is None or row["k"].get("id") != link.id:
+    if values is None or row["k"] != {"id": link.id}:
         return False
     shown = (
         values.get("kind"),
@@ -178,7 +186,7 @@ def _session_of(row: Row) -> str:
     """Return the session that the row image of a record or a session is of; empty if untold."""
     if row["t"] == "sessions":
         return str(row["k"].get("id", ""))
-    values: Row = row.get("v") or {}
+    values: Row = row.get("v") or row.get("c") or {}
     return str(values.get("session", ""))
 
 
