@@ -175,3 +175,20 @@ def test_beside_the_bearer_of_a_credential_stands_the_process_that_hosts_him(
         (ids[item], host) for item in ("A", "One", "Two", "Plan") for host in (hosted, elsewhere)
     }
     assert {one.id for one in connections(studio)} >= {hosted, elsewhere}
+
+
+def test_a_credential_does_not_do_what_its_process_has_loosened_without_it(
+    studio: Studio, person: Core, ids: dict[str, str]
+) -> None:
+    """What one process does under two principals is one agent's."""
+    secret = person.tokens.create(TokenRequest(name="bob", kind="agent")).secret
+    plain = connect(studio, PEER)
+    plain.items.edit(ids["One"], Edit(waive=("review",), reason="small"))
+    caller = Caller(
+        actor=Actor(kind="agent", name="bob", session=studio.mint.mint("ses")), root=ROOT
+    )
+    found = Core(studio.ports, caller).identities.attest(PEER, credential=secret)
+    assert found is not None
+    actor = replace(caller.actor, principal=found.principal)
+    core = Core(studio.ports, replace(caller, actor=actor, connection=found.connection))
+    studio.refuses(Forbidden, lambda: core.claims.start(ids["A"]))

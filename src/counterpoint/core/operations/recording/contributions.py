@@ -42,8 +42,10 @@ _ASKED: Final[dict[Independence, str]] = {
 
 def contribute(change: Change, item: str) -> None:
     """Write down that the caller has a part in an item, and so in all above it."""
-    principal = standing(change.context.caller.actor)
-    _host(change, item)
+    caller = change.context.caller
+    principal = standing(caller.actor)
+    if caller.connection is not None and caller.connection.id != principal:
+        _host(change, item, caller.connection.id)
     for here in _line(change, item):
         # Whoever has a part in something has one in all above it already.
         if not _note(change, here.id, principal, "worked"):
@@ -52,18 +54,20 @@ def contribute(change: Change, item: str) -> None:
 
 def take_up(change: Change, item: str) -> None:
     """Write down that the caller has a part in what he takes up; Forbidden if he loosened it."""
-    actor = change.context.caller.actor
-    principal = standing(actor)
+    caller = change.context.caller
+    actor, principal = caller.actor, standing(caller.actor)
+    host = caller.connection.id if caller.connection else principal
     for here in _line(change, item):
-        known = change.select(Contribution, item=here.id, principal=principal)
+        known = change.select(Contribution, item=here.id, principal=(principal, host))
         if any(one.how == "loosened" for one in known):
             raise Forbidden(
                 f"{actor.name} changed what {here.id} asks for, and so does not do that work",
                 hint=f"{Act.TAKE_OTHER_WORK}, or leave it to a person.",
             )
-        if not known:
+        if not any(one.principal == principal for one in known):
             _put(change, here.id, principal, "worked")
-    _host(change, item)
+    if host != principal:
+        _host(change, item, host)
 
 
 def has_loosened(change: Change, item: str) -> bool:
@@ -153,14 +157,10 @@ def is_known_agent(change: Change) -> bool:
     return principal is not None and change.find(Connection, principal.id) is not None
 
 
-def _host(change: Change, item: str) -> None:
+def _host(change: Change, item: str, process: str) -> None:
     """Write down through which process the bearer of a credential works: without it, it is the same one."""
-    caller = change.context.caller
-    principal, connection = caller.actor.principal, caller.connection
-    if principal is None or principal.strength != "credential" or connection is None:
-        return
     for here in _line(change, item):
-        if not _note(change, here.id, connection.id, "hosted"):
+        if not _note(change, here.id, process, "hosted"):
             return
 
 
