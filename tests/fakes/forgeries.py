@@ -110,26 +110,6 @@ def simple(name: str, change: Callable[[Bundle], object], *, sound: bool = False
     forgery(name, sound=sound)(lambda bundle, key, signer: change(bundle) and None)
 
 
-def entry(
-    name: str, change: Callable[[Value], object], *, sound: bool = False, place: int = 3
-) -> None:
-    """Name a forgery of one entry."""
-    simple(f"entry: {name}", lambda bundle: change(bundle.lines[place]), sound=sound)
-
-
-def raw_entry(name: str, old: bytes, new: bytes, *, place: int = 3) -> None:
-    """Name a forgery of the bytes of one entry."""
-
-    def change(bundle: Bundle) -> None:
-        # Chained first, so that only the spelling is wrong.
-        before = leaf_hash(dump(bundle.lines[place - 1])).hex()
-        data = dump(bundle.lines[place] | {"h": before})
-        assert old in data
-        bundle.lines[place] = data.replace(old, new, 1)
-
-    simple(f"spelling: {name}", change)
-
-
 # ── the header ───────────────────────────────────────────────────────────────────────────────────
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from counterpoint.core.ledger.offline import verify_any
 from counterpoint.kernel.errors import MalformedDocument
-from fakes.forgeries import FORGERIES, SOUND, put_together, taken_apart
+from fakes.forged_entries import FORGERIES, SOUND, put_together, taken_apart
 from fakes.studio import FixedKey, Studio
 from fakes.tampering import Lines, bundles, tell
 
