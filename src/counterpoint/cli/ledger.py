@@ -146,6 +146,8 @@ def _verify_bundle(out: Output, bundle: Path, key: str | None) -> int:
     out.line(f"  key       {found.key}")
     if found.thoughts and not found.session:
         out.line(f"  thoughts  {found.thoughts:,} in chains, {found.seals:,} sessions sealed")
+    if found.confirmed:
+        out.line(f"  people    {found.confirmed:,} acts are signed by those who did them")
     if found.redacted:
         out.line(f"  redacted  {found.redacted:,} texts are gone on purpose")
     if found.sound and not found.trusted:
@@ -155,7 +157,7 @@ def _verify_bundle(out: Output, bundle: Path, key: str | None) -> int:
 
 def _bundle(found: BundleReport) -> Json:
     fields = ("project", "session", "size", "root", "last", "key", "trusted")
-    fields += ("thoughts", "seals", "texts", "redacted")
+    fields += ("thoughts", "seals", "confirmed", "texts", "redacted")
     answer = {name: getattr(found, name) for name in fields}
     return {
         "sound": found.sound,

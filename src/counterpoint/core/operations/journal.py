@@ -7,14 +7,15 @@ away and why.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from counterpoint.core.ledger.entry import Entry, load_fields, referred
 from counterpoint.core.ledger.lines import GONE, REDACTION, redacted_by
 from counterpoint.core.model.filters import Note
+from counterpoint.core.model.identity import Confirmation
 from counterpoint.core.model.journal import Record
-from counterpoint.core.model.rows import REDACTED, Cell, Noun, Prose
+from counterpoint.core.model.rows import REDACTED, Cell, Noun, Prose, load_object
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.claims import refuse_strangers
 from counterpoint.core.operations.recording.change import Change, missing
@@ -118,7 +119,8 @@ class Journal:
         with recording(self._context, REDACTION) as change:
             if change.find(noun, *key) is None:
                 raise missing(noun, *key)
-            given = _given(change.writing, noun, key)
+            given = [*_given(change.writing, noun, key)]
+            given += _signed(change.writing, {change.writing.text(one) for one in given})
             gone = tuple(one for one in given if change.writing.text(one) is not None)
             for commitment in gone:
                 change.writing.forget(commitment)
@@ -142,6 +144,13 @@ def _given(view: Reading, noun: type[Noun], key: tuple[Cell, ...]) -> Iterator[s
                 texts = set(map(referred, values.values()))
                 yield from sorted(texts - seen - {""})
                 seen |= texts
+
+
+def _signed(view: Reading, texts: Collection[str | None]) -> Iterator[str]:
+    """Return the commitments of the reasons that people signed with one of these texts in them."""
+    for one in view.select(Confirmation):
+        if load_object(one.reason).get("text") in texts:
+            yield from _given(view, Confirmation, (one.id,))
 
 
 def _refuse_closed(item: Item) -> None:

@@ -26,7 +26,7 @@ from counterpoint.core.ledger.people import sshsig
 from counterpoint.core.model.identity import KeyStorage
 from counterpoint.evidence.trust import ssh
 from counterpoint.kernel import canonical
-from counterpoint.kernel.errors import Forbidden, MalformedDocument, Unavailable
+from counterpoint.kernel.errors import Forbidden, InvalidInput, Unavailable
 
 _FOR_OTHERS: Final = 0o077
 _WRITE_FOR_OTHERS: Final = 0o022
@@ -116,7 +116,7 @@ def _load(path: Path) -> HeldKey | None:
     try:
         value = canonical.object_of(canonical.load(_read(path)))
         public_key, storage = sshsig.public_key_of(value["public_key"]), value["storage"]
-    except (MalformedDocument, KeyError, AttributeError) as fault:
+    except (InvalidInput, KeyError, AttributeError) as fault:
         raise Unavailable(
             f"the note {path} of a key cannot be read", hint="Move it away, and add the key again."
         ) from fault

@@ -226,6 +226,25 @@ def test_a_signature_of_the_person_over_something_else_is_found(
     assert story.is_found(story.appended(change, "item.approved"))
 
 
+def test_a_persons_entry_that_writes_nothing_is_found(story: Story) -> None:
+    """Not even a row of another table."""
+
+    def change(entry: Entry) -> None:
+        del entry["r"]
+
+    assert story.is_found(story.appended(change, "item.approved"))
+
+
+def test_a_reason_without_a_reference_is_no_text(story: Story) -> None:
+    """An act without a reason is signed as well."""
+
+    def change(entry: Entry) -> None:
+        signed_anew(entry, story.pat, reason="")
+        confirmation(entry).pop("reason", None)
+
+    assert not story.is_found(story.appended(change, "item.approved"))
+
+
 def test_a_signature_by_another_key_is_found(story: Story) -> None:
     """By a stranger in Pat's name or his own, or by Sam, whose key was revoked."""
     eve = Person(studio=story.studio, name="eve")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from securesystemslib.signer import SSlibKey
 from counterpoint.core.model.evidence import Command
 from counterpoint.core.model.filters import Check, Judgment, Report
 from counterpoint.core.model.journal import Receipt, Verdict
+from counterpoint.core.operations.recording.unit import recording
 from counterpoint.kernel.errors import NotFound
 from fakes.people import Person
 from fakes.studio import FixedKey, Studio
@@ -134,3 +136,28 @@ def test_what_is_not_there_cannot_be_exported(studio: Studio) -> None:
         studio.system.exports.receipt("demo-c9", "in-toto")
     with pytest.raises(NotFound):
         studio.system.exports.verdict("demo-v9")
+
+
+def test_what_was_handed_in_is_named_and_what_was_taken_away_is_left_out(studio: Studio) -> None:
+    """The submission is the subject; the reason is not in the document any more."""
+    bob = studio.core("bob")
+    bob.reviews.review(ITEM, Judgment(approves=False, reason="no"))
+    ada = studio.core("ada")
+    token = ada.claims.start(ITEM).claim.token
+    ada.reviews.submit(ITEM, "", "look", token)
+    ada.tasks.finish(ITEM, token, Report(outcome="done", summary="again"))
+    bob.reviews.review(ITEM, Judgment(approves=True, reason="private thoughts"))
+    studio.core("pat", kind="human").journal.redact(Verdict, "demo-v2", reason="private")
+    predicate = opened(studio.system.exports.verdict("demo-v2"), FixedKey().public_key)["predicate"]
+    assert predicate["submission"] == "demo-s1"
+    assert "reason" not in predicate
+
+
+def test_a_receipt_that_no_entry_tells_of_is_not_exported(studio: Studio) -> None:
+    """Somebody put it into the table: nothing is signed for it."""
+    with studio.view() as view:
+        (receipt,) = view.select(Receipt)
+    with recording(studio.context(studio.system), "rows.written", ITEM) as change:
+        change.put(replace(receipt, id="demo-c7"))
+    with pytest.raises(NotFound):
+        studio.system.exports.receipt("demo-c7", "in-toto")

@@ -223,3 +223,13 @@ def test_the_rows_of_a_person_are_those_of_the_ledger(studio: Studio, pat: Perso
         assert len(view.select(Key)) == 1
         assert view.select(Verdict)[0].reason == Prose("well done")
     assert studio.system.audit.rebuild().differences == ()
+
+
+def test_a_reason_that_is_taken_away_is_gone_beside_the_signature_too(
+    studio: Studio, pat: Person
+) -> None:
+    """And the signature still holds: it is over a commitment."""
+    pat.judge(ITEM, Judgment(approves=True, reason="what nobody should read"))
+    pat.unsigned.journal.redact(Verdict, "demo-v1", reason="private")
+    assert "nobody should read" not in str(studio.image().texts)
+    studio.check()
