@@ -20,6 +20,10 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
 """Tests change where home is; what surfaces list is worked out once for all of them."""
 
+_STATE = tempfile.TemporaryDirectory(prefix="counterpoint-state-")
+os.environ["XDG_STATE_HOME"] = _STATE.name
+"""What the signer remembers while fixtures of many tests are made; each test has a copy of it."""
+
 hypothesis.settings.register_profile("tests", deadline=None)
 hypothesis.settings.load_profile("tests")
 """No property is about time: a busy machine would break it."""
@@ -56,6 +60,19 @@ def _load(name: str, file: str = "") -> ModuleType:
 
 builders = _load("builders")
 _load("fakes", "fakes/__init__.py")
+
+
+@pytest.fixture(autouse=True)
+def own_signer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let what is signed in a test be remembered in that test only: others copy the same ledgers."""
+    made = Path(_STATE.name) / "counterpoint"
+    own = tempfile.mkdtemp(prefix="state-", dir=tmp_path_factory.getbasetemp())
+    if made.exists():
+        shutil.copytree(made, Path(own) / "counterpoint")
+    os.environ["XDG_STATE_HOME"] = own
+    yield
+    os.environ["XDG_STATE_HOME"] = _STATE.name
+    shutil.rmtree(own, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

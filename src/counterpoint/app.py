@@ -18,6 +18,7 @@ from counterpoint.core.model.access import Actor, ActorKind, Principal
 from counterpoint.core.model.identity import Attested, Confirmation, Peer
 from counterpoint.core.operations.recording.context import Caller, Ports
 from counterpoint.core.ports.evidence import Evidence
+from counterpoint.core.ports.signer import Signer
 from counterpoint.core.ports.store import Store
 from counterpoint.core.rules import wording
 from counterpoint.core.rules.identity import agent_of, doubt_of, name_of
@@ -26,10 +27,10 @@ from counterpoint.evidence.directories import FileAnchors, TemplateDirectory
 from counterpoint.evidence.environment import secret_values
 from counterpoint.evidence.git.opened import OpenTrees
 from counterpoint.evidence.host import ProcessHost
-from counterpoint.evidence.keys import ProjectKey, open_key
 from counterpoint.evidence.local import LocalEvidence
 from counterpoint.evidence.places import Places, find_places, open_folder
 from counterpoint.evidence.processes import peer
+from counterpoint.evidence.trust.opening import cursor_secret, open_signer
 from counterpoint.kernel.clock import Clock, SystemClock
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
 from counterpoint.kernel.ids import RandomMint
@@ -63,27 +64,6 @@ class Identity:
     confirmation: Confirmation | None = None
     capability: str = ""
     seat: str = ""
-
-
-class LazyKey:
-    """The project's key, opened by the first signature: opening it is slow."""
-
-    def __init__(self, folder: Path) -> None:
-        """Remember where the key lies."""
-        self._folder = folder
-
-    @cached_property
-    def _key(self) -> ProjectKey:
-        return open_key(self._folder)
-
-    @property
-    def public_key(self) -> bytes:
-        """The 32 raw bytes of the public key."""
-        return self._key.public_key
-
-    def sign(self, message: bytes) -> bytes:
-        """Return the 64 bytes of the signature."""
-        return self._key.sign(message)
 
 
 @dataclass(kw_only=True)
@@ -167,9 +147,15 @@ class App:
         return wording.kept(self.settings.item) or self.settings.item
 
     @cached_property
-    def signer(self) -> LazyKey:
-        """The project's signing key."""
-        return LazyKey(self.folder / "keys")
+    def signer(self) -> Signer:
+        """Who signs the ledger; asked by the first signature."""
+        place = "" if self.settings.db == MEMORY else self.place
+        return open_signer(self.settings.signer, place, self.clock)
+
+    @cached_property
+    def secret(self) -> bytes:
+        """What cursors of this database are signed with."""
+        return cursor_secret(self.folder, make=self.settings.mode != "READONLY")
 
     @cached_property
     def store(self) -> Store:
@@ -199,6 +185,7 @@ class App:
             clock=self.clock,
             mint=RandomMint(),
             project=self.project,
+            may_sign=self.settings.mode != "READONLY",
             secrets=secret_values(self.places.tree, self.environ),
             lease_seconds=self.settings.lease_seconds,
             grace_seconds=self.settings.grace_seconds,
@@ -345,6 +332,10 @@ class App:
             scopes=identity.attested.scopes if identity.attested else frozenset(),
         )
         return Core(self._guarded if guarded else self.ports, caller)
+
+    def itself(self) -> Core:
+        """Return the core for what this program does of its own accord."""
+        return self.core(Identity(kind="system", name="counterpoint"))
 
     def person(self) -> Core:
         """Return the core for whoever sits at the command line; an agent may, from a shell of its own.

@@ -38,6 +38,7 @@ class Settings:
     pass_env: names of variables that commands may see besides the usual ones, by commas.
     lease_seconds: how long a claim holds if the caller does not say; from a second to a day.
     grace_seconds: how long others wait for what somebody left whose connection has ended; at most a day.
+    signer: who signs the ledger; `file`: the state of this account, see docs/decisions/0032.
     idle_minutes: how long a server that an agent's connection started stays when nobody is
     connected; at most a week; 0: it leaves with the last.
     """
@@ -59,6 +60,7 @@ class Settings:
     tool_dependencies: str = ""
     skills: str = ""
     pass_env: str = ""
+    signer: str = "file"
     lease_seconds: int = 1800
     grace_seconds: int = 60
     idle_minutes: int = 10

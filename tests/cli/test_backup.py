@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -27,9 +28,10 @@ def database(ledger: Path) -> Path:
 
 
 def grow(ledger: Path) -> None:
-    """Append a seventh entry, and anchor the ledger there."""
+    """Append a seventh entry, and have the ledger signed there."""
     app = open_app(ledger, {})
     app.person().journal.append(Note(kind="comment", body="Seven"))
+    app.person().signing.sign()
     assert app.person().audit.verify().sound
     app.close()
 
@@ -81,6 +83,9 @@ def test_a_backup_brings_the_ledger_back(call, ledger, backup):
     assert said.code == 0
     assert said.json["projects"] == [{"project": "harbour", "size": 6, "known": 7}]
     assert call("status", "--json").json["ledger"]["size"] == 6
+    assert "7 were signed" in said.json["not_signed"][0]
+    assert call("audit", "verify").code == 1
+    assert call("audit", "epoch", "--reason", "The disk failed").code == 0
     assert call("audit", "verify").code == 0
     assert call("audit", "rebuild").code == 0
     replaced = call("log", "--json", "--db", said.json["replaced"], "--project", "harbour").json
@@ -179,6 +184,7 @@ def test_a_damaged_page_is_found_before_anything_is_replaced(call, ledger, backu
 def test_another_history_of_the_same_ledger_is_refused(call, ledger, backup):
     """A backup that verifies by itself, but not against the checkpoint that was kept here."""
     (app := open_app(ledger, {})).person().journal.append(Note(kind="comment", body="One way"))
+    app.person().signing.sign()
     assert app.person().audit.verify().sound
     app.close()
     other = open_app(ledger, {}, db=str(backup), project="harbour")
@@ -208,8 +214,7 @@ def test_nothing_is_replaced_under_a_process_that_has_it_open(start, call, ledge
 
 def test_a_ledger_under_another_key_is_restored_with_a_warning(call, ledger, backup, place):
     """The entries verify; that old signatures need the old key is said."""
-    for part in (place / ".counterpoint" / "keys").iterdir():
-        part.unlink()
+    shutil.rmtree(Path(os.environ["XDG_STATE_HOME"]))
     said = call("restore", str(backup), "--yes")
     assert said.code == 0
     assert "key" in said.err

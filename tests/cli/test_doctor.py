@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
 import sys
 from pathlib import Path
@@ -46,9 +48,10 @@ def test_without_a_ledger_the_rest_is_examined_and_nothing_is_made(call, place):
 @pytest.mark.e2e
 def test_trouble_is_named_with_what_to_do(call, ledger, monkeypatch):
     """An open key, a future, entries that are gone, a lease that ran out, a dead configuration."""
-    call("audit", "verify")
+    call("audit", "prove", "--checkpoint")
     folder = ledger / ".counterpoint"
-    (folder / "keys" / "ed25519").chmod(0o644)
+    (state,) = (Path(os.environ["XDG_STATE_HOME"]) / "counterpoint" / "signer").glob("led_*")
+    (state / "ed25519").chmod(0o644)
     (ledger / ".mcp.json").write_text('{"mcpServers": {"counterpoint": {"command": "/gone"}}}')
     (ledger / ".cursor").mkdir()
     (ledger / ".cursor" / "mcp.json").write_text("{ broken")
@@ -62,36 +65,34 @@ def test_trouble_is_named_with_what_to_do(call, ledger, monkeypatch):
     found = verdicts(said)
     assert said.code == 1
     assert {name for name, verdict in found.items() if verdict == "fail"} == {
-        *("integrity", "key", "clock", "checkpoint", "claude", "cursor"),
+        *("integrity", "clock", "checkpoint", "claude", "cursor"),
     }
-    assert found["git"] == found["leases"] == "warn"
+    assert found["git"] == found["leases"] == found["key"] == "warn"
     for check in said.json["checks"]:
         assert bool(check["advice"]) == (check["verdict"] != "ok"), check
 
 
 @pytest.mark.e2e
 def test_a_ledger_that_was_cut_off_is_seen_at_its_checkpoint(call, ledger):
-    """The anchor vouches for more than there is."""
-    call("audit", "verify")
+    """More was signed than there is."""
+    call("audit", "prove", "--checkpoint")
     connection = sqlite3.connect(ledger / ".counterpoint" / "ledger.db", isolation_level=None)
     connection.execute("UPDATE heads SET size = 5")
     connection.close()
     found = {one["name"]: one for one in call("doctor", "--json").json["checks"]}
     assert found["checkpoint"]["verdict"] == "fail"
-    assert "6 of 5" in found["checkpoint"]["found"]
+    assert "5 entries, but 6 were signed" in found["checkpoint"]["found"]
 
 
 @pytest.mark.e2e
 def test_a_key_that_is_not_the_first_is_named(call, ledger):
-    """Missing it is a fault; another in its place is a warning; configured clients are in order."""
-    keys = ledger / ".counterpoint" / "keys"
+    """Missing it is a warning; another in its place is a fault; configured clients are in order."""
     call("init", "--yes", "--client", "codex")
-    for part in keys.iterdir():
-        part.unlink()
+    shutil.rmtree(Path(os.environ["XDG_STATE_HOME"]) / "counterpoint")
     found = verdicts(call("doctor", "--json"))
-    assert (found["key"], found["codex"]) == ("fail", "ok")
-    call("audit", "verify")
-    assert verdicts(call("doctor", "--json"))["key"] == "warn"
+    assert (found["key"], found["codex"]) == ("warn", "ok")
+    call("audit", "prove", "--checkpoint")
+    assert verdicts(call("doctor", "--json"))["key"] == "fail"
 
 
 @pytest.mark.e2e

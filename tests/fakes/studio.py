@@ -25,6 +25,8 @@ from counterpoint.dialects.colibri.rules.skills import SkillReport
 from counterpoint.dialects.colibri.skill_files import SkillDirectory
 from counterpoint.dialects.symphony.contract_files import ContractDirectory
 from counterpoint.dialects.symphony.rules.contracts import Contract
+from counterpoint.evidence.trust.signer import MemorySigner
+from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.errors import CounterpointError, NotFound
 from counterpoint.storage.sqlite.store import open_scratch, open_sqlite
 from fakes.evidence import ScriptedTree
@@ -46,6 +48,8 @@ class CountingMint:
     def mint(self, prefix: str) -> str:
         """Answer the next identifier."""
         with self._lock:
+            if prefix == "led":
+                return "led_demo"
             self._count += 1
             return f"{prefix}_{self._count:026d}"
 
@@ -71,6 +75,11 @@ class FixedKey:
     def sign(self, message: bytes) -> bytes:
         """Answer the signature."""
         return self._key.sign(message)
+
+
+def fixed_signer(clock: Clock, seed: bytes = bytes(32)) -> MemorySigner:
+    """Answer a signer that has the same key in every test and forgets with it."""
+    return MemorySigner(key=lambda: FixedKey(seed), clock=clock)
 
 
 @dataclass
@@ -160,7 +169,7 @@ class Studio:
                 {
                     "store": self.store,
                     "evidence": self.tree,
-                    "signer": FixedKey(),
+                    "signer": fixed_signer(self.clock),
                     "library": self.shelf,
                     "anchors": self.drawer,
                     "scratch": open_scratch,

@@ -25,7 +25,6 @@ from counterpoint.app import App
 from counterpoint.cli.context import open_here, opened_context, project_options
 from counterpoint.cli.output import output_for
 from counterpoint.core.coordinator import Core
-from counterpoint.core.ledger.checkpoint import open_checkpoint
 from counterpoint.core.model.access import Actor
 from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.context import Caller
@@ -34,12 +33,13 @@ from counterpoint.evidence.directories import FileAnchors
 from counterpoint.evidence.places import open_folder
 from counterpoint.kernel.errors import (
     Conflict,
+    ForkRefused,
     InvalidInput,
     LedgerBroken,
-    MalformedDocument,
     StoreCorrupt,
     StoreNewer,
     StoreOlder,
+    Unavailable,
 )
 from counterpoint.kernel.places import DATABASE
 from counterpoint.settings import Settings
@@ -53,7 +53,7 @@ _RESTORER: Final = Actor(kind="system", name="counterpoint")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedProject:
-    """One project of a backup that verified. known: entries that the present checkpoint vouches for."""
+    """One project of a backup that verified. known: entries that were signed here."""
 
     project: str
     size: int
@@ -80,9 +80,7 @@ def backup_command(file: Path | None, as_json: bool, db: str | None, project: st
             context.out.answer({"file": str(target), "bytes": size})
             return
         context.out.line(f"Wrote {target} ({size:,} bytes).")
-        context.out.aside(
-            f"It holds no key: keep {context.app.folder / 'keys'} safe by other means."
-        )
+        context.out.aside("It holds no key: keep the state of the signer safe by other means.")
 
 
 def _default(app: App) -> Path:
@@ -121,19 +119,24 @@ def restore_command(file: Path, yes: bool, as_json: bool, db: str | None) -> int
             _ask(kept)
         time = _time(app)
         aside = replace_database(app.database, copy, f"replaced-{time}")
-    _anchor(app, kept, time)
+    refused = _anchor(app, kept, time)
     if out.json:
         shapes = [{"project": one.project, "size": one.size, "known": one.known} for one in kept]
         out.answer(
-            {"restored": str(app.database), "replaced": str(aside or ""), "projects": shapes}
+            {
+                "restored": str(app.database),
+                "replaced": str(aside or ""),
+                "projects": shapes,
+                "not_signed": refused,
+            }
         )
         return 0
     for one in kept:
         out.line(f"Restored {one.project}: {one.size:,} entries, verified.")
         if not one.same_key:
-            out.aside(
-                f"The key in {app.folder / 'keys'} is not the one that {one.project} began with."
-            )
+            out.aside(f"The signer has not the key that {one.project} began with.")
+    for why in refused:
+        out.aside(f"It is not signed: {why}")
     if aside is not None:
         out.line(f"The replaced database is {aside}.")
     return 0
@@ -181,12 +184,14 @@ def _verified_project(app: App, copy: Path, project: Project) -> VerifiedProject
     name = project.project
     there = _beside(app, copy, name)
     try:
-        same_key = _has_key(app) and app.signer.public_key.hex() == project.public_key
-        note, known = _anchored(app, name)
-        ports = replace(there.ports, signer=app.signer) if same_key else there.ports
-        verbs = Core(ports, Caller(actor=_RESTORER, root=app.places.tree)).audit
-        size = verbs.verify(quick=True).size
-        audit = verbs.verify((note,) if same_key and 0 < known <= size else ())
+        anchors = FileAnchors(folder=app.folder / _CHECKPOINTS)
+        ports = replace(there.ports, anchors=anchors)
+        core = Core(ports, Caller(actor=_RESTORER, root=app.places.tree))
+        verbs, last = core.audit, core.signing.last()
+        known, size = last.size if last else 0, verbs.verify(quick=True, alone=True).size
+        audit = verbs.verify((last.note,) if last and known <= size else (), alone=True)
+        key = there.signer.known_key(project.ledger)
+        same_key = key is not None and key.hex() == project.public_key
         if not audit.sound:
             faults = "; ".join(fault.message for fault in audit.faults[:5])
             raise LedgerBroken(f"the backup does not verify: {faults}", hint=_OTHER)
@@ -199,19 +204,6 @@ def _beside(app: App, copy: Path, project: str) -> App:
     """Return an app of a copy: its checkpoints and keys are those of the copy's own folder."""
     settings = Settings(db=str(copy), project=project)
     return App(settings=settings, places=app.places, environ=app.environ, clock=app.clock)
-
-
-def _has_key(app: App) -> bool:
-    return (app.folder / "keys" / "ed25519").exists()
-
-
-def _anchored(app: App, project: str) -> tuple[str, int]:
-    """Return the present checkpoint of a project and how many entries it vouches for."""
-    note = FileAnchors(folder=app.folder / _CHECKPOINTS).last(project)
-    try:
-        return note, open_checkpoint(note).size
-    except MalformedDocument:
-        return "", 0
 
 
 def _ask(kept: list[VerifiedProject]) -> None:
@@ -227,15 +219,22 @@ def _ask(kept: list[VerifiedProject]) -> None:
     click.confirm("It is sound. Replace the present ledger by it?", abort=True, err=True)
 
 
-def _anchor(app: App, kept: list[VerifiedProject], time: str) -> None:
-    """Put checkpoints that vouch for more than there is now aside, and seal the ledgers anew."""
+def _anchor(app: App, kept: list[VerifiedProject], time: str) -> list[str]:
+    """Put checkpoints that vouch for more than there is now aside, and have the ledgers signed anew.
+
+    Answers what keeps the signer from that: it does not go back, unless a person says so.
+    """
+    refused: list[str] = []
     for one in kept:
         note = app.folder / _CHECKPOINTS / f"{one.project}.note"
-        if one.known > one.size:
+        if one.known > one.size and note.exists():
             note.rename(note.with_name(f"{note.name}.replaced-{time}"))
         settings = replace(app.settings, project=one.project)
         there = App(settings=settings, places=app.places, environ=app.environ, clock=app.clock)
         try:
-            there.person().audit.checkpoint()
+            there.person().signing.sign()
+        except (ForkRefused, Unavailable) as fault:
+            refused.append(f"{one.project}: {fault.message}. {fault.hint}")
         finally:
             there.close()
+    return refused

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import platform
 import shutil
-import stat
 import subprocess
 import sys
 import threading
@@ -25,16 +24,16 @@ from counterpoint.cli.context import open_here, project_options, require
 from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.present import span
 from counterpoint.cli.trust.caller import ADVICE, said, why_unattested
-from counterpoint.core.ledger.checkpoint import verify as open_checkpoint
-from counterpoint.evidence.directories import FileAnchors
-from counterpoint.kernel.clock import moment
-from counterpoint.kernel.errors import CounterpointError
+from counterpoint.kernel.clock import Timestamp, elapsed_ms, moment
+from counterpoint.kernel.errors import CounterpointError, Unavailable
 from counterpoint.protocol.rendezvous import find_rendezvous
 
 _MIB: Final = 1 << 20
 _LOG_LIMIT: Final = 64 * _MIB
 _ROOM: Final = (100 * _MIB, 1024 * _MIB)
 """Free bytes of the disk below which it is a fault, and a warning."""
+_LATE: Final = 600_000
+"""Milliseconds after which entries that wait for a signature are worth a warning."""
 _LIST_LIMIT: Final = 12_000
 _PATIENT: Final = 1.0
 """Seconds that the least patient client waits for the list of an optional server."""
@@ -206,17 +205,15 @@ def _log_file(app: App) -> Finding:
 
 
 def _key(app: App) -> Finding:
-    path = app.folder / "keys" / "ed25519"
-    if not path.exists():
-        advice = "Restore it from a backup: a fresh key cannot vouch for what the old one signed."
-        return Finding(name="key", verdict="fail", found=f"{path} is missing", advice=advice)
-    mode = stat.S_IMODE(path.stat().st_mode)
-    public = app.signer.public_key.hex()
-    first = app.person().items.project().public_key
-    if public != first:
-        advice = "Restore the key the project began with, or verify old signatures with that one."
-        return Finding(name="key", verdict="warn", found="not the project's first", advice=advice)
-    return Finding(name="key", verdict="ok", found=f"mode {mode:04o}, {public[:16]}…")
+    """Look at the signer: whether it answers, and goes on with this ledger."""
+    core = app.person()
+    with app.store.reading(app.project) as view:
+        fault = next(core.signing.faults(view), None)
+    if fault is not None:
+        verdict: Verdict = "warn" if isinstance(fault, Unavailable) else "fail"
+        return Finding(name="key", verdict=verdict, found=fault.message, advice=fault.hint)
+    found = f"{core.signing.key.to_text()}, {app.settings.signer}"
+    return Finding(name="key", verdict="ok", found=found)
 
 
 def _clock(app: App) -> Finding:
@@ -230,17 +227,15 @@ def _clock(app: App) -> Finding:
 
 
 def _checkpoint(app: App) -> Finding:
-    note = FileAnchors(folder=app.checkpoints).last(app.project)
-    size = app.person().overview.state().ledger_size
-    if not note:
-        advice = "Run `counterpoint audit verify`; it keeps a signed checkpoint outside."
-        return Finding(name="checkpoint", verdict="warn", found="none is kept yet", advice=advice)
-    anchored = open_checkpoint(note, app.person().audit.key).size
-    found = f"vouches for {anchored:,} of {size:,} entries"
-    if anchored > size:
-        advice = "Entries were cut off: run `counterpoint audit verify`, then `restore`."
-        return Finding(name="checkpoint", verdict="fail", found=found, advice=advice)
-    return Finding(name="checkpoint", verdict="ok", found=found)
+    """Look at what was signed last, and at what waits."""
+    found = app.person().signing.unsigned()
+    words = f"{found.signed:,} entries are signed, {found.waiting:,} wait"
+    if found.why:
+        advice = "Run `counterpoint audit verify`; it says what is wrong."
+        return Finding(name="checkpoint", verdict="fail", found=found.why, advice=advice)
+    late = bool(found.since) and elapsed_ms(Timestamp(found.since), app.clock.now()) > _LATE
+    advice = "A server signs them, or `counterpoint audit prove --checkpoint`." if late else ""
+    return Finding(name="checkpoint", verdict="warn" if late else "ok", found=words, advice=advice)
 
 
 def _leases(app: App) -> Finding:

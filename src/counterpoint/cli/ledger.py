@@ -15,6 +15,7 @@ from counterpoint.cli.context import CommandContext, opened_context, project_opt
 from counterpoint.cli.output import Output, one_line, output_for
 from counterpoint.cli.present import present_entry
 from counterpoint.cli.trust.confirming import confirmed
+from counterpoint.cli.trust.epochs import epoch_command, present_epoch, print_epochs
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.ledger.lines import REDACTION, BundleReport
 from counterpoint.core.ledger.note import VerifierKey
@@ -52,6 +53,9 @@ def verify_command(bundle: Path, key: str | None, *, as_json: bool) -> int:
     return _verify_bundle(output_for(json=as_json), bundle, key)
 
 
+audit_command.add_command(epoch_command)
+
+
 @audit_command.command("verify")
 @click.option("--checkpoint", "notes", type=_FILE, multiple=True, help="Must agree; repeatable.")
 @click.option("--bundle", type=_FILE, help="Verify an exported bundle; needs no ledger.")
@@ -71,7 +75,8 @@ def verify(
     """Check every entry, and every table made from them; exit code 1 if anything is wrong.
 
     Chain, tree, checkpoints, all tables, texts, search, schema and file. --quick leaves out what
-    is made from the entries.
+    is made from the entries. Nothing is signed, nothing is
+    written: it is compared with what the signer signed last.
     """
     if bundle is not None:
         if notes or db or project or quick:
@@ -87,16 +92,19 @@ def verify(
 
 
 def _print_audit(context: CommandContext, found: Audit) -> int:
-    key = context.core.audit.key.to_text()
+    key, epochs = context.core.audit.key.to_text(), context.core.signing.epochs()
     if context.out.json:
         fields = ("project", "size", "root", "last", "anchored", "redacted")
         answer = {name: getattr(found, name) for name in fields}
+        told: list[Json] = [present_epoch(one) for one in epochs]
         context.out.answer(
             {
                 "sound": found.sound,
                 **answer,
                 "rows": dict(found.rows),
                 "key": key,
+                "epochs": told,
+                "remarks": list(found.remarks),
                 "faults": faults(found.faults),
             }
         )
@@ -111,6 +119,9 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
         if found.sound and found.rows:
             rows = sum(found.rows.values())
             out.line(f"  tables    {rows:,} rows, texts, search and schema are what they say")
+        print_epochs(out, epochs)
+        for remark in found.remarks:
+            out.aside(f"Not compared: {remark}.")
     return 0 if found.sound else 1
 
 
@@ -169,7 +180,7 @@ def _bundle(found: BundleReport) -> Json:
 
 @audit_command.command("prove")
 @click.argument("sequence", type=click.IntRange(min=0), required=False)
-@click.option("--checkpoint", is_flag=True, help="Sign the present size and root.")
+@click.option("--checkpoint", is_flag=True, help="The present size and root, signed.")
 @click.option("--since", type=click.IntRange(min=0), metavar="SIZE", help="Nothing was rewritten.")
 @with_context
 def prove(

@@ -88,6 +88,8 @@ def _move(out: Output, here: App, there: App, project: str) -> MovedProject:
     with out.counting(f"Moving {project}") as count:
         moved = move_project(here.store, there.store, project, count)
     arrived = replace(ports, store=there.store, anchors=FileAnchors(folder=there.checkpoints))
+    if note := ports.anchors.last(project):
+        arrived.anchors.keep(project, note)
     root = _verify(out, arrived, there.place)
     if root != moved.root:
         raise LedgerBroken(f"{project!r} has another root in {there.place}")

@@ -13,8 +13,10 @@ from counterpoint.cli.present import headline, key_of, lease, present, present_b
 from counterpoint.cli.trust.caller import said, shown, why_unattested
 from counterpoint.core.model.answers import ReadyItem, State
 from counterpoint.core.model.filters import ItemFilter, ReadyFilter
+from counterpoint.core.model.trust.heads import Unsigned
 from counterpoint.core.model.work import Item
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.clock import Timestamp
 
 _CATEGORIES: Final = ("open", "active", "review", "done", "dropped")
 _LIMITS: Final = click.IntRange(1, 1000)
@@ -40,16 +42,21 @@ def status_command(context: CommandContext, *, watch: bool) -> None:
 def _print_status(context: CommandContext) -> None:
     core = context.core
     state, why = core.overview.state(), why_unattested(context.app)
+    unsigned = core.signing.unsigned()
     facets = [core.overview.facets(root.id) for root in state.roots]
     progress = {one.item.id: one.progress.by_category() for one in facets}
     if context.out.json:
-        context.out.answer({**_state(state, progress), "you": shown(core.caller.actor, why)})
+        context.out.answer(
+            {**_state(state, progress, unsigned), "you": shown(core.caller.actor, why)}
+        )
         return
     out = context.out
     age = f", the last {span(state.now, state.last_entry_at)} ago" if state.last_entry_at else ""
     out.line(f"{state.project.title}: {state.ledger_size:,} entries in the ledger{age}")
     out.line(f"Reviews: {state.project.reviews}")
     out.line(f"You: {said(core.caller.actor, why)}")
+    if unsigned.waiting or unsigned.why:
+        out.aside(_waiting(unsigned, state))
     counts = [
         (kind, *(str(found.get(category, 0)) for category in _CATEGORIES))
         for kind, found in state.counts.items()
@@ -69,6 +76,12 @@ def _print_status(context: CommandContext) -> None:
     _section(out, "Blockers", ("id", "item", "by", "what"), blockers)
     waiting = [(one.id, one.status, one_line(one.title)) for one in state.in_review]
     _section(out, "Waiting for a review", ("id", "status", "title"), waiting)
+
+
+def _waiting(unsigned: Unsigned, state: State) -> str:
+    age = f", for {span(Timestamp(unsigned.since), state.now)}" if unsigned.since else ""
+    why = f": {unsigned.why}" if unsigned.why else ""
+    return f"{unsigned.waiting:,} entries wait for a signature{age}{why}"
 
 
 def _section(
@@ -92,7 +105,7 @@ def _share(progress: dict[str, int]) -> str:
     return f"{progress.get('done', 0)}/{total}" if total else "-"
 
 
-def _state(state: State, progress: dict[str, dict[str, int]]) -> Json:
+def _state(state: State, progress: dict[str, dict[str, int]], unsigned: Unsigned) -> Json:
     return {
         "project": present(state.project) | {"id": state.project.project},
         "counts": state.counts,
@@ -107,7 +120,13 @@ def _state(state: State, progress: dict[str, dict[str, int]]) -> Json:
         ],
         "blockers": [present(one) for one in state.blockers],
         "in_review": [present_briefly(one) for one in state.in_review],
-        "ledger": {"size": state.ledger_size, "last_entry_at": state.last_entry_at},
+        "ledger": {
+            "size": state.ledger_size,
+            "last_entry_at": state.last_entry_at,
+            "signed": unsigned.signed,
+            "waiting_since": unsigned.since,
+            "not_signed_because": unsigned.why,
+        },
         "now": state.now,
     }
 

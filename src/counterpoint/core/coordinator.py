@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from counterpoint.core.operations.tasks import Tasks
     from counterpoint.core.operations.trust.exports import Exports
     from counterpoint.core.operations.trust.people import People
+    from counterpoint.core.operations.trust.signing import Signing
 
 V = TypeVar("V")
 
@@ -97,6 +98,13 @@ class Core:
         from counterpoint.core.operations.trust.people import People
 
         return People(self._context)
+
+    @cached_property
+    def signing(self) -> Signing:
+        """Verbs for heads of the ledger that are signed."""
+        from counterpoint.core.operations.trust.signing import Signing
+
+        return Signing(self._context)
 
     @cached_property
     def projects(self) -> Projects:

@@ -1,4 +1,4 @@
-"""The project's Ed25519 key: made once, kept private, used to sign.
+"""An Ed25519 key in a folder: made once, kept private, used to sign.
 
 Layout: `ed25519` holds the private key (PEM, PKCS #8, mode 0600) and `ed25519.pub` the public one
 (PEM, SubjectPublicKeyInfo), in a folder of mode 0700. A stored key is valid if and only if (1) the
@@ -27,11 +27,12 @@ _PUBLIC = "ed25519.pub"
 _FOR_OTHERS = 0o077
 _WRITE_FOR_OTHERS = 0o022
 _LARGEST = 10_000
+_READING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectKey:
-    """A key pair in memory, which the core knows as Signer.
+    """A key pair in memory.
 
     public_key: the 32 raw bytes of the public half; public_pem: the same as the file holds it.
     """
@@ -67,6 +68,20 @@ def open_key(folder: Path) -> ProjectKey:
             hint=f"Check the owner and the mode of {folder}.",
         ) from fault
     return key
+
+
+def fresh_key() -> ProjectKey:
+    """Return a key that is kept nowhere."""
+    return _load(_make())
+
+
+def find_key(folder: Path) -> ProjectKey | None:
+    """Return the key kept in the folder, None if there is none; makes nothing. Unavailable."""
+    try:
+        content = _read_private(folder / _PRIVATE)
+    except OSError as fault:
+        raise _unusable(f"cannot be read ({fault.strerror})") from fault
+    return _load(content) if content is not None else None
 
 
 def verify(public_key: bytes, message: bytes, signature: bytes) -> bool:
@@ -125,7 +140,7 @@ def _read_private(path: Path) -> bytes | None:
     """Return the file's bytes, or None if there is no file; refuse one that others can read."""
     try:
         # Looked at through the descriptor: between two looks at a path the file may be another.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, _READING)
     except FileNotFoundError:
         return None
     try:

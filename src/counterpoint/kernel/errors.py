@@ -12,10 +12,10 @@ CounterpointError               code (from the class name), kind, hint, facts, r
 ├── Forbidden                   forbidden    ├ ClaimLost · NotClaimHolder · SessionEnded
 │                                            └ RateLimited · QuotaExceeded
 ├── LedgerBroken                integrity    ├ ChainBroken · ProofMismatch · StateDiffers
-│                                            └ SchemaDiffers · SearchDiffers
+│                                            └ SchemaDiffers · SearchDiffers · ForkRefused
 └── Unavailable                 unavailable  ├ StoreBusy · StoreFull · StoreReadOnly · StoreCorrupt
                                              ├ StoreNewer · StoreOlder · StoreUnreachable
-                                             ├ ClockBehind · ProgramMissing · CircuitOpen
+                                             ├ ClockBehind · ProgramMissing · CircuitOpen · SignerAway
                                              └ Unexpected
 
 Rules: the class docstring is the default message; `hint` is the next move, in acts that each face
@@ -240,11 +240,26 @@ class SearchDiffers(LedgerBroken):
     default_hint = "The ledger may be whole: keep the file, and restore a verified backup."
 
 
+class ForkRefused(LedgerBroken):
+    """The signer was asked to sign another history than the one it signed before."""
+
+    default_hint = (
+        "Run `counterpoint audit verify`. If a person has put this ledger there on purpose (a backup,"
+        " a fresh start), `counterpoint audit epoch --reason TEXT` says so for ever."
+    )
+
+
 class Unavailable(CounterpointError):
     """Something that is needed is missing or does not answer."""
 
     kind = "unavailable"
     default_hint = "Run `counterpoint doctor`."
+
+
+class SignerAway(Unavailable):
+    """The signer of this ledger cannot be asked; what was written waits for its signature."""
+
+    default_hint = "Run `counterpoint doctor`; what waits is signed as soon as the signer answers."
 
 
 class StoreBusy(Unavailable):

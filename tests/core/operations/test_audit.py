@@ -20,11 +20,17 @@ from counterpoint.core.model.journal import Record
 from counterpoint.core.model.rows import columns
 from counterpoint.core.operations import audit
 from counterpoint.core.operations.auditing import replay
-from counterpoint.kernel.errors import ChainBroken, InvalidInput, ProofMismatch, StateDiffers
+from counterpoint.kernel.errors import (
+    ChainBroken,
+    ForkRefused,
+    InvalidInput,
+    ProofMismatch,
+    StateDiffers,
+)
 from counterpoint.storage.rows import StoreWriting
 from counterpoint.storage.sqlite import store
 from fakes.filled import TABLES, fill, tamper
-from fakes.studio import FixedKey, Studio
+from fakes.studio import Studio, fixed_signer
 from fakes.texts import kept_as
 
 
@@ -54,9 +60,10 @@ def verify(studio):
     return studio.system.audit.verify().faults
 
 
-def test_a_sound_ledger_is_sound_and_is_anchored(studio):
-    """Size, root and last leaf; the anchor vouches for what was there at the time before."""
+def test_a_sound_ledger_is_sound_up_to_what_was_signed(studio):
+    """Size, root and last leaf; what was signed before vouches for as much, and verifying signs nothing."""
     bob = studio.core("bob")
+    studio.system.signing.sign()
     before = studio.system.audit.verify()
     assert before.sound
     assert before.anchored == before.size
@@ -64,7 +71,7 @@ def test_a_sound_ledger_is_sound_and_is_anchored(studio):
     after = bob.audit.verify()
     assert (after.size, after.anchored, after.redacted) == (before.size + 1, before.size, 0)
     assert after.project == "demo"
-    assert verify_checkpoint(studio.drawer.last("demo"), bob.audit.key).size == after.size
+    assert verify_checkpoint(studio.drawer.last("demo"), bob.audit.key).size == before.size
 
 
 def test_a_verification_tells_how_far_it_is(studio):
@@ -162,10 +169,13 @@ def test_a_ledger_that_was_cut_off_with_care_is_found_by_its_anchor(studio):
     young = Studio(studio.database.with_name("young.db"))
     young.core("ada").memory.put("project", "n", 1)
     assert young.system.audit.verify().sound
+    studio.system.signing.sign()
     young.drawer.notes |= studio.drawer.notes
     faults = verify(young)
     assert [type(fault) for fault in faults] == [ProofMismatch]
     assert "knows of" in faults[0].message
+    with pytest.raises(ForkRefused):
+        young.system.signing.sign()
     assert young.drawer.notes == studio.drawer.notes
     young.close()
 
@@ -182,7 +192,9 @@ def test_a_ledger_that_was_written_anew_is_found_by_a_checkpoint(studio):
 
 def test_a_checkpoint_of_somebody_else_is_a_fault(studio):
     """It is signed with another key; what is no note at all is one too."""
-    stranger = Studio(studio.database.with_name("s.db"), signer=FixedKey(b"s" * 32))
+    stranger = Studio(
+        studio.database.with_name("s.db"), signer=fixed_signer(studio.clock, b"s" * 32)
+    )
     note = stranger.system.audit.checkpoint()
     assert len(studio.system.audit.verify((note, "no note")).faults) == 2
     stranger.close()
@@ -256,10 +268,17 @@ def test_a_redaction_that_cannot_be_read_tells_nothing(studio):
 def test_proofs_lead_to_the_signed_root(studio):
     """Inclusion of every entry, consistency from every size, at the end and before it."""
     audit = studio.system.audit
+    early = verify_checkpoint(audit.checkpoint(), audit.key).size
+    studio.core("bob").memory.put("project", "m", 1)
     size = audit.verify().size
+    assert (early, verify_checkpoint(audit.checkpoint(), audit.key).size) == (size - 1, size)
     for sequence in range(size):
-        for end in (size, sequence + 1):
-            proof = audit.inclusion(sequence, end)
+        # A size that was never signed is proved by the last one that was, and said so.
+        for asked, end in ((size, size), (early, early), (3, size)):
+            if sequence >= end:
+                continue
+            proof = audit.inclusion(sequence, asked)
+            assert (proof.size, proof.asked) == (end, -1 if asked == end else asked)
             path = [bytes.fromhex(part) for part in proof.path]
             leaf, root = bytes.fromhex(proof.leaf), bytes.fromhex(proof.root)
             verify_inclusion(sequence, end, leaf, path, root)

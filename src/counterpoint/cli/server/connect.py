@@ -12,6 +12,7 @@ import click
 
 from counterpoint.cli.context import open_here
 from counterpoint.cli.output import Output, one_line, output_for
+from counterpoint.cli.server.checkpoints import Checkpoints
 from counterpoint.cli.server.serving import Connection
 from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
@@ -75,9 +76,13 @@ def mcp_command(in_process: bool, **flags: str | None) -> None:
     said = client_session(settings.run, app.environ)
     own = (settings.surface, settings.agent, settings.profile, settings.item, settings.worktree)
     secret = open_secret((said, str(app.database), *own), app.environ)
-    connection = Connection(app, peer(os.getpid()), secret)
+    checkpoints = Checkpoints()
+    connection = Connection(app, peer(os.getpid()), secret, checkpoints=checkpoints)
     surface = surface_named(app.settings.surface, app.settings)
-    serve_stdio(surface, lambda caller: connection.call(caller.client))
+    try:
+        serve_stdio(surface, lambda caller: connection.call(caller.client))
+    finally:
+        checkpoints.close()
 
 
 def surface_named(name: str, settings: Settings | None = None) -> Surface[Call]:

@@ -14,14 +14,14 @@ import sys
 import threading
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
-from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from counterpoint.app import App, Identity, open_app
+from counterpoint.cli.server.checkpoints import Checkpoints
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.identity import Peer
 from counterpoint.core.rules.access import capability_of
@@ -44,7 +44,8 @@ FIRST: Final = 20.0
 GLANCE: Final = 1.0
 """Seconds between two looks whether the database's folder is still there."""
 
-_CURSORS: Final = b"counterpoint cursor v1"
+READONLY: Final = "READONLY"
+"""The mode in which nothing is written and nothing signed."""
 _SHARING: Final = threading.Lock()
 """Held by whoever opens what connections share: it is opened once."""
 
@@ -88,12 +89,21 @@ def serve(
 class Connection:
     """One agent's connection: its first call opens the ledger, in whatever thread it runs."""
 
-    def __init__(self, app: App, peer: Peer, secret: str, host: App | None = None) -> None:
+    def __init__(
+        self,
+        app: App,
+        peer: Peer,
+        secret: str,
+        host: App | None = None,
+        checkpoints: Checkpoints | None = None,
+    ) -> None:
         """Decide who calls, and open nothing.
 
         peer: who is at the other end. secret: what only this connection has; empty without one. host: the app
-        of the same database whose store and key this connection shares.
+        of the same database whose store and key this connection shares. checkpoints: has what this
+        connection writes signed.
         """
+        self._checkpoints = checkpoints
         self._app = app
         self._peer: Peer | None = peer
         self._credential = app.credential
@@ -107,7 +117,7 @@ class Connection:
 
     @cached_property
     def _secret(self) -> bytes:
-        return sha256(self._app.signer.sign(_CURSORS)).digest()
+        return self._app.secret
 
     @cached_property
     def _is_guarded(self) -> bool:
@@ -135,6 +145,8 @@ class Connection:
             name = attested.name
         identity = replace(self._identity, name=name, client=client)
         core = self._app.core(identity, guarded=self._is_guarded)
+        if self._checkpoints is not None and self._app.settings.mode != READONLY:
+            self._checkpoints.tend(self._app.project, self._app.itself)
         return Call(core=core, secret=lambda: self._secret, settings=self._app.settings)
 
     def _seated(self, identity: Identity, core: Core) -> Identity:
@@ -163,6 +175,7 @@ class ConnectionApps:
     """Where relays get what serves them: one app of the database, and one more for each connection."""
 
     host: App
+    checkpoints: Checkpoints = field(default_factory=Checkpoints)
 
     def _app(self, greeting: Greeting) -> App:
         if greeting.peer.user == os.getuid():
@@ -183,7 +196,7 @@ class ConnectionApps:
         # Whoever is still there after the walk is who was looked at.
         if not greeting.peer.is_there():
             found = found._replace(lineage=())
-        connection = Connection(app, found, greeting.secret, self.host)
+        connection = Connection(app, found, greeting.secret, self.host, self.checkpoints)
         surface = registry.surface(app.settings.surface, app.settings)
         _freeze(app.settings.surface)
         return ConnectionContext(
@@ -207,19 +220,21 @@ async def serve_sockets(
     idle: float | None = None,
     by_starter: bool = False,
     others: OpenSocket | None = None,
+    checkpoints: Checkpoints | None = None,
 ) -> AsyncGenerator[Sockets[Call]]:
     """Be the server of a database during the block; StoreBusy if another one is.
 
     What is answered has an event `over`, set when it is time to leave: it was asked to, its folder
     is gone, or nobody was connected for `idle` seconds (None: however long).
     by_starter: whoever started this process keeps others from starting one. others: where to listen, so
-    that other accounts are served as well.
+    that other accounts are served as well. checkpoints: has what is written signed; ended here.
     """
     if app.folder.name == FOLDER:
         # Each call that would write says what keeps it from that.
         with suppress(OSError):
             open_folder(app.folder)
     rendezvous = find_rendezvous(app.database)
+    checkpoints = checkpoints or Checkpoints()
     if others is not None:
         rendezvous = replace(rendezvous, at=others.path)
     with ExitStack() as held:
@@ -232,7 +247,7 @@ async def serve_sockets(
                 others.open()
         sockets = Sockets(
             listener,
-            ConnectionApps(host=app).admit,
+            ConnectionApps(host=app, checkpoints=checkpoints).admit,
             workers=workers,
             started_at=app.clock.now(),
             more=lambda: {"circuit": asdict(app.breaker.circuit())},
@@ -252,6 +267,7 @@ async def serve_sockets(
                 rendezvous.clear()
             # Closing the store under a call that runs would wait for it, or break it.
             if await sockets.close():
+                await asyncio.to_thread(checkpoints.close)
                 app.close()
 
 

@@ -18,7 +18,6 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from hashlib import sha256
 from ipaddress import ip_address
 from secrets import token_hex
 from typing import Any, Final
@@ -29,8 +28,9 @@ import orjson
 from counterpoint.app import App, Identity
 from counterpoint.cli.context import open_here, project_options, require
 from counterpoint.cli.present import present_entry
+from counterpoint.cli.server.checkpoints import Checkpoints
 from counterpoint.cli.server.connect import surface_named
-from counterpoint.cli.server.serving import WORKERS, end_server, serve_sockets
+from counterpoint.cli.server.serving import READONLY, WORKERS, end_server, serve_sockets
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Bearer, Principal, Token, Usage
 from counterpoint.core.model.identity import Attested
@@ -64,7 +64,6 @@ MOST_PLACES: Final = 10_000
 """Connections of which is known in which session they are before they wrote anything."""
 
 _PAGE: Final = 100
-_CURSORS: Final = b"counterpoint cursor v1"
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -72,18 +71,19 @@ _ENDING: Final = (signal.SIGINT, signal.SIGTERM)
 class HttpBackend:
     """What HTTP asks of the project: who a caller is, and what a tool gets.
 
-    calls_a_month: what all callers together may call; 0 for no limit.
+    checkpoints: has what is written signed. calls_a_month: what all callers together may call; 0 for no limit.
     """
 
     app: App
     issuer: Issuer | None
     connections: Callable[[], int]
     calls_a_month: int = 0
+    checkpoints: Checkpoints = field(default_factory=Checkpoints)
     _places: OrderedDict[str, str] = field(init=False, default_factory=OrderedDict[str, str])
 
     @cached_property
     def _secret(self) -> bytes:
-        return sha256(self.app.signer.sign(_CURSORS)).digest()
+        return self.app.secret
 
     @cached_property
     def _visit(self) -> str:
@@ -157,6 +157,8 @@ class HttpBackend:
             attested=attested,
         )
         core = self.app.core(identity, guarded=caller.guarded)
+        if self.app.settings.mode != READONLY:
+            self.checkpoints.tend(self.app.project, self.app.itself)
         return Call(core=core, secret=lambda: self._secret, settings=self.app.settings)
 
     def draw(self, subject: str, most: int) -> Usage:
@@ -430,7 +432,9 @@ async def _run(
             starting.enter_context(find_rendezvous(app.database).turn("starting"))
             end_server(app.database)
         async with (
-            serve_sockets(app, workers=workers, by_starter=replace) as sockets,
+            serve_sockets(
+                app, workers=workers, by_starter=replace, checkpoints=backend.checkpoints
+            ) as sockets,
             http.opened(),
         ):
             starting.close()

@@ -161,6 +161,7 @@ class Audit:
     anchored: how many entries the checkpoint kept outside vouches for.
     redacted: how many texts are gone on purpose; the chain holds without them.
     rows: how many rows of each table were compared; none if only the entries were looked at.
+    remarks: what could not be compared with, in words; no fault of the ledger.
     """
 
     project: str
@@ -171,6 +172,7 @@ class Audit:
     redacted: int
     rows: Mapping[str, int]
     faults: tuple[CounterpointError, ...]
+    remarks: tuple[str, ...] = ()
 
     @property
     def sound(self) -> bool:
@@ -180,7 +182,10 @@ class Audit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """A proof about the ledger's tree; hashes as hex, in the order of RFC 6962."""
+    """A proof about the ledger's tree; hashes as hex, in the order of RFC 6962.
+
+    asked: the size that was asked for, if no head of it was signed.
+    """
 
     size: int
     root: str
@@ -191,6 +196,7 @@ class Proof:
     entry: str = ""
     first_size: int = -1
     first_root: str = ""
+    asked: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,7 @@ from counterpoint.core.model.proofs import Seal, Thought
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.runs import Run, StreamEvent
 from counterpoint.core.model.sessions import Claim, Handoff, Session
+from counterpoint.core.model.trust.heads import Epoch
 from counterpoint.core.model.work import (
     Alias,
     Area,
@@ -42,6 +43,7 @@ from counterpoint.core.model.work import (
 
 NOUNS: tuple[type[Noun], ...] = (
     Project,
+    Epoch,
     Connection,
     Key,
     Confirmation,

@@ -48,7 +48,9 @@ class Project(Noun):
     """What isolates one body of work from another; its id is also its ledger's name.
 
     prefix: what the ids of its items begin with; unique in a store.
-    public_key: the key that signs its checkpoints and receipts, as hex.
+    ledger: random; no other ledger has it, whatever its project is called.
+    public_key: the key that signs its checkpoints and receipts, as hex; empty if the signer could not be
+        asked when it was opened.
     reviews: how surely a judge has to be somebody else.
     """
 
@@ -57,6 +59,7 @@ class Project(Noun):
 
     title: Prose
     prefix: Id
+    ledger: Id
     public_key: Digest
     created_at: Timestamp
     reviews: Independence = "attested"

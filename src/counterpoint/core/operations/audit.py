@@ -9,13 +9,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from counterpoint.core.ledger import checkpoint as checkpoints
 from counterpoint.core.ledger.bundle import BundleHeader, dump_bundle
-from counterpoint.core.ledger.checkpoint import Checkpoint
 from counterpoint.core.ledger.derived import Origin, filled
-from counterpoint.core.ledger.entry import Entry, RowImage
+from counterpoint.core.ledger.entry import Entry, RowImage, list_references
 from counterpoint.core.ledger.merkle import (
-    Frontier,
     consistency_proof,
     frontier_at,
     inclusion_proof,
@@ -23,13 +20,16 @@ from counterpoint.core.ledger.merkle import (
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.model.answers import Audit, Proof, Rebuilt
 from counterpoint.core.model.rows import Noun
+from counterpoint.core.model.trust.heads import SignedHead
 from counterpoint.core.operations.auditing.whole import Look
-from counterpoint.core.operations.journal import told
+from counterpoint.core.operations.journal import redactions, told
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.ports.store import Reading
+from counterpoint.core.operations.trust.signing import NO_KEY, Signing, open_checkpoint
 from counterpoint.kernel.errors import (
     CounterpointError,
     InvalidInput,
+    SignerAway,
+    Unavailable,
 )
 
 _WAITED_FOR: Final = 20_000
@@ -45,10 +45,7 @@ class Auditing:
     @property
     def key(self) -> VerifierKey:
         """The public key that this project's checkpoints are signed with."""
-        return VerifierKey(
-            name=f"counterpoint/{self._context.project}",
-            public_key=self._context.ports.signer.public_key,
-        )
+        return Signing(self._context).key
 
     def verify(
         self,
@@ -56,23 +53,27 @@ class Auditing:
         progress: Callable[[int], None] | None = None,
         *,
         quick: bool | None = False,
+        alone: bool = False,
     ) -> Audit:
-        """Check the whole ledger, and all that is made from it, against itself, the anchor, and checkpoints.
+        """Check the ledger, and all that is made from it, against itself, its signer, the anchor, and checkpoints.
 
-        A sound ledger is anchored anew at its present size. progress: called with how many entries
-        are read. quick: only the entries are read, with what stands beside them, and the tree; None: if they are
-        too many for somebody who waits.
+        Nothing is signed and nothing is kept. progress: called with how many entries are read. quick: only the
+        entries are read, with what stands beside them, and the tree; None: if they are too many for somebody who
+        waits. alone: without the signer and the anchor, as for a backup that is older than both.
         """
-        anchors = self._context.ports.anchors
+        signing = Signing(self._context)
         faults: list[CounterpointError] = []
-        known = [*notes, *filter(None, [anchors.last(self._context.project)])]
-        sealed = list(filter(None, (self._open(note, faults) for note in known)))
-        look = Look(self._context, self.key, sealed, progress)
-        if quick is None:
-            with self._context.reading() as view:
+        known = dict.fromkeys((*notes, *(() if alone else signing.notes())))
+        keys = signing.keys() or (NO_KEY,)
+        sealed = list(filter(None, (open_checkpoint(note, keys, faults) for note in known)))
+        with self._context.reading() as view:
+            beside = () if alone else tuple(signing.faults(view))
+            if quick is None:
                 quick = view.head().size > _WAITED_FOR
+        look = Look(self._context, keys[0], sealed, progress)
         found = look.quick() if quick else look.whole()
-        audit = Audit(
+        faults += (one for one in beside if not isinstance(one, Unavailable))
+        return Audit(
             project=self._context.project,
             size=found.size,
             root=found.root.hex(),
@@ -81,86 +82,89 @@ class Auditing:
             redacted=found.redacted,
             rows=found.rows,
             faults=(*faults, *found.faults),
+            remarks=tuple(one.message for one in beside if isinstance(one, Unavailable)),
         )
-        # An anchor of a ledger that is not sound would vouch for what was done to it.
-        if audit.sound and audit.size:
-            anchors.keep(self._context.project, self._seal(audit.size, bytes.fromhex(audit.root)))
-        return audit
-
-    def _open(self, note: str, faults: list[CounterpointError]) -> Checkpoint | None:
-        try:
-            return checkpoints.verify(note, self.key)
-        except CounterpointError as fault:
-            faults.append(fault)
-            return None
 
     def checkpoint(self) -> str:
-        """Return the present end of the ledger as a signed note, and anchor it."""
-        with self._context.reading() as view:
-            head = view.head()
-        note = self._seal(head.size, Frontier.from_bytes(head.frontier).root())
-        self._context.ports.anchors.keep(self._context.project, note)
-        return note
-
-    def _seal(self, size: int, root: bytes) -> str:
-        sealed = Checkpoint(origin=self.key.name, size=size, root=root)
-        return checkpoints.seal(sealed, self._context.ports.signer.sign, self.key)
+        """Return the end of the ledger as a signed note: the present one if the caller may have it signed."""
+        return Signing(self._context).head().note
 
     def inclusion(self, sequence: int, size: int | None = None) -> Proof:
-        """Return the proof that an entry is in the ledger of a size; InvalidInput."""
+        """Return the proof that an entry is in the ledger of a size that was signed; InvalidInput.
+
+        size: the last that was signed by default, and in place of one that was not.
+        """
+        signed = self._signed(size)
+        end = signed.size
         with self._context.reading() as view:
-            end = self._size(view, size)
+            if end <= sequence < view.head().size and end != size:
+                raise SignerAway(
+                    f"entry {sequence} waits for a signature; {end} entries are signed"
+                )
             path = inclusion_proof(sequence, end, view.node)
-            root = frontier_at(end, view.node).root()
             entry = next(view.entries(sequence, sequence + 1))
             leaf = view.node(0, sequence)
         return Proof(
             size=end,
-            root=root.hex(),
+            root=signed.root.hex(),
             path=tuple(part.hex() for part in path),
-            checkpoint=self._seal(end, root),
+            checkpoint=signed.note,
             sequence=sequence,
             leaf=leaf.hex(),
             entry=entry.decode(),
+            asked=_asked(size, end),
         )
 
     def consistency(self, first: int, second: int | None = None) -> Proof:
-        """Return the proof that the ledger of one size begins with that of another."""
+        """Return the proof that the ledger of a size that was signed begins with that of another."""
+        if second is not None and first > second:
+            raise InvalidInput(f"a ledger of {second} entries does not begin with one of {first}")
+        signed = self._signed(second)
         with self._context.reading() as view:
-            end = self._size(view, second)
-            path = consistency_proof(first, end, view.node)
-            root = frontier_at(end, view.node).root()
+            path = consistency_proof(first, signed.size, view.node)
             before = frontier_at(first, view.node).root()
         return Proof(
-            size=end,
-            root=root.hex(),
+            size=signed.size,
+            root=signed.root.hex(),
             path=tuple(part.hex() for part in path),
-            checkpoint=self._seal(end, root),
+            checkpoint=signed.note,
             first_size=first,
             first_root=before.hex(),
+            asked=_asked(second, signed.size),
         )
 
-    def _size(self, view: Reading, size: int | None) -> int:
-        head = view.head().size
-        if size is not None and not 0 <= size <= head:
+    def _signed(self, size: int | None) -> SignedHead:
+        """Return the signed head of a size; the last one without a size, or if it was not signed."""
+        signing = Signing(self._context)
+        last = signing.head()
+        if size is None or size == last.size:
+            return last
+        with self._context.reading() as view:
+            head = view.head().size
+        if not 0 <= size <= head:
             raise InvalidInput(f"the ledger has {head} entries, not {size}", size=head)
-        return head if size is None else size
+        return signing.at(size) or last
 
     def export(self) -> Iterator[bytes]:
-        """Return the lines of a bundle that verifies offline, with a checkpoint of its end."""
+        """Return the lines of a bundle that verifies offline, up to the last entry that is signed.
+
+        SignerAway if a text was taken away since, for the bundle could not tell why it is missing.
+        """
+        key, signed = self.key, Signing(self._context).head()
         with self._context.reading() as view:
-            head = view.head()
-            header = BundleHeader(
-                project=self._context.project,
-                key=self.key,
-                checkpoint=self._seal(head.size, Frontier.from_bytes(head.frontier).root()),
-            )
+            header = BundleHeader(project=self._context.project, key=key, checkpoint=signed.note)
             texts = (text for _, text in view.texts())
-            yield from dump_bundle(header, view.entries(0, head.size), texts)
+            if view.head().size > signed.size:
+                if any(place >= signed.size for place, _ in redactions(view)):
+                    raise SignerAway("a text was taken away by an entry that is not signed yet")
+                entries = view.entries(0, signed.size)
+                there = {digest for entry in entries for digest in list_references(entry)}
+                texts = (text for _, text in view.texts() if text.commitment in there)
+            yield from dump_bundle(header, view.entries(0, signed.size), texts)
 
     def rebuild(self, progress: Callable[[int], None] | None = None) -> Rebuilt:
         """Replay the ledger into an empty store and compare every table, cell by cell."""
-        found = Look(self._context, self.key, progress=progress).replayed()
+        found = Look(self._context, NO_KEY, progress=progress).replayed()
         return Rebuilt(size=found.size, rows=found.rows, differences=tuple(found.differences))
 
     def entry(self, sequence: int) -> Entry:
@@ -191,6 +195,10 @@ class Auditing:
             )
             entries = (next(view.entries(place, place + 1)) for place in found)
             return [told(view, Entry.from_bytes(entry)) for entry in entries]
+
+
+def _asked(size: int | None, given: int) -> int:
+    return -1 if size in (None, given) else size
 
 
 def _filled(image: RowImage, noun: type[Noun] | None, origin: Origin) -> RowImage:

@@ -18,11 +18,18 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import settle
 from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.trust.signing import Signing
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.rules.evidence import files_text
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
-from counterpoint.kernel.errors import CounterpointError, InvalidInput, NotFound, ProgramMissing
+from counterpoint.kernel.errors import (
+    CounterpointError,
+    InvalidInput,
+    NotFound,
+    ProgramMissing,
+    Unavailable,
+)
 
 
 class Gates:
@@ -155,7 +162,11 @@ class Gates:
         )
 
     def _signed(self, change: Change, receipt: Receipt) -> Receipt:
-        signature = self._context.ports.signer.sign(signed_bytes(receipt, change.commit))
+        try:
+            signature = Signing(self._context).statement(signed_bytes(receipt, change.commit))
+        except Unavailable:
+            # The signature of the ledger's end, which comes later, covers the receipt too.
+            return receipt
         return replace(receipt, signature=signature.hex())
 
 

@@ -14,7 +14,7 @@ from counterpoint.core.operations.recording.contributions import is_known_agent
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.rules.trust.independence import may_ask_for
 from counterpoint.kernel.acts import Act
-from counterpoint.kernel.errors import Forbidden, InvalidInput
+from counterpoint.kernel.errors import Forbidden, InvalidInput, Unavailable
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _PREFIX_LENGTH = 12
@@ -48,11 +48,13 @@ class Projects:
             if again is not None:
                 return again
             taken = {project.prefix for project in self._context.ports.store.projects()}
+            ledger = self._context.ports.mint.mint("led")
             project = Project(
                 project=name,
                 title=Prose(title or name),
                 prefix=_free_prefix(name, taken),
-                public_key=self._context.ports.signer.public_key.hex(),
+                ledger=ledger,
+                public_key=self._public_key(ledger),
                 created_at=change.now,
             )
             change.put(project)
@@ -79,6 +81,13 @@ class Projects:
             change.put(after)
             change.add_facts(policy=reviews, before=before.reviews, reason=reason)
             return after
+
+    def _public_key(self, ledger: str) -> str:
+        """Return the key of the ledger; nothing if there is no signer now, for work goes on without."""
+        try:
+            return self._context.ports.signer.public_key(ledger).hex()
+        except Unavailable:
+            return ""
 
     def profile(self, name: str) -> Profile | None:
         """Return the profile of a name, or None."""

@@ -57,16 +57,3 @@ class Evidence(Protocol):
     def head(self, root: Path, name: str) -> str:
         """Return the commit a branch is on; NotFound."""
         ...
-
-
-class Signer(Protocol):
-    """Signs with the project's Ed25519 key."""
-
-    @property
-    def public_key(self) -> bytes:
-        """The 32 raw bytes of the public key."""
-        ...
-
-    def sign(self, message: bytes) -> bytes:
-        """Return the 64 bytes of the signature."""
-        ...

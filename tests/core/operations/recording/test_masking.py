@@ -170,7 +170,7 @@ def test_a_masked_receipt_verifies(studio, ada):
     assert kept == receipt
     with studio.view() as view:
         signed = signed_bytes(kept, partial(kept_as, view))
-    assert kept.signature == studio.ports.signer.sign(signed).hex()
+    assert kept.signature == studio.system.signing.statement(signed).hex()
     assert (kept.argv, kept.folder) == (("run", "[secret]"), "[secret]")
 
 

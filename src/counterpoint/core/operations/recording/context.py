@@ -13,8 +13,9 @@ from counterpoint.core.model.identity import Confirmation, Connection
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import DEFAULT_GRACE_SECONDS, DEFAULT_LEASE_SECONDS
 from counterpoint.core.operations.recording.sharing import Sharing
-from counterpoint.core.ports.evidence import Evidence, Signer
+from counterpoint.core.ports.evidence import Evidence
 from counterpoint.core.ports.host import Host, OnlyHost
+from counterpoint.core.ports.signer import Signer
 from counterpoint.core.ports.store import Anchors, Library, Reading, Store, Writing
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.ids import Mint
@@ -70,6 +71,7 @@ class Ports:
     """What the core was given at start: one of each port, for one project.
 
     scratch: makes an empty store of some nouns that passes away, for replaying the ledger into.
+    may_sign: whether reading verbs may have the present end of the ledger signed first.
     secrets: values that are masked wherever they turn up.
     lease_seconds: how long a claim holds when the caller does not say.
     grace_seconds: how long others wait for what somebody left whose connection has ended.
@@ -88,6 +90,7 @@ class Ports:
     mint: Mint
     project: str
     secrets: frozenset[str] = frozenset()
+    may_sign: bool = True
     lease_seconds: int = DEFAULT_LEASE_SECONDS
     grace_seconds: int = DEFAULT_GRACE_SECONDS
     host: Host = field(default_factory=OnlyHost)

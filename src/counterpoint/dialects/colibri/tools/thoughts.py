@@ -25,7 +25,7 @@ from counterpoint.dialects.colibri.words import (
 )
 from counterpoint.dialects.paging import clip, pages_of
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import InvalidInput, NotFound, NotSealed, SessionEnded
+from counterpoint.kernel.errors import InvalidInput, NotFound, NotSealed, SessionEnded, SignerAway
 from counterpoint.protocol.tools import tool
 
 _FAULTS = 20
@@ -125,7 +125,13 @@ def _examined(call: Call, task: str, session: str) -> tuple[Examined, str]:
         try:
             return core.use(Seals).verify(session), core.use(Seals).root(session).checkpoint
         except NotSealed:
-            return core.use(Thoughts).verify_session(session), core.audit.checkpoint()
-    return core.use(Thoughts).verify(
-        known_task(call, task) if task else ""
-    ), core.audit.checkpoint()
+            return core.use(Thoughts).verify_session(session), _ledger_note(call)
+    return core.use(Thoughts).verify(known_task(call, task) if task else ""), _ledger_note(call)
+
+
+def _ledger_note(call: Call) -> str:
+    """Return the signed end of the ledger; nothing if no end was signed and none can be now."""
+    try:
+        return call.core.audit.checkpoint()
+    except SignerAway:
+        return ""

@@ -33,6 +33,7 @@ from counterpoint.core.operations.recording.facets import item_named
 from counterpoint.core.operations.recording.handover import close
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.sessions import Sessions
+from counterpoint.core.operations.trust.signing import Signing
 from counterpoint.core.ports.store import Reading, Salted
 from counterpoint.dialects.colibri.verbs.thoughts import broken_of, examine
 from counterpoint.kernel.errors import (
@@ -89,7 +90,7 @@ class Seals:
             number=change.next_number(Seal),
             root=root.hex(),
             size=len(leaves),
-            checkpoint=checkpoints.seal(signed, self._context.ports.signer.sign, key),
+            checkpoint=checkpoints.seal(signed, Signing(self._context).statement, key),
             sealed_at=change.now,
         )
 

@@ -108,5 +108,6 @@ def _present(proof: Proof) -> dict[str, Json]:
             sequence=proof.sequence if proof.sequence >= 0 else None,
             first_size=proof.first_size if proof.first_size >= 0 else None,
             first_root=proof.first_root,
+            not_signed=proof.asked if proof.asked >= 0 else None,
         ),
     }

@@ -1,0 +1,112 @@
+"""Checkpoints that nobody asks for: a thread has what was written signed.
+
+A ledger is signed as soon as (1) 256 entries wait, or (2) a session has ended, or (3) something has waited
+for 10 seconds, or (4) the server ends. No call waits for this, and nothing of it is loaded before the first
+entry waits. If the signer refuses or is away, it is asked again every minute: what waits only grows.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from counterpoint.core.coordinator import Core
+from counterpoint.kernel.errors import CounterpointError
+
+MANY: Final = 256
+"""Entries that are signed at once when so many wait."""
+LONG: Final = 10.0
+"""Seconds that an entry waits at most."""
+GLANCE: Final = 1.0
+"""Seconds between two looks."""
+AGAIN: Final = 60.0
+"""Seconds until a signer that refused is asked again."""
+_ENDS: Final = ("session.ended", "session.sealed")
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Waiting:
+    """What of one ledger waits, as it was at the last look; -1: nobody has looked yet."""
+
+    core: Core
+    signed: int = -1
+    seen: int = -1
+    since: float | None = None
+    not_before: float = 0.0
+    why: str = ""
+
+
+@dataclass(kw_only=True)
+class Checkpoints:
+    """Looks after the ledgers that are written through this process."""
+
+    now: Callable[[], float] = time.monotonic
+    _ledgers: dict[str, Waiting] = field(init=False, default_factory=dict[str, Waiting])
+    _over: threading.Event = field(init=False, default_factory=threading.Event)
+    _thread: threading.Thread | None = field(init=False, default=None)
+    _guard: threading.Lock = field(init=False, default_factory=threading.Lock)
+
+    def tend(self, project: str, core: Callable[[], Core]) -> None:
+        """Have a project's ledger signed from now on."""
+        if project in self._ledgers:
+            return
+        with self._guard:
+            self._ledgers.setdefault(project, Waiting(core()))
+            if self._thread is None and not self._over.is_set():
+                self._thread = threading.Thread(target=self._run, name="checkpoints", daemon=True)
+                self._thread.start()
+
+    def close(self) -> None:
+        """Have all that waits signed, and end."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+            for one in list(self._ledgers.values()):
+                self.look(one, at_end=True)
+
+    def _run(self) -> None:
+        while not self._over.wait(GLANCE):
+            for one in list(self._ledgers.values()):
+                self.look(one)
+
+    def look(self, one: Waiting, *, at_end: bool = False) -> None:
+        """Have a ledger signed if it is time."""
+        try:
+            if self._is_due(one, at_end=at_end):
+                made = one.core.signing.sign()
+                one.signed = made.size if made else 0
+                one.since, one.why = None, ""
+        except CounterpointError as fault:
+            one.not_before = self.now() + AGAIN
+            if fault.message != one.why:
+                logger.warning("The ledger is not signed: %s %s", fault.message, fault.hint)
+            one.why = fault.message
+
+    def _is_due(self, one: Waiting, *, at_end: bool) -> bool:
+        if one.signed < 0:
+            last = one.core.signing.last()
+            one.signed = last.size if last else 0
+        size, before = one.core.feed.last() + 1, one.seen
+        one.seen = size
+        # A ledger that is shorter than what was signed is for the signer to refuse.
+        if size == one.signed:
+            return False
+        one.since = self.now() if one.since is None else one.since
+        if self.now() < one.not_before and not at_end:
+            return False
+        return (
+            at_end
+            or abs(size - one.signed) >= MANY
+            or self.now() - one.since >= LONG
+            or (size != before and self._has_ended(one))
+        )
+
+    def _has_ended(self, one: Waiting) -> bool:
+        after = one.signed - 1
+        return any(one.core.audit.log(action=name, after=after, limit=1) for name in _ENDS)

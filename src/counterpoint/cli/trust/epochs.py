@@ -1,0 +1,58 @@
+"""What people say to the signer: that a ledger goes on although it is another one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.output import Output, one_line
+from counterpoint.core.model.trust.heads import Epoch
+from counterpoint.kernel.canonical import Json
+
+
+@click.command("epoch")
+@click.option("--reason", required=True, help="Why; it stands in the ledger for ever.")
+@with_context
+def epoch_command(context: CommandContext, *, reason: str) -> None:
+    """Let the signer go on from the present end of the ledger, whatever it signed before.
+
+    For a person, after a backup was restored or a key was lost. Every later verification shows it.
+    """
+    made = context.core.signing.open_epoch(reason)
+    context.out.result(
+        present_epoch(made),
+        f"Epoch {made.number} begins{_left(made)}. Every verification will show it."
+        f"{'' if made.confirmed_by else ' No key of a person confirms it.'}",
+    )
+
+
+def present_epoch(epoch: Epoch) -> dict[str, Json]:
+    """Return an epoch as JSON."""
+    return {
+        "number": epoch.number,
+        "opened_at": epoch.opened_at,
+        "by": epoch.agent,
+        "reason": epoch.reason,
+        "confirmed": bool(epoch.confirmed_by),
+        "left_size": epoch.left_size if epoch.left_size >= 0 else None,
+        "left_root": epoch.left_root or None,
+        "public_key": epoch.public_key,
+    }
+
+
+def print_epochs(out: Output, epochs: Sequence[Epoch]) -> None:
+    """Say of each epoch when it began, why, by whom, and what was left."""
+    for one in epochs:
+        confirmed = "confirmed" if one.confirmed_by else "unconfirmed"
+        out.line(
+            f"  epoch {one.number}   {one.opened_at} by {one.agent}, {confirmed}{_left(one)}:"
+            f" {one_line(one.reason)}"
+        )
+
+
+def _left(epoch: Epoch) -> str:
+    if epoch.left_size < 0:
+        return ", with no signed head before"
+    return f", leaving the head of {epoch.left_size:,} entries ({epoch.left_root[:16]}…)"

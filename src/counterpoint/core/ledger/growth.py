@@ -1,0 +1,79 @@
+"""Which heads a signer signs: those that extend the last one it signed.
+
+A signer has a memory: the head it signed last for a ledger (size, root, epoch). A head is signed if and
+only if
+
+1. there is no last one: the first head of a ledger that a signer sees is taken as it is; or
+2. its epoch is that of the last, the proof begins at the size of the last, and leads from the root of the
+   last to its own (RFC 9162, section 2.1.4.2); so it is neither smaller nor another at any place below; or
+3. a person opens an epoch with it, above that of the last.
+
+Rule 2 makes whatever was signed in one epoch one history: who rewrites, cuts off or rolls back the ledger
+has no proof. Rule 3 is told by an entry, and by the line `epoch N` in every checkpoint from the second
+epoch on, so that no head of the history that was left can be taken for one of the present.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from counterpoint.core.ledger.checkpoint import Checkpoint
+from counterpoint.core.ledger.merkle import verify_consistency
+from counterpoint.core.model.trust.heads import FIRST_EPOCH, Growth, SignedHead
+from counterpoint.kernel.errors import ForkRefused, ProofMismatch, StaleVersion
+
+_EPOCH = re.compile(r"epoch ([1-9][0-9]{0,8})")
+_HEAD = re.compile(rb"counterpoint/[^/\n]*\n")
+
+
+def check_growth(last: SignedHead | None, asked: Growth) -> None:
+    """Pass if a head extends the last; ForkRefused, StaleVersion if the proof begins elsewhere."""
+    if last is None:
+        return
+    if asked.epoch != last.epoch:
+        raise ForkRefused(
+            f"the ledger tells of epoch {asked.epoch}, but the signer is in epoch {last.epoch}",
+            signed=last.size,
+        )
+    if asked.size < last.size:
+        raise ForkRefused(
+            f"the ledger has {asked.size} entries, but {last.size} were signed: it was cut off, or"
+            " an older copy is in its place",
+            signed=last.size,
+            size=asked.size,
+        )
+    if asked.before != last.size:
+        raise StaleVersion(f"the last head signed is of {last.size} entries, not {asked.before}")
+    try:
+        verify_consistency(last.size, asked.size, last.root, asked.root, asked.proof)
+    except ProofMismatch as fault:
+        raise ForkRefused(
+            f"the ledger of {asked.size} entries does not begin with the {last.size} that were"
+            " signed: its history was written anew",
+            signed=last.size,
+            size=asked.size,
+        ) from fault
+
+
+def check_epoch(last: SignedHead | None, asked: Growth) -> None:
+    """Pass if a head opens an epoch above the last; ForkRefused."""
+    if last is not None and asked.epoch <= last.epoch:
+        raise ForkRefused(f"epoch {asked.epoch} is not above the last one, {last.epoch}")
+
+
+def checkpoint_of(asked: Growth) -> Checkpoint:
+    """Return the checkpoint that says a head."""
+    lines = (f"epoch {asked.epoch}",) if asked.epoch > FIRST_EPOCH else ()
+    return Checkpoint(origin=asked.origin, size=asked.size, root=asked.root, extensions=lines)
+
+
+def epoch_of(extensions: Iterable[str]) -> int:
+    """Return the epoch that the further lines of a checkpoint say."""
+    found = (_EPOCH.fullmatch(line) for line in extensions)
+    return next((int(one[1]) for one in found if one), FIRST_EPOCH)
+
+
+def is_head(statement: bytes) -> bool:
+    """Tell whether a text that somebody wants signed could be read as the head of a ledger."""
+    return _HEAD.match(statement) is not None

@@ -1,0 +1,1 @@
+"""Nouns of keys, heads and signatures."""

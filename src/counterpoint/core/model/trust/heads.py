@@ -1,0 +1,71 @@
+"""Heads of a ledger that were signed, and the epochs they are of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from counterpoint.core.model.rows import Agent, Digest, Noun, Prose
+from counterpoint.kernel.clock import Timestamp
+
+FIRST_EPOCH = 1
+"""The epoch of a ledger in which nobody had to begin another one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Epoch(Noun):
+    """The word of a person that the signer may go on from a head which does not extend the last.
+
+    number: from 2; the first has no row. key: public key of the signer from here on, in hex.
+    left_size, left_root: the last head that was signed before; -1 and empty if that is not known.
+    confirmed_by: id of the key of the person who signed this; empty: nobody did.
+    """
+
+    table: ClassVar[str] = "epochs"
+    key: ClassVar[tuple[str, ...]] = ("project", "number")
+
+    number: int
+    public_key: Digest
+    left_size: int
+    left_root: Digest
+    reason: Prose
+    confirmed_by: Digest
+    agent: Agent
+    opened_at: Timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignedHead:
+    """A size and root that a signer has signed. note: the signed checkpoint; time: when, UTC."""
+
+    size: int
+    root: bytes
+    epoch: int
+    time: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """A head that a signer is asked to sign, and the proof that it extends the last one.
+
+    origin: the ledger's name in checkpoints. proof: of consistency with the head of `before` entries.
+    epoch: the last one that the ledger tells of.
+    """
+
+    origin: str
+    size: int
+    root: bytes
+    before: int
+    proof: tuple[bytes, ...]
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsigned:
+    """What of a ledger waits for a signature: how many entries, and since when. why: what keeps it."""
+
+    signed: int
+    waiting: int
+    since: str
+    why: str = ""

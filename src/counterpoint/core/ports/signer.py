@@ -1,0 +1,43 @@
+"""What the core asks of whoever holds the key of a ledger."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from counterpoint.core.model.trust.heads import Growth, SignedHead
+
+
+class Signer(Protocol):
+    """Holds the Ed25519 key of each ledger, and remembers the heads that it signed.
+
+    ledger: its id (`Project.ledger`). Every method may raise Unavailable: then nothing is signed, and
+    what waits for a signature waits.
+    """
+
+    def known_key(self, ledger: str) -> bytes | None:
+        """Return the 32 raw bytes of the public key; None if there is none yet. Makes nothing."""
+        ...
+
+    def last(self, ledger: str) -> SignedHead | None:
+        """Return the head that was signed last. Makes nothing."""
+        ...
+
+    def signed(self, ledger: str, size: int) -> SignedHead | None:
+        """Return a head of this size that was signed in the present epoch. Makes nothing."""
+        ...
+
+    def public_key(self, ledger: str) -> bytes:
+        """Return the public key, made on first use."""
+        ...
+
+    def sign(self, ledger: str, statement: bytes) -> bytes:
+        """Return the 64 bytes of a signature over what is no head; Forbidden for one."""
+        ...
+
+    def sign_head(self, ledger: str, head: Growth) -> SignedHead:
+        """Sign a head that extends the last one; ForkRefused, StaleVersion if another was faster."""
+        ...
+
+    def open_epoch(self, ledger: str, head: Growth) -> SignedHead:
+        """Sign a head in an epoch above the last, whatever it extends; a person has said so."""
+        ...

@@ -1,0 +1,67 @@
+"""Which signer a setting names, and the secret of cursors, which needs none."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from counterpoint.evidence.trust.folders import state_folder
+from counterpoint.kernel.clock import Clock
+from counterpoint.kernel.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from counterpoint.core.ports.signer import Signer
+
+_SECRET = "cursors"  # noqa: S105 -- the name of a file
+_LENGTH = 32
+
+
+def open_signer(setting: str, place: str, clock: Clock) -> Signer:
+    """Return the signer that a setting names; it opens its key when it is asked. InvalidInput.
+
+    place: the database; empty for one that passes away with this process.
+    """
+    # Loaded here: whoever only lists and reads asks for no signature.
+    from counterpoint.evidence.keys import fresh_key
+    from counterpoint.evidence.trust.signer import FileSigner, MemorySigner
+
+    if not place:
+        return MemorySigner(key=fresh_key, clock=clock)
+    if setting == "file":
+        return FileSigner(root=state_folder(os.environ) / "signer", place=place, clock=clock)
+    raise InvalidInput(
+        f"{setting!r} is no signer", hint="Set COUNTERPOINT_SIGNER to `file`, or leave it out."
+    )
+
+
+def cursor_secret(folder: Path, *, make: bool = True) -> bytes:
+    """Return the secret that cursors of a database are signed with, from a file beside it.
+
+    Without a file, and where none may or can be made, it is a passing one: cursors then end with this
+    process. A cursor only says where a list goes on, so whoever reads the file wins nothing.
+    """
+    path, fresh = folder / _SECRET, secrets.token_bytes(_LENGTH)
+    if make:
+        draft = folder / f".{_SECRET}.{secrets.token_hex(8)}"
+        with suppress(OSError):
+            if not path.exists():
+                _write(draft, fresh)
+                with suppress(FileExistsError):
+                    os.link(draft, path)
+                draft.unlink()
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            kept = file.read(_LENGTH)
+        if len(kept) == _LENGTH:
+            return kept
+    return fresh
+
+
+def _write(path: Path, content: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)

@@ -1,0 +1,277 @@
+"""The signer of this account: keys and heads in files of its own.
+
+Layout, in a folder of the user's state (see folders.py):
+
+    places            a line for each database and ledger that was seen in it, the latest last
+    <ledger>/ed25519  the key (see keys.py)
+    <ledger>/heads    a line for each head that was signed, canonical JSON:
+                      {"epoch", "note", "root" in hex, "size", "time"}
+
+1. A head is signed, written to `heads` and fsynced before its signature is given to anybody, under one
+   lock: whatever was given away is remembered, and a process that is killed in between has given nothing.
+2. What may be signed is decided by core/ledger/growth.py against the last whole line.
+3. A database in which another ledger was seen before is refused like a fork: whoever takes the ledger
+   away and begins another one in its place cannot have that signed without an epoch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Protocol
+
+from counterpoint.core.ledger import checkpoint as checkpoints
+from counterpoint.core.ledger.growth import check_epoch, check_growth, checkpoint_of, is_head
+from counterpoint.core.ledger.note import VerifierKey
+from counterpoint.core.model.trust.heads import Growth, SignedHead
+from counterpoint.evidence.keys import ProjectKey, find_key, open_key
+from counterpoint.evidence.trust.folders import (
+    append_line,
+    check_private,
+    locked,
+    make_private,
+    read_lines,
+)
+from counterpoint.kernel import canonical
+from counterpoint.kernel.clock import Clock
+from counterpoint.kernel.errors import Forbidden, ForkRefused, InvalidInput, SignerAway
+
+_LEDGER = re.compile(r"[a-z0-9_]{1,64}")
+_HEADS = "heads"
+_PLACES = "places"
+_TAIL = 65_536
+
+
+class KeyPair(Protocol):
+    """An Ed25519 key that can sign."""
+
+    @property
+    def public_key(self) -> bytes:
+        """The 32 raw bytes of the public half."""
+        ...
+
+    def sign(self, message: bytes) -> bytes:
+        """Return the 64 bytes of the signature."""
+        ...
+
+
+@dataclass(kw_only=True)
+class FileSigner:
+    """Keeps the keys of all ledgers of this account. place: the database that asks."""
+
+    root: Path
+    place: str
+    clock: Clock
+    _keys: dict[str, ProjectKey] = field(init=False, default_factory=dict[str, ProjectKey])
+
+    def known_key(self, ledger: str) -> bytes | None:
+        """Return the public key if there is one; makes nothing."""
+        if ledger not in self._keys:
+            folder = self._find(ledger)
+            key = find_key(folder) if folder else None
+            if key is None:
+                return None
+            self._keys[ledger] = key
+        return self._keys[ledger].public_key
+
+    def last(self, ledger: str) -> SignedHead | None:
+        """Return the head that was signed last; makes nothing."""
+        folder = self._find(ledger)
+        lines = read_lines(folder / _HEADS, tail=_TAIL) if folder else []
+        return _load(lines[-1]) if lines else None
+
+    def signed(self, ledger: str, size: int) -> SignedHead | None:
+        """Return a head of this size of the present epoch; makes nothing."""
+        folder = self._find(ledger)
+        last = None
+        for line in reversed(read_lines(folder / _HEADS) if folder else []):
+            head = _load(line)
+            last = last or head
+            if head.epoch != last.epoch or head.size < size:
+                return None
+            if head.size == size:
+                return head
+        return None
+
+    def public_key(self, ledger: str) -> bytes:
+        """Return the public key, made on first use."""
+        return self._key(ledger).public_key
+
+    def sign(self, ledger: str, statement: bytes) -> bytes:
+        """Sign what is no head; Forbidden for one."""
+        if is_head(statement):
+            raise Forbidden(
+                "the head of a ledger is not signed as a statement",
+                hint="A head is signed with the proof that it extends the last one.",
+            )
+        return self._key(ledger).sign(statement)
+
+    def sign_head(self, ledger: str, head: Growth) -> SignedHead:
+        """Sign a head that extends the last one; ForkRefused, StaleVersion."""
+        key = self._key(ledger)
+        with locked(self.root):
+            self._check_place(ledger, head)
+            check_growth(self.last(ledger), head)
+            return self._keep(ledger, key, head)
+
+    def open_epoch(self, ledger: str, head: Growth) -> SignedHead:
+        """Sign a head in an epoch above the last; ForkRefused."""
+        key = self._key(ledger)
+        with locked(self.root):
+            check_epoch(self.last(ledger), head)
+            return self._keep(ledger, key, head)
+
+    def _keep(self, ledger: str, key: ProjectKey, head: Growth) -> SignedHead:
+        made = _seal(head, key, self.clock)
+        append_line(self._folder(ledger) / _HEADS, _dump(made))
+        name = self._place_name(head)
+        if self._seen().get(name) != ledger:
+            append_line(self.root / _PLACES, canonical.dump({"ledger": ledger, "place": name}))
+        return made
+
+    def _check_place(self, ledger: str, head: Growth) -> None:
+        seen = self._seen().get(self._place_name(head), ledger)
+        if seen != ledger:
+            raise ForkRefused(
+                f"another ledger than {ledger} was signed in {self.place} before", before=seen
+            )
+
+    def _place_name(self, head: Growth) -> str:
+        return sha256(f"{self.place}\n{head.origin}".encode()).hexdigest()
+
+    def _seen(self) -> dict[str, str]:
+        """Return the ledger that was seen last in each place."""
+        lines = map(_object, read_lines(self.root / _PLACES))
+        return {str(line.get("place")): str(line.get("ledger")) for line in lines}
+
+    def _key(self, ledger: str) -> ProjectKey:
+        if ledger not in self._keys:
+            make_private(self.root)
+            make_private(self._folder(ledger))
+            self._keys[ledger] = open_key(self._folder(ledger))
+        check_private(self.root)
+        check_private(self._folder(ledger))
+        return self._keys[ledger]
+
+    def _find(self, ledger: str) -> Path | None:
+        """Return the folder of a ledger if it is there."""
+        folder = self._folder(ledger)
+        if not folder.exists():
+            return None
+        check_private(self.root)
+        check_private(folder)
+        return folder
+
+    def _folder(self, ledger: str) -> Path:
+        if not _LEDGER.fullmatch(ledger):
+            raise SignerAway(
+                "this ledger has no id that a key could be kept under",
+                hint="It was made by a program from before the first release; begin another one.",
+            )
+        return self.root / ledger
+
+
+@dataclass(kw_only=True)
+class MemorySigner:
+    """Signs for ledgers that pass away with the process. key: makes its key."""
+
+    key: Callable[[], KeyPair]
+    clock: Clock
+    _heads: dict[str, list[SignedHead]] = field(
+        init=False, default_factory=dict[str, list[SignedHead]]
+    )
+
+    @cached_property
+    def _key(self) -> KeyPair:
+        return self.key()
+
+    def known_key(self, ledger: str) -> bytes | None:
+        """Return the public key."""
+        return self.public_key(ledger)
+
+    def last(self, ledger: str) -> SignedHead | None:
+        """Return the head that was signed last."""
+        return next(reversed(self._heads.get(ledger, [])), None)
+
+    def signed(self, ledger: str, size: int) -> SignedHead | None:
+        """Return a head of this size."""
+        last = self.last(ledger)
+        mine = [one for one in self._heads.get(ledger, []) if last and one.epoch == last.epoch]
+        return next((one for one in mine if one.size == size), None)
+
+    def public_key(self, ledger: str) -> bytes:
+        """Return the public key, the same for every ledger."""
+        del ledger
+        return self._key.public_key
+
+    def sign(self, ledger: str, statement: bytes) -> bytes:
+        """Sign what is no head; Forbidden for one."""
+        del ledger
+        if is_head(statement):
+            raise Forbidden("the head of a ledger is not signed as a statement")
+        return self._key.sign(statement)
+
+    def sign_head(self, ledger: str, head: Growth) -> SignedHead:
+        """Sign a head that extends the last one; ForkRefused, StaleVersion."""
+        check_growth(self.last(ledger), head)
+        return self._keep(ledger, head)
+
+    def open_epoch(self, ledger: str, head: Growth) -> SignedHead:
+        """Sign a head in an epoch above the last; ForkRefused."""
+        check_epoch(self.last(ledger), head)
+        return self._keep(ledger, head)
+
+    def _keep(self, ledger: str, head: Growth) -> SignedHead:
+        made = _seal(head, self._key, self.clock)
+        self._heads.setdefault(ledger, []).append(made)
+        return made
+
+
+def _seal(head: Growth, key: KeyPair, clock: Clock) -> SignedHead:
+    named = VerifierKey(name=head.origin, public_key=key.public_key)
+    note = checkpoints.seal(checkpoint_of(head), key.sign, named)
+    return SignedHead(size=head.size, root=head.root, epoch=head.epoch, time=clock.now(), note=note)
+
+
+def _dump(head: SignedHead) -> bytes:
+    return canonical.dump(
+        {
+            "epoch": head.epoch,
+            "note": head.note,
+            "root": head.root.hex(),
+            "size": head.size,
+            "time": head.time,
+        }
+    )
+
+
+def _load(line: bytes) -> SignedHead:
+    value = _object(line)
+    try:
+        return SignedHead(
+            size=int(value["size"]),
+            root=bytes.fromhex(value["root"]),
+            epoch=int(value["epoch"]),
+            time=str(value["time"]),
+            note=str(value["note"]),
+        )
+    except (KeyError, ValueError, TypeError) as fault:
+        raise _unreadable() from fault
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        return canonical.object_of(canonical.load(line))
+    except InvalidInput as fault:
+        raise _unreadable() from fault
+
+
+def _unreadable() -> SignerAway:
+    return SignerAway(
+        "what the signer remembers cannot be read",
+        hint="Restore its folder from a backup, or move it away and open an epoch.",
+    )

@@ -1,0 +1,151 @@
+"""Checkpoints that nobody asks for: when they come, and what they cost those who write."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from counterpoint.app import open_app
+from counterpoint.cli.server.checkpoints import AGAIN, LONG, MANY, Checkpoints, Waiting
+from counterpoint.core.model.filters import Handover
+
+_IMPORTED = """
+import sys
+from counterpoint.app import open_app
+from pathlib import Path
+from counterpoint.core.model.filters import Note
+app = open_app(Path.cwd(), {})
+core = app.itself()
+core.journal.append(Note(kind="comment", body="Seven"))
+core.overview.state()
+print("cryptography" in sys.modules, app.signer.last(core.projects.find().ledger))
+"""
+
+
+@pytest.fixture
+def watch(ledger):
+    """A look at the ledger of a folder, with a clock that the test moves."""
+    return Watch(ledger)
+
+
+class Watch:
+    """A ledger that is looked after, by hand."""
+
+    def __init__(self, folder: Path) -> None:
+        self.time = 0.0
+        self.app = open_app(folder, {})
+        self.checkpoints = Checkpoints(now=lambda: self.time)
+        self.ledger = Waiting(self.app.itself())
+
+    def write(self, many: int = 1) -> None:
+        """Append entries."""
+        for number in range(many):
+            self.app.itself().memory.put("project", "n", number)
+
+    def looks(self, *, later: float = 0) -> int:
+        """Answer how many entries are signed after a look some time later."""
+        self.time += later
+        self.checkpoints.look(self.ledger)
+        last = self.app.itself().signing.last()
+        return last.size if last else 0
+
+
+def test_what_waits_is_signed_after_a_while(watch):
+    """Not at once, and not again without anything new."""
+    assert watch.looks() == 0
+    assert watch.looks(later=LONG - 1) == 0
+    assert watch.looks(later=1) == 6
+    watch.write()
+    assert watch.looks() == 6
+    assert watch.looks(later=LONG) == 7
+    assert watch.looks(later=LONG) == 7
+    watch.app.close()
+
+
+def test_many_entries_are_signed_at_once(watch):
+    """However young they are."""
+    watch.looks(later=LONG + 1)
+    watch.looks(later=LONG + 1)
+    watch.write(MANY - 1)
+    assert watch.looks() == 6
+    watch.write(1)
+    assert watch.looks() == 6 + MANY
+    watch.app.close()
+
+
+def test_the_end_of_a_session_is_signed_at_once(watch, agent):
+    """Its work is proved before its agent is gone."""
+    watch.looks()
+    watch.looks(later=LONG)
+    agent.memory.put("project", "n", 1)
+    assert watch.looks() == 6
+    agent.sessions.hand_over(Handover(action="end", summary="bye"))
+    assert watch.looks() > 6
+    watch.app.close()
+
+
+def test_a_signer_that_is_away_is_asked_again_later(watch, caplog):
+    """What keeps it is said once; what was written meanwhile is signed with the rest."""
+    state = Path(os.environ["XDG_STATE_HOME"]) / "counterpoint" / "signer"
+    state.chmod(0o777)
+    watch.looks()
+    for _ in range(3):
+        assert watch.looks(later=LONG) == 0
+    assert caplog.text.count("not signed") == 1
+    state.chmod(0o700)
+    watch.write()
+    assert watch.looks() == 0
+    assert watch.looks(later=AGAIN) == 7
+    watch.app.close()
+
+
+@pytest.mark.e2e
+def test_the_end_of_a_server_signs_what_waits(call, ledger, start):
+    """A plain client that writes and leaves; nobody has asked for a signature."""
+    server = start("mcp", stderr=None)
+    send = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "client", "version": "1"}}},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+            "name": "note", "arguments": {"kind": "comment", "text": "Seven"}}},
+    ]  # fmt: skip
+    for line in send:
+        server.stdin.write(json.dumps(line).encode() + b"\n")
+    server.stdin.flush()
+    assert b'"id":1' in server.stdout.readline()
+    assert b'"id":2' in server.stdout.readline()
+    server.stdin.close()
+    server.wait(20)
+    call("down")
+    found = call("status", "--json").json["ledger"]
+    assert found["signed"] == found["size"] > 6
+    assert call("audit", "verify").code == 0
+
+
+@pytest.mark.e2e
+def test_writing_loads_no_cryptography(ledger):
+    """Neither the first call nor any other waits for what signs."""
+    command = [sys.executable, "-c", _IMPORTED]
+    said = subprocess.run(command, cwd=ledger, capture_output=True, text=True, check=True)
+    assert said.stdout == "False None\n"
+
+
+def test_commands_leave_a_little_to_the_next_server_and_sign_much(call, ledger):
+    """A command that writes does not pay for a signature, unless no server can have been here."""
+    assert call("audit", "redact", "harbour-r1", "--reason", "private").code == 0
+    assert call("status", "--json").json["ledger"]["signed"] == 0
+    app = open_app(ledger, {})
+    for number in range(MANY):
+        app.itself().memory.put("project", "n", number)
+    app.close()
+    assert call("status", "--json").json["ledger"]["signed"] == 0
+    assert call("audit", "redact", "harbour-r2", "--reason", "private").code == 0
+    found = call("status", "--json").json["ledger"]
+    assert found["signed"] == found["size"]

@@ -1,0 +1,187 @@
+"""Attacks on what is signed, with the commands that people and agents have."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from counterpoint.app import open_app
+from counterpoint.core.model.filters import Note
+from fakes.rewriting import rewrite
+
+SIGNING = (
+    ("audit", "prove", "--checkpoint"),
+    ("audit", "prove", "0"),
+    ("audit", "prove", "--since", "2"),
+    ("audit", "export", "all.bundle"),
+)
+
+
+def database(ledger: Path) -> Path:
+    """Answer where the ledger lies."""
+    return ledger / ".counterpoint" / "ledger.db"
+
+
+def state() -> Path:
+    """Answer the folder of the signer's state."""
+    return Path(os.environ["XDG_STATE_HOME"]) / "counterpoint" / "signer"
+
+
+def write(ledger: Path, body: str) -> None:
+    """Append an entry."""
+    app = open_app(ledger, {})
+    app.person().journal.append(Note(kind="comment", body=body))
+    app.close()
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    """Answer the content of every file."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(p.relative_to(folder)): p.read_bytes() for p in files if "-shm" not in p.name}
+
+
+@contextmanager
+def taken_back() -> Iterator[None]:
+    """Put the signer's state back to what it was before the block."""
+    kept = everything(state())
+    yield
+    shutil.rmtree(state())
+    for name, content in kept.items():
+        (state() / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (state() / name).write_bytes(content)
+        (state() / name).chmod(0o600)
+
+
+@pytest.fixture
+def signed(call, ledger) -> Path:
+    """A ledger of six entries that are signed."""
+    assert call("audit", "prove", "--checkpoint").code == 0
+    return ledger
+
+
+def test_no_command_signs_a_history_that_was_written_anew(call, signed):
+    """The chain, the tree and the tables agree again; the signer has signed another one before."""
+    rewrite(database(signed), b'"n":"ada"', b'"n":"eve"')
+    before = everything(state())
+    for words in SIGNING:
+        said = call(*words)
+        assert (said.code, "were signed" in said.err) == (1, True), words
+    assert everything(state()) == before
+    said = call("audit", "verify")
+    assert said.code == 1
+    assert "fork_refused" in said.out
+    assert "were signed" in call("status").err
+
+
+def test_verifying_signs_nothing_and_writes_nothing(call, ledger):
+    """Neither beside the ledger nor in the state of the signer."""
+    before = everything(state()), everything(ledger / ".counterpoint")
+    assert call("audit", "verify").code == 0
+    assert call("status").code == 0
+    assert call("audit", "rebuild").code == 0
+    assert (everything(state()), everything(ledger / ".counterpoint")) == before
+
+
+def test_an_older_copy_is_refused_until_a_person_says_epoch(call, signed, tmp_path):
+    """A rollback; with an epoch the ledger goes on, and the head that was left is shown for ever."""
+    shutil.copy(database(signed), tmp_path / "old.db")
+    write(signed, "Seven")
+    assert call("audit", "prove", "--checkpoint").code == 0
+    shutil.copy(tmp_path / "old.db", database(signed))
+    for words in SIGNING:
+        assert call(*words).code == 1, words
+    assert "older copy" in call("audit", "verify").out
+    write(signed, "Another seven")
+    assert call("audit", "prove", "--checkpoint").code == 1
+    assert call("audit", "epoch", "--reason", "The disk failed").code == 0
+    said = call("audit", "verify")
+    assert said.code == 0
+    assert "unconfirmed, leaving the head of 7 entries" in said.out
+    assert "The disk failed" in said.out
+    (epoch,) = call("audit", "verify", "--json").json["epochs"]
+    assert (epoch["number"], epoch["left_size"], epoch["confirmed"]) == (2, 7, False)
+    assert "\nepoch 2\n" in call("audit", "prove", "--checkpoint").out
+
+
+def test_an_epoch_that_only_the_database_tells_of_is_refused(call, signed):
+    """The entry and its row are not enough: the signer itself has to be told."""
+    with taken_back():
+        assert call("audit", "epoch", "--reason", "Mine").code == 0
+    said = call("audit", "prove", "--checkpoint")
+    assert said.code == 1
+    assert "tells of epoch 2" in said.err
+
+
+def test_a_checkpoint_that_was_replaced_by_an_older_one_changes_nothing(call, signed):
+    """The signer knows better, and the next signature puts it right; a forged one is a fault."""
+    note = signed / ".counterpoint" / "checkpoints" / "harbour.note"
+    older = note.read_text()
+    write(signed, "Seven")
+    newer = call("audit", "prove", "--checkpoint").out
+    assert note.read_text() == newer
+    note.write_text(older)
+    found = call("audit", "verify", "--json").json
+    assert (found["sound"], found["anchored"]) == (True, 7)
+    assert call("audit", "prove", "--checkpoint").out == newer
+    assert note.read_text() == newer
+    note.write_text(newer.replace("\n7\n", "\n9\n"))
+    assert call("audit", "verify").code == 1
+
+
+def test_a_signer_that_lost_its_state_is_another_one(call, signed):
+    """What it signs is not kept, and `verify` says that the key is another until an epoch names it."""
+    note = signed / ".counterpoint" / "checkpoints" / "harbour.note"
+    kept = note.read_text()
+    shutil.rmtree(state())
+    assert call("audit", "verify").code == 0
+    assert "no key of this ledger" in call("audit", "verify").err
+    write(signed, "Seven")
+    assert call("audit", "prove", "--checkpoint").code == 0
+    assert note.read_text() == kept
+    said = call("audit", "verify")
+    assert said.code == 1
+    assert "key of the signer is another" in said.out
+    assert call("audit", "epoch", "--reason", "A new machine").code == 0
+    assert call("audit", "verify").code == 0
+
+
+def test_a_signer_without_state_does_not_sign_against_the_checkpoint_that_is_kept(call, signed):
+    """Whoever takes the state away and writes the history anew has to replace the checkpoint too."""
+    shutil.rmtree(state())
+    rewrite(database(signed), b'"n":"ada"', b'"n":"eve"')
+    assert call("audit", "prove", "--checkpoint").code == 1
+
+
+def test_work_goes_on_while_the_signer_is_away(call, signed):
+    """`status` says how many entries wait, and since when."""
+    (state()).chmod(0o777)
+    write(signed, "Seven")
+    found = call("status", "--json").json["ledger"]
+    assert (found["size"], found["signed"]) == (7, 6)
+    assert found["waiting_since"]
+    assert "others can write" in found["not_signed_because"]
+    assert "1 entries wait for a signature" in call("status").err
+    # What was signed before is still proved; what was not is not.
+    assert call("audit", "prove", "--checkpoint").out.splitlines()[1] == "6"
+    assert call("audit", "prove", "6").code == 3
+    assert call("audit", "export", "some.bundle").code == 0
+    found = call("verify", "some.bundle", "--json").json
+    assert (found["sound"], found["size"]) == (True, 6)
+    state().chmod(0o700)
+    assert call("audit", "prove", "6").code == 0
+
+
+def test_a_ledger_in_the_place_of_another_is_not_signed(call, signed):
+    """Taken away and begun anew, with whatever is in it."""
+    shutil.rmtree(signed / ".counterpoint")
+    assert call("init", "--yes", "--client", "codex").code == 0
+    said = call("audit", "prove", "--checkpoint")
+    assert said.code == 1
+    assert "another ledger" in said.err
+    assert call("audit", "epoch", "--reason", "Begun anew").code == 0
+    assert call("audit", "prove", "--checkpoint").code == 0

@@ -1,0 +1,54 @@
+"""An attacker who can write the database, and makes all of it agree again."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from counterpoint.app import NOUNS
+from counterpoint.core.ledger.entry import GENESIS, load_fields
+from counterpoint.core.ledger.merkle import Frontier, leaf_hash
+from counterpoint.core.operations.auditing.replay import Fold
+from counterpoint.core.ports.store import Append
+from counterpoint.kernel.clock import Timestamp
+from counterpoint.storage.sqlite.store import open_sqlite
+
+_PREVIOUS = re.compile(rb'"h":"[0-9a-f]{64}"')
+
+
+def rewrite(database: Path, old: bytes, new: bytes) -> None:
+    """Put another history in the place of a ledger: chain, tree, head, tables and texts are right again."""
+    source = open_sqlite(database, NOUNS)
+    (project,) = [one.project for one in source.projects()]
+    with source.reading(project) as view:
+        entries, texts = list(view.entries()), dict(view.texts())
+    source.close()
+    for part in database.parent.glob(f"{database.name}*"):
+        part.unlink()
+    target = open_sqlite(database, NOUNS)
+    previous, frontier = GENESIS, Frontier()
+    with target.writing(project) as writing:
+        writing.keep(texts)
+        fold = Fold(writing)
+        for sequence, entry in enumerate(entries):
+            data = _PREVIOUS.sub(b'"h":"%b"' % previous.encode(), entry.replace(old, new), 1)
+            leaf = leaf_hash(data)
+            frontier, nodes = frontier.append(leaf)
+            fields = load_fields(data)
+            fold.apply(fields)
+            writing.append(
+                Append(
+                    sequence=sequence,
+                    previous=previous,
+                    data=data,
+                    leaf=leaf,
+                    time=Timestamp(fields["t"]),
+                    subject=fields.get("s", ""),
+                    action=fields["a"],
+                    frontier=frontier.to_bytes(),
+                    nodes=tuple(nodes),
+                )
+            )
+            previous = leaf.hex()
+    assert (old in b"".join(entries)) is True
+    target.close()
