@@ -127,13 +127,8 @@ class HttpBackend:
             "http", grant.id or (visit and "open") or self._visit, visit
         )
         session = "" if visit else grant.session
-        attested = _attested(grant)
-        bearer = Bearer(
-            name=grant.name,
-            capability=capability,
-            session=session,
-            principal=attested.principal if attested else None,
-        )
+        # Clients that share a token are one principal, and have sessions of their own: the capability decides.
+        bearer = Bearer(name=grant.name, capability=capability, session=session)
         found = self.app.core(system, guarded=caller.guarded).tokens.identify(
             bearer,
             agent=named,
@@ -154,7 +149,7 @@ class HttpBackend:
             item=self.app.item,
             capability=capability,
             seat=found.seat,
-            attested=attested,
+            attested=_attested(grant),
         )
         core = self.app.core(identity, guarded=caller.guarded)
         if self.app.settings.mode != READONLY:
