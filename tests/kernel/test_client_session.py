@@ -57,6 +57,7 @@ def test_a_client_that_is_started_again_has_the_secret_of_before(
     first.end()
     again = Window(tmp_path, *WORDS)
     again.end()
+    assert open_secret(WORDS, {"XDG_STATE_HOME": str(tmp_path)}) == first.secret
     assert re.fullmatch("[0-9a-f]{64}", first.secret)
     assert again.secret == first.secret
     (file,) = files.iterdir()

@@ -230,3 +230,25 @@ def test_a_person_who_takes_up_a_session_inherits_nothing_but_what_it_holds(
     person.sessions.resume(mine(first))
     assert person.overview.find(Contribution, other, "cn_human_pat", "worked") is None
     assert person.overview.find(Contribution, item, "cn_human_pat", "worked") is not None
+
+
+def test_where_an_end_is_declared_nobody_who_is_at_work_is_asked(studio, first, second):
+    """What runs outlives its part; it is ended by its own word."""
+    task = Draft(kind="task", title="T")
+    part = Draft(kind="phase", title="P", lifecycle="declared", status="active", children=(task,))
+    first.plans.create(Draft(kind="plan", title="R", children=(part,)))
+    first.claims.start("demo-3")
+    assert second.items.edit("demo-2", Edit(status="cancelled", reason="no")).status == "cancelled"
+    assert first.tasks.finish("demo-3", 1, DONE).item.status == "done"
+
+
+def test_what_is_handed_over_brings_the_parts_of_that_session_alone(studio, first, second, item):
+    """Whoever takes it up judges what its holder did elsewhere, and nothing that was done in it."""
+    beside = window(studio, "cn_1", "secret", seat=mine(first))
+    elsewhere = first.plans.create(Draft(kind="task", title="B")).root.id
+    beside.claims.start(elsewhere)
+    first.tasks.finish(item, 1, DONE)
+    first.sessions.hand_over(Handover(action="pause", summary="s"))
+    second.sessions.resume(mine(first))
+    assert second.overview.find(Contribution, item, "cn_2", "worked") is not None
+    assert second.overview.find(Contribution, elsewhere, "cn_2", "worked") is None

@@ -79,14 +79,14 @@ def take_parts(change: Change, session: Session, reason: Reason) -> None:
     change.add_facts(why=reason)
     if reason != "handed_over":
         change.inherit(session)
-    elif is_known_agent(change):
-        done: list[Claim | Outcome | Submission] = [
-            *change.select(Claim, session=session.id),
-            *change.select(Outcome, session=session.id),
-            *change.select(Submission, session=session.id),
-        ]
-        for item in dict.fromkeys(one.item for one in done):
-            contribute(change, item)
+        return
+    done: list[Claim | Outcome | Submission] = [
+        *change.select(Claim, session=session.id),
+        *change.select(Outcome, session=session.id),
+        *change.select(Submission, session=session.id),
+    ]
+    for item in dict.fromkeys(one.item for one in done):
+        contribute(change, item)
 
 
 def refuse_ending(change: Change, item: Item) -> None:
