@@ -190,7 +190,7 @@ def test_a_workflow_that_ends_tells_of_blockers_that_are_open(
 @pytest.mark.parametrize("tool", ["complete_workflow", "get_context"])
 def test_a_workflow_that_is_not_there_is_not_found(lead: Agent, flow: Flow, tool: str) -> None:
     """A phase's id, another project's and a made-up one give the same answer."""
-    more = {"include": []} if tool == "get_context" else {"status": "failed", "summary": "x"}
+    more = {"include": ["tasks"]} if tool == "get_context" else {"status": "failed", "summary": "x"}
     for name in (flow.phase, "demo-999", "else-1"):
         refusal = lead.is_refused(tool, workflow_id=name, **more)
         assert refusal["code"] == "NOT_FOUND"

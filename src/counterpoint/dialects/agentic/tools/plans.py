@@ -34,7 +34,9 @@ from counterpoint.dialects.agentic.words import (
 )
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.paging import PAGE, RESERVE, clip, pages_of, size_of, sparse
+from counterpoint.dialects.whole import Written, find_written, present_written, written_item
 from counterpoint.kernel.canonical import Json, object_of
+from counterpoint.kernel.errors import NotFound
 from counterpoint.protocol.tools import tool
 
 _PHASES_READ: Final = 8
@@ -75,10 +77,15 @@ def plan_create(
 @tool(reads=True, aliases={"plan_slug": "slug"})
 def plan_get(
     call: Call,
-    slug: Annotated[Slug, Field(description="Plan slug")],
+    slug: Annotated[
+        Slug, Field(description="Plan slug; `slug/`, `slug/1`, `slug/1/0` or an id: all its texts")
+    ],
     cursor: Cursor = "",
 ) -> Json:
     """Show a plan with progress, phases and tasks."""
+    whole = _written(call, slug)
+    if whole is not None:
+        return present(**present_written(call, slug, whole, cursor, "plan_get"))
     head = call.core.use(Planning).get(slug)
     begun = None if cursor else call.core.use(Planning).current(head.item.id)
     pages = pages_of(call, cursor, "plan_get", slug, first=[-1, -1])
@@ -86,6 +93,25 @@ def plan_get(
     phases, rest = _phases(call, head, pages.at, PAGE - RESERVE - size_of(plan))
     more = sparse(next_cursor=pages.cursor(rest))
     return present(plan={**plan, "phases": phases}, **more, note=DATA)
+
+
+def _written(call: Call, name: str) -> Written | None:
+    """Return a plan, a phase or a task by its place, or a record by its id; None for a slug. NotFound."""
+    if call.core.items.find(name) is not None:
+        return None
+    if "/" not in name:
+        return find_written(call, name)
+    plan, phase, task = [*name.split("/", 2), "", ""][:3]
+    found = call.core.use(Planning).get(plan).item
+    if phase:
+        found = call.core.use(Steps).phase(plan, phase).item
+    if task:
+        index = int(task) if task.isascii() and task.isdecimal() else -1
+        below = call.core.use(Steps).tasks(found.id, index - 1, 1) if index >= 0 else []
+        if not below:
+            raise NotFound(f"there is no task {name!r}", hint="Tasks count from 0.")
+        found = below[0].item
+    return written_item(call, found.id)
 
 
 def _head(head: ItemView, begun: int | None) -> dict[str, Json]:

@@ -7,6 +7,8 @@ from typing import Annotated
 from pydantic import Field
 
 from counterpoint.core.coordinator import Core
+from counterpoint.core.model.catalogue import noun_of_id
+from counterpoint.core.model.journal import Record
 from counterpoint.core.model.proofs import Examined, Thinking
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.colibri.tools.tasks import known_task
@@ -24,6 +26,7 @@ from counterpoint.dialects.colibri.words import (
     present_thought,
 )
 from counterpoint.dialects.paging import clip, pages_of
+from counterpoint.dialects.whole import find_written, present_written
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput, NotFound, NotSealed, SessionEnded, SignerAway
 from counterpoint.protocol.tools import tool
@@ -69,13 +72,17 @@ def _within(call: Call, session: str) -> Core:
 def thought_record_list(
     call: Call,
     *,
-    task_id: Annotated[str, Field(max_length=200, description="Only of this task")] = "",
+    task_id: Annotated[
+        str, Field(max_length=200, description="Only of this task; a thought's id: it, whole")
+    ] = "",
     session_id: Annotated[str, Field(max_length=200, description="Only of this session")] = "",
     type: Annotated[ThoughtWord | None, Field(description="Only of this sort")] = None,  # noqa: A002 -- the name in the contract
     limit: Limit = LIMIT,
     cursor: Cursor = "",
 ) -> Json:
     """List thoughts in the order in which they were recorded."""
+    if noun_of_id(task_id) is Record and (whole := find_written(call, task_id)) is not None:
+        return present_written(call, task_id, whole, cursor, "thought_record_list")
     pages = pages_of(call, cursor, "thought_record_list", task_id, session_id, type)
     task = native_id(call, task_id) if task_id else ""
     found = call.core.use(Thoughts).list(

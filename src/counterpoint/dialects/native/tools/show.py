@@ -27,7 +27,6 @@ from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.sessions import Handoff, Session
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.native.words import (
-    ENTRY,
     TITLE,
     Cursor,
     Id,
@@ -68,6 +67,8 @@ Include = Literal[
     "log",
     "markdown",
 ]
+_DIGITS = 10
+"""More than the token of any claim has."""
 Numbered = TypeVar("Numbered", Record, Receipt, Submission, Verdict, Handoff)
 
 Open = Callable[[Json, int], Part]
@@ -124,11 +125,32 @@ def _thing(call: Call, name: str) -> View:
     """Return what an id names; NotFound."""
     if name.startswith("#"):
         return _entry(call, name)
+    if "@" in name and (found := _ending(call, name)) is not None:
+        return found
     noun = noun_of_id(name)
     view = _BY_NOUN.get(noun) if noun is not None else None
     row = call.core.overview.find(noun, name) if noun is not None and view is not None else None
     # A dialect may give an item an id of this form.
     return _item(call, name) if view is None or row is None else view(call, row)
+
+
+def _ending(call: Call, name: str) -> View | None:
+    """Return how the claim of an item with a token ended, or None if `item@token` names none."""
+    item, _, token = name.rpartition("@")
+    number = int(token) if token.isascii() and token.isdecimal() and len(token) < _DIGITS else 0
+    outcome = call.core.overview.find(Outcome, item, number)
+    if outcome is None:
+        return None
+    parts: dict[str, Json] = {
+        "summary": outcome.summary,
+        "achievements": list(outcome.achievements),
+        "limitations": list(outcome.limitations),
+        "next_steps": list(outcome.next_steps),
+        "remarks": list(outcome.remarks),
+        "evidence": outcome.evidence,
+    }
+    header = {name: part for name, part in _outcome(outcome).items() if name not in parts}
+    return _present(header, parts)
 
 
 def _item(call: Call, name: str) -> View:
@@ -224,9 +246,9 @@ def _entry(call: Call, name: str) -> View:
         action=entry.action,
         subject=entry.subject,
         previous=entry.previous,
-        facts=clip(dump_any(dict(entry.facts)), ENTRY) if entry.facts else "",
     )
-    return View(header=header, parts={"rows": _whole(rows)})
+    facts = dump_any(dict(entry.facts)) if entry.facts else ""
+    return View(header=header, parts={"facts": _whole(facts), "rows": _whole(rows)})
 
 
 def _of_record(_call: Call, row: Json) -> View:
@@ -352,6 +374,7 @@ def _present(header: dict[str, Json], parts: dict[str, Json]) -> View:
 
 def _outcome(outcome: Outcome) -> dict[str, Json]:
     return sparse(
+        id=f"{outcome.item}@{outcome.token}",
         token=outcome.token,
         outcome=outcome.outcome,
         agent=clip(outcome.agent, TITLE),

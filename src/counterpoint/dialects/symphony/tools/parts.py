@@ -1,4 +1,4 @@
-"""One thing that was written about an issue, whole and in pages.
+"""What was handed in and judged of an issue, by its id, whole.
 
 id            what it is
 pc-1          a phase that was handed over: its summary, questions, reasons
@@ -11,45 +11,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from counterpoint.core.model.catalogue import noun_of_id
 from counterpoint.core.model.journal import Changeset, Receipt, Record, Submission, Verdict
-from counterpoint.core.model.rows import REDACTED, load_object
+from counterpoint.core.model.rows import REDACTED
 from counterpoint.core.rules.wording import kept
-from counterpoint.dialects.call import DATA, Call
-from counterpoint.dialects.paging import (
-    PAGE,
-    RESERVE,
-    Part,
-    clip,
-    pages_of,
-    part_of_list,
-    part_of_text,
-    shared,
-    size_of,
-    sparse,
-)
+from counterpoint.dialects.call import Call
+from counterpoint.dialects.paging import sparse
 from counterpoint.dialects.symphony.nouns.phases import RESULTS
 from counterpoint.dialects.symphony.rules.handing import report_of
 from counterpoint.dialects.symphony.words import present_id
+from counterpoint.dialects.whole import Written, written_record
 from counterpoint.kernel.canonical import Json, load
 
 _FORM: Final = re.compile(r"(p[crv])-([0-9]{1,15})")
 _LETTERS: Final = {"pc": "s", "pr": "s", "pv": "v"}
-_TITLE: Final = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """Something that was written: a few short fields, and the texts and lists it is made of."""
-
-    header: dict[str, Json]
-    parts: Mapping[str, Json]
-
-
-def find_written(call: Call, name: str) -> Written | None:
+def find_part(call: Call, name: str) -> Written | None:
     """Return what an id means that is no issue's, or None."""
     found = _FORM.fullmatch(name)
     if found is not None:
@@ -58,26 +38,7 @@ def find_written(call: Call, name: str) -> Written | None:
         return _SORTS[sort](call, f"{prefix}-{_LETTERS[sort]}{number}")
     plain = kept(name) or name
     record = call.core.overview.find(Record, plain) if noun_of_id(plain) is Record else None
-    return _record(record) if record is not None else None
-
-
-def present_written(call: Call, name: str, found: Written, cursor: str) -> Json:
-    """Return a page of something that was written; InvalidInput for the cursor of another."""
-    pages = pages_of(call, cursor, "get_issue", name, first={})
-    header: dict[str, Json] = {"id": name} if cursor else {"id": name, **found.header}
-    parts = {
-        part: _page(content, pages.at.get(part, 0))
-        for part, content in found.parts.items()
-        if content and (not cursor or part in pages.at)
-    }
-    shown, rest = shared(parts, PAGE - RESERVE - size_of(header) - size_of(DATA))
-    return {**header, **shown, **sparse(next_cursor=pages.cursor(rest or None)), "note": DATA}
-
-
-def _page(content: Json, at: int) -> Part:
-    if isinstance(content, str):
-        return part_of_text(content, at)
-    return part_of_list(cast("list[Json]", content), at)
+    return written_record(record) if record is not None else None
 
 
 def _completion(call: Call, name: str) -> Written | None:
@@ -159,30 +120,6 @@ def _output(call: Call, gate: Mapping[str, Any]) -> str:
     """Return what a gate said: all of it, where the server ran it and keeps a receipt."""
     receipt = call.core.overview.find(Receipt, str(gate.get("receipt", "")))
     return receipt.output if receipt is not None else str(gate["output"])
-
-
-def _record(record: Record) -> Written:
-    details = load_object(record.details)
-    texts: dict[str, Json] = {
-        name: value for name, value in details.items() if isinstance(value, str | list)
-    }
-    header = sparse(
-        category=record.kind,
-        issue=present_id(record.item) if record.item else "",
-        title=clip(record.title, _TITLE),
-        tags=list(record.tags[:5]),
-        created_at=record.created_at,
-        status=record.status,
-    )
-    return Written(
-        header=header,
-        parts={
-            "text": record.body,
-            "files": list(record.files),
-            "resolution": record.resolution,
-            **texts,
-        },
-    )
 
 
 _SORTS: Final[Mapping[str, Callable[[Call, str], Written | None]]] = {

@@ -25,7 +25,7 @@ from counterpoint.dialects.paging import (
     sparse,
 )
 from counterpoint.dialects.symphony.nouns.issues import IssueDetails, IssueView
-from counterpoint.dialects.symphony.tools.parts import find_written, present_written
+from counterpoint.dialects.symphony.tools.parts import find_part
 from counterpoint.dialects.symphony.tools.phases import brief_claim, brief_verdict
 from counterpoint.dialects.symphony.tools.requests import brief_request
 from counterpoint.dialects.symphony.tools.runs import present_run
@@ -46,6 +46,7 @@ from counterpoint.dialects.symphony.words import (
     present_priority,
     present_status,
 )
+from counterpoint.dialects.whole import present_written
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.protocol.tools import tool
 
@@ -77,9 +78,9 @@ def get_issue(
     cursor: Annotated[Cursor, Field(description="`next_cursor` of the page before")] = "",
 ) -> Json:
     """Read an issue: description, status, findings, learnings, comments, sub-tasks, runs."""
-    written = find_written(call, issue_id) if issue_id and not is_issue(call, issue_id) else None
+    written = find_part(call, issue_id) if issue_id and not is_issue(call, issue_id) else None
     if issue_id and written is not None:
-        return present_written(call, issue_id, written, cursor)
+        return present_written(call, issue_id, written, cursor, "get_issue")
     item = parse_issue(call, issue_id or "")
     pages = pages_of(call, cursor, "get_issue", item.id, first={})
     issue = call.core.use(Issues).details(item.id)

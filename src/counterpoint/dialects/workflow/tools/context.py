@@ -11,6 +11,7 @@ from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.journal import RecordKind
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.paging import PAGE, RESERVE, Part, pages_of, shared, size_of, sparse
+from counterpoint.dialects.whole import find_written, present_written
 from counterpoint.dialects.workflow.verbs.queries import WorkflowQueries
 from counterpoint.dialects.workflow.words import (
     Cursor,
@@ -38,7 +39,9 @@ _LOGS: Final[dict[str, RecordKind]] = {
 def get_context(
     call: Call,
     workflow_id: Annotated[Id, Field(description="From `start_workflow`")],
-    include: Annotated[tuple[Include, ...], Field(max_length=5, description="What to list")],
+    include: Annotated[
+        tuple[Include, ...], Field(max_length=5, description="What to list; none: read an id whole")
+    ],
     filter: Annotated[  # noqa: A002 -- the seed's name
         Filter | None, Field(description="Only these tasks and their logs")
     ] = None,
@@ -46,6 +49,9 @@ def get_context(
     cursor: Cursor = "",
 ) -> Json:
     """Read a workflow's state and memory: phases, tasks, decisions, milestones, blockers."""
+    whole = None if include else find_written(call, workflow_id)
+    if whole is not None and whole.header.get("kind") != "workflow":
+        return present_written(call, workflow_id, whole, cursor, "get_context")
     head, current = call.core.use(WorkflowQueries).head(workflow_id)
     answer: dict[str, Json] = {
         "workflow_id": workflow_id,
@@ -55,6 +61,8 @@ def get_context(
         "total_phases": head.attributes.get("total_phases", head.progress.total),
         **({"filters_applied": dict(filter)} if filter else {}),
     }
+    if whole is not None:
+        return {**answer, **present_written(call, workflow_id, whole, cursor, "get_context")}
     asked, warning = _parse(call, workflow_id, filter or {})
     if asked is None:
         empty: dict[str, Json] = {name: [] for name in include}

@@ -1,0 +1,195 @@
+"""One thing that was written, by its id, whole and in pages.
+
+Lists and overviews clip what is long; whatever was accepted is read back here in the form it was given. A long
+list, and a value that is no text, go on as the text of their JSON.
+
+id            what it is
+demo-3        an item: its text, what is kept with it, how its claims ended
+demo-r1       a record; demo-h1 a handoff; demo-s1 what was handed in; demo-v1 a verdict
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from counterpoint.core.model.catalogue import noun_of_id
+from counterpoint.core.model.journal import Record, Submission, Verdict
+from counterpoint.core.model.rows import load_object
+from counterpoint.core.model.sessions import Handoff
+from counterpoint.dialects.call import DATA, Call
+from counterpoint.dialects.paging import (
+    PAGE,
+    RESERVE,
+    Part,
+    clip,
+    pages_of,
+    part_of_list,
+    part_of_text,
+    shared,
+    size_of,
+    sparse,
+)
+from counterpoint.kernel.canonical import Json, dump_any
+
+_TITLE: Final = 500
+_ENTRY: Final = 1_500
+"""The most bytes of an entry of a list that is shown as a list."""
+
+
+_TAKEN: Final = frozenset(
+    (
+        "category",
+        "created_at",
+        "id",
+        "item",
+        "kind",
+        "next_cursor",
+        "note",
+        "status",
+        "success",
+        "tags",
+        "title",
+    )
+)
+"""What stands beside the parts of a thing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """Something that was written: a few short fields, and the texts and lists it is made of."""
+
+    header: dict[str, Json]
+    parts: Mapping[str, Json]
+
+
+def find_written(call: Call, name: str) -> Written | None:
+    """Return what an id means, or None."""
+    noun = noun_of_id(name)
+    make = _SORTS.get(noun) if noun is not None else None
+    row = call.core.overview.find(noun, name) if noun is not None and make is not None else None
+    if make is not None and row is not None:
+        return make(row)
+    item = call.core.items.find(name)
+    return written_item(call, item.id) if item is not None else None
+
+
+def present_written(
+    call: Call, name: str, found: Written, cursor: str, tool: str
+) -> dict[str, Json]:
+    """Return a page of something that was written; InvalidInput for the cursor of another."""
+    pages = pages_of(call, cursor, tool, name, "whole", first={})
+    header: dict[str, Json] = {"id": name} if cursor else {"id": name, **found.header}
+    parts = {
+        part: _page(content, pages.at.get(part, 0))
+        for part, content in found.parts.items()
+        if content not in ("", [], {}, None) and (not cursor or part in pages.at)
+    }
+    shown, rest = shared(parts, PAGE - RESERVE - size_of(header) - size_of(DATA))
+    return {**header, **shown, **sparse(next_cursor=pages.cursor(rest or None)), "note": DATA}
+
+
+def _page(content: Json, at: int) -> Part:
+    if isinstance(content, str):
+        return part_of_text(content, at)
+    if isinstance(content, list):
+        entries = cast("list[Json]", content)
+        if all(size_of(one) <= _ENTRY for one in entries):
+            return part_of_list(entries, at)
+    return part_of_text(dump_any(content), at)
+
+
+def written_item(call: Call, name: str) -> Written:
+    """Return an item, with what is kept with it and how its claims ended; NotFound."""
+    facets = call.core.overview.facets(name)
+    item = facets.item
+    ends = {
+        f"{part} of {one.token}": value
+        for one in call.core.overview.outcomes(name)
+        for part, value in (
+            ("summary", str(one.summary)),
+            ("achievements", list(one.achievements)),
+            ("limitations", list(one.limitations)),
+            ("next_steps", list(one.next_steps)),
+            ("remarks", list(one.remarks)),
+        )
+    }
+    waived = {f"waiver of {gate.name}": str(gate.reason) for gate in facets.gates}
+    return Written(
+        header={"kind": item.kind, "title": clip(item.title, _TITLE)},
+        parts=_with(
+            {
+                "description": item.body,
+                "accept": [criterion.text for criterion in facets.criteria],
+                **ends,
+                **waived,
+            },
+            call.core.items.attributes(name),
+        ),
+    )
+
+
+def _with(own: dict[str, Json], kept: Mapping[str, Json]) -> dict[str, Json]:
+    """Return parts with values that are kept beside them, under names that nothing else here has."""
+    taken = {*own, *_TAKEN}
+    return own | {f"kept {name}" if name in taken else name: one for name, one in kept.items()}
+
+
+def written_record(record: Record) -> Written:
+    """Return a record with every text and value that it holds."""
+    header = sparse(
+        category=record.kind,
+        title=clip(record.title, _TITLE),
+        tags=list(record.tags[:5]),
+        created_at=record.created_at,
+        status=record.status,
+    )
+    return Written(
+        header=header,
+        parts=_with(
+            {
+                "text": record.body,
+                "files": list(record.files),
+                "resolution": record.resolution,
+            },
+            load_object(record.details),
+        ),
+    )
+
+
+def _handoff(handoff: Handoff) -> Written:
+    return Written(
+        header={"session": handoff.session},
+        parts={
+            "summary": handoff.summary,
+            "next_steps": list(handoff.next_steps),
+            "blockers": list(handoff.blockers),
+            "context": handoff.context,
+        },
+    )
+
+
+def _submission(submission: Submission) -> Written:
+    return Written(
+        header={"item": submission.item, "status": submission.status},
+        parts=_with(
+            {"summary": submission.summary, "reasons": list(submission.reasons)},
+            load_object(submission.details),
+        ),
+    )
+
+
+def _verdict(verdict: Verdict) -> Written:
+    return Written(
+        header={"item": verdict.item, "independence": verdict.independence},
+        parts={"reason": verdict.reason, "fixes": list(verdict.fixes)},
+    )
+
+
+_SORTS: Final[Mapping[type[Any], Callable[[Any], Written]]] = {
+    Record: written_record,
+    Handoff: _handoff,
+    Submission: _submission,
+    Verdict: _verdict,
+}
