@@ -80,11 +80,12 @@ def present_written(
 ) -> dict[str, Json]:
     """Return a page of something that was written; InvalidInput for the cursor of another."""
     pages = pages_of(call, cursor, tool, name, "whole", first={})
-    header: dict[str, Json] = {"id": name} if cursor else {"id": name, **found.header}
+    plain = {part: one for part, one in found.parts.items() if isinstance(one, bool | int)}
+    header: dict[str, Json] = {"id": name, **({} if cursor else {**found.header, **plain})}
     parts = {
         part: _page(content, pages.at.get(part, 0))
         for part, content in found.parts.items()
-        if content not in ("", [], {}, None) and (not cursor or part in pages.at)
+        if content and part not in plain and (not cursor or part in pages.at)
     }
     shown, rest = shared(parts, PAGE - RESERVE - size_of(header) - size_of(DATA))
     return {**header, **shown, **sparse(next_cursor=pages.cursor(rest or None)), "note": DATA}

@@ -49,7 +49,7 @@ def get_context(
     cursor: Cursor = "",
 ) -> Json:
     """Read a workflow's state and memory: phases, tasks, decisions, milestones, blockers."""
-    whole = None if include else find_written(call, workflow_id)
+    whole = None if include or filter else find_written(call, workflow_id)
     if whole is not None and whole.header.get("kind") != "workflow":
         return present_written(call, workflow_id, whole, cursor, "get_context")
     head, current = call.core.use(WorkflowQueries).head(workflow_id)
@@ -62,7 +62,7 @@ def get_context(
         **({"filters_applied": dict(filter)} if filter else {}),
     }
     if whole is not None:
-        return {**answer, **present_written(call, workflow_id, whole, cursor, "get_context")}
+        return {**present_written(call, workflow_id, whole, cursor, "get_context"), **answer}
     asked, warning = _parse(call, workflow_id, filter or {})
     if asked is None:
         empty: dict[str, Json] = {name: [] for name in include}
