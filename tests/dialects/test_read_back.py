@@ -119,9 +119,7 @@ def handoff(agent: Agent) -> tuple[Reading, list[Any]]:
 def waive(agent: Agent) -> tuple[Reading, list[Any]]:
     root = agent.does("plan", tree={"kind": "task", "title": "T", "verify": [["false"]]})["root"]
     agent.does("edit", id=root, waive=["check-1"], reason=LONG[:1_900])
-    entry = agent.last_entry.sequence
-    facts = {"independence": "attested", "reason": LONG[:1_900], "waived": ["check-1"]}
-    return Reading(tool="show", arguments={"id": f"#{entry}"}), [facts]
+    return Reading(tool="show", arguments={"id": root}), [LONG[:1_900]]
 
 
 # ── workflow ──

@@ -267,8 +267,8 @@ def test_where_names_are_enough_the_same_one_is_not(
     item = ada.plans.create(ada.plans.read("# P\n- [ ] A\n  - review: yes\n")).items[1].id
     studio.refuses(Forbidden, lambda: ada.projects.ask_of_reviews("declared"))
     person.projects.ask_of_reviews("declared", "a container")
-    told = {"policy": "declared", "before": "attested", "reason": "a container"}
-    assert studio.last().facts == told
+    told = studio.last().facts
+    assert (told["policy"], told["before"]) == ("declared", "attested")
     size = studio.image().size
     person.projects.ask_of_reviews("declared")
     assert studio.image().size == size

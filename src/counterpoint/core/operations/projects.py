@@ -79,7 +79,8 @@ class Projects:
                 )
             after = replace(before, reviews=reviews)
             change.put(after)
-            change.add_facts(policy=reviews, before=before.reviews, reason=reason)
+            change.add_facts(policy=reviews, before=before.reviews)
+            change.add_texts(reason=reason)
             return after
 
     def _public_key(self, ledger: str) -> str:

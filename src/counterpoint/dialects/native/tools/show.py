@@ -67,6 +67,7 @@ Include = Literal[
     "log",
     "markdown",
 ]
+_REASON = 500
 _DIGITS = 10
 """More than the token of any claim has."""
 Numbered = TypeVar("Numbered", Record, Receipt, Submission, Verdict, Handoff)
@@ -158,7 +159,9 @@ def _item(call: Call, name: str) -> View:
     return View(
         header=present_header(facets),
         parts={
-            part: _whole(content) for part, content in present_facets(facets).items() if content
+            part: _whole(content)
+            for part, content in (present_facets(facets) | _waivers(facets)).items()
+            if content
         },
         further=_further(call, facets),
     )
