@@ -44,6 +44,7 @@ def known(studio: Studio) -> Connection:
         pid=10,
         started=10,
         boot="b",
+        unit="",
         namespace="",
         executable="/a",
         held_since=0,

@@ -167,6 +167,12 @@ def _item(call: Call, name: str) -> View:
     )
 
 
+def _waivers(facets: Facets) -> dict[str, Json]:
+    """Return why gates were waived, where that is more than is shown with each."""
+    reasons = {f"waiver of {gate.name}": str(gate.reason) for gate in facets.gates}
+    return {name: reason for name, reason in reasons.items() if size_of(reason) > _REASON}
+
+
 def _whole(content: Json) -> Open:
     """Return the way to a part that is known whole."""
     if isinstance(content, str):
