@@ -6,11 +6,11 @@ from typing import Literal
 
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.ledger.exports import credentials, statements
-from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.model.identity import Confirmation, Key
 from counterpoint.core.model.journal import Receipt, Verdict
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.trust.signing import Signing
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import NotFound
@@ -26,7 +26,7 @@ class Exports:
 
     def receipt(self, name: str, form: Format) -> Json:
         """Return a receipt as a signed in-toto statement or as an Agent Receipt; NotFound."""
-        signer = self._context.ports.signer
+        signing = Signing(self._context)
         with self._context.reading() as view:
             found = view.find(Receipt, name)
             if found is None:
@@ -34,10 +34,11 @@ class Exports:
             entry, leaf = _entry_of(view, found.item, "receipt", name)
         if form == "in-toto":
             place: Json = {"sequence": entry.sequence, "leaf": leaf}
-            return statements.envelope(statements.of_receipt(found, place), signer.sign, self._key)
+            made = statements.of_receipt(found, place)
+            return statements.envelope(made, signing.statement, signing.key)
         principal = entry.actor.principal.id if entry.actor.principal else ""
-        made = credentials.of_receipt(found, principal, leaf)
-        return credentials.signed(made, signer.sign, signer.public_key)
+        receipt = credentials.of_receipt(found, principal, leaf)
+        return credentials.signed(receipt, signing.statement, signing.key.public_key)
 
     def verdict(self, name: str) -> Json:
         """Return a verdict as a signed in-toto statement, with the person's confirmation; NotFound."""
@@ -51,12 +52,8 @@ class Exports:
             key = view.find(Key, confirmation.signed_by) if confirmation else None
         place: Json = {"sequence": entry.sequence, "leaf": leaf}
         made = statements.of_verdict(found, place, confirmation, key)
-        return statements.envelope(made, self._context.ports.signer.sign, self._key)
-
-    @property
-    def _key(self) -> VerifierKey:
-        name = f"counterpoint/{self._context.project}"
-        return VerifierKey(name=name, public_key=self._context.ports.signer.public_key)
+        signing = Signing(self._context)
+        return statements.envelope(made, signing.statement, signing.key)
 
 
 def _entry_of(view: Reading, item: str, fact: str, name: str) -> tuple[Entry, str]:
