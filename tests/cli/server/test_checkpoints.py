@@ -13,6 +13,7 @@ import pytest
 from counterpoint.app import open_app
 from counterpoint.cli.server.checkpoints import AGAIN, LONG, MANY, Checkpoints, Waiting
 from counterpoint.core.model.filters import Handover
+from counterpoint.protocol.rendezvous import find_rendezvous
 
 _IMPORTED = """
 import sys
@@ -123,7 +124,9 @@ def test_the_end_of_a_server_signs_what_waits(call, ledger, start):
     assert b'"id":2' in server.stdout.readline()
     server.stdin.close()
     server.wait(20)
-    call("down")
+    # Whoever ends a server waits for this: it holds the lock until all is signed.
+    with find_rendezvous(ledger / ".counterpoint" / "ledger.db").turn("lock"):
+        pass
     found = call("status", "--json").json["ledger"]
     assert found["signed"] == found["size"] > 6
     assert call("audit", "verify").code == 0
