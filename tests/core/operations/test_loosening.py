@@ -224,6 +224,15 @@ def test_finished_work_passes_no_open_blocker(
     assert ada.tasks.finish(ids["B"], 1, DONE).item.status == "done"
 
 
+def test_what_is_to_wait_since_it_was_begun_may_end(
+    ada: Core, person: Core, ids: dict[str, str]
+) -> None:
+    """A dependency holds a start, and nobody says by it that the work cannot go on."""
+    ada.claims.start(ids["B"])
+    person.items.edit(ids["B"], Edit(add_needs=(ids["C"],)))
+    assert ada.tasks.finish(ids["B"], 1, DONE).item.status == "done"
+
+
 def test_a_whole_does_not_end_past_the_gates_below_it(
     studio: Studio, ada: Core, bob: Core, person: Core, ids: dict[str, str]
 ) -> None:
