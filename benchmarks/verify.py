@@ -11,9 +11,12 @@ import orjson
 from _measure import Row, Series, alternate, asked, caller, opened, publish
 
 from counterpoint.core.ledger.chain import Verification
+from counterpoint.core.ledger.checkpoint import verify as verify_checkpoint
 from counterpoint.core.ledger.entry import GENESIS
 from counterpoint.core.ledger.merkle import leaf_hash
 from counterpoint.storage.packing import pack, unpack
+
+_SIGNATURES = 2_000
 
 
 def _verify(entries: Iterable[bytes], project: str) -> None:
@@ -46,10 +49,13 @@ def main() -> None:
             warmup=1,
             clock=time.process_time,
         )
-        audited, rebuilt = (
+        quick, audited, rebuilt = (
+            _spent(lambda: core().audit.verify(quick=True).sound),
             _spent(lambda: core().audit.verify().sound),
             _spent(lambda: core().audit.rebuild().differences == ()),
         )
+        note, key = core().audit.checkpoint(), core().audit.key
+        signed = _spent(lambda: all(verify_checkpoint(note, key) for _ in range(_SIGNATURES)))
     mean = statistics.mean(map(len, sample))
     chain = {name: len(sample) / statistics.median(found[name]) for name in found}
     rows = [
@@ -74,8 +80,10 @@ def main() -> None:
             floor=chain["floor"],
             beside="parse + hash",
         ),
+        Row(what=f"audit --quick of {size:,}", figure=size / quick, unit="entries/s"),
         Row(what=f"the whole audit of {size:,}", figure=size / audited, unit="entries/s"),
         Row(what=f"rebuild and compare {size:,}", figure=size / rebuilt, unit="entries/s"),
+        Row(what="signatures of checkpoints", figure=_SIGNATURES / signed, unit="signatures/s"),
     ]
     publish("verify", rows)
 

@@ -13,8 +13,13 @@ from counterpoint.core.ledger.merkle import (
     Frontier,
     leaf_hash,
 )
+from counterpoint.core.model.filters import Note
+from counterpoint.core.model.identity import Deed
+from counterpoint.core.model.journal import Record
+from counterpoint.core.operations.auditing import sameness, texts
 from counterpoint.core.ports.store import Append
 from fakes.filled import fill, tamper
+from fakes.people import Person
 from fakes.studio import Studio
 
 
@@ -125,12 +130,14 @@ def test_entries_that_no_table_takes_are_faults_and_never_a_crash(studio):
     assert sum(one.startswith(f"entry {size}: ") for one in told) == len(rows)
 
 
-def append(studio, rows):
+def append(studio, rows, **told):
     """Append an entry with any rows as the program would, without writing the rows."""
     last = studio.last()
     with studio.store.writing("demo") as writing:
         head = writing.head()
-        entry = replace(last, sequence=head.size, rows=rows, previous=head.leaf, facts={})
+        entry = replace(
+            last, sequence=head.size, rows=rows, previous=head.leaf, **{"facts": {}, **told}
+        )
         data = entry.to_bytes()
         frontier, nodes = Frontier.from_bytes(head.frontier).append(leaf_hash(data))
         writing.append(
@@ -158,3 +165,57 @@ def test_rows_that_no_table_takes_end_the_replay_and_not_the_look(studio):
     )
     assert any("no table takes" in fault.message for fault in verify(studio))
     assert studio.system.audit.verify(quick=True).size == studio.last().sequence + 1
+
+
+@pytest.mark.parametrize("statement", ["SELECT 1", "UPDATE nodes SET hash = zeroblob(32)"])
+def test_the_tree_is_compared_some_hashes_at_a_time(studio, monkeypatch, statement):
+    """However few at once, the same is found; nothing where nothing is wrong."""
+    connection = apsw.Connection(str(studio.database))
+    connection.execute(statement)
+    connection.close()
+    whole = [str(fault) for fault in verify(studio)]
+    monkeypatch.setattr(sameness, "_NODES", 4)
+    monkeypatch.setattr(texts, "_REMEMBERED", 2)
+    assert [str(fault) for fault in verify(studio)] == whole
+    assert bool(whole) is (statement != "SELECT 1")
+
+
+def test_of_many_texts_that_are_missing_the_first_are_told(studio):
+    """Twenty are enough to see that they are gone."""
+    tamper(studio, ("DELETE FROM texts", ()))
+    told = [fault.message for fault in verify(studio) if "is missing, and no" in fault.message]
+    assert len(told) == 20
+
+
+def test_a_text_that_nobody_wrote_is_not_missed_when_it_is_taken_away(studio):
+    """A redaction may tell of anything; what no entry refers to is not waited for."""
+    append(studio, (), action="text.redacted", facts={"texts": ["0" * 64]})
+    assert verify(studio) == ()
+
+
+def test_an_entry_under_another_number_is_found(studio):
+    """Its bytes say where it stands."""
+    tamper(
+        studio, ("UPDATE entries SET sequence = sequence + 5 WHERE sequence = ?", (last(studio),))
+    )
+    assert any("the number beside entry" in fault.message for fault in verify(studio))
+
+
+def last(studio):
+    """Answer the number of the last entry."""
+    return studio.last().sequence
+
+
+def test_another_reason_of_a_person_is_found(tmp_path):
+    """The statement that was signed commits to the reason."""
+    studio = Studio(tmp_path / "store.db")
+    record = studio.core("ada").journal.append(Note(kind="finding", body="a finding"))
+    person = Person(studio=studio)
+    person.enrol()
+    redact = Deed(action="text.redacted", decision={"row": f"records/{record.id}"})
+    person.does(redact, "private").journal.redact(Record, record.id, reason="private")
+    changed = "UPDATE texts SET body = replace(body, 'private', 'another') WHERE body LIKE ?"
+    tamper(studio, (changed, ("%private%",)))
+    told = [fault.message for fault in verify(studio)]
+    studio.close()
+    assert any("reason of a person's act" in one for one in told)
