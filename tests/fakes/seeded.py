@@ -57,7 +57,9 @@ class Field:
             with closing(open_sqlite(file, NOUNS)) as store:
                 ports = replace(self.studio.ports, store=store, anchors=Drawer())
                 caller = Caller(actor=Actor(kind="system", name="system"), root=ROOT)
-                return list(Core(ports, caller).audit.verify((note,) if note else ()).faults)
+                return list(
+                    Core(ports, caller).audit.verify((note,) if note else (), alone=True).faults
+                )
         except CounterpointError as fault:
             # It cannot even be opened, and the answer says why.
             return [fault]
