@@ -285,11 +285,10 @@ def check_person(entry, ring, leaves):  # ring: keys by id, those revoked, nonce
     rows, facts, who = entry.get("r", ()), entry.get("f", {}), entry["w"].get("i", {})
     signs = [one for one in rows if one["t"] == "confirmations"]
     keys = [one for one in rows if one["t"] == "keys"]
-    judged = [
-        one.get("v") or one.get("c") or {} for one in rows if one["t"] in ("gates", "verdicts")
-    ]
+    judged = [one for one in rows if one["t"] in ("epochs", "gates", "verdicts")]
+    judged = [one.get("v") or one.get("c") or {} for one in judged]
     if who.get("k") != "person":
-        judged = any(one.get("independence") == "person" for one in judged)
+        judged = any(o.get("independence") == "person" or o.get("confirmed_by") for o in judged)
         need(not (signs or keys or judged), "something of a person that no person signed")
         return
     need(len(signs) == 1 and signs[0].get("v"), "a person without a confirmation")

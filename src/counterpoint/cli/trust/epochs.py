@@ -8,6 +8,7 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.output import Output, one_line
+from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.core.model.trust.heads import Epoch
 from counterpoint.kernel.canonical import Json
 
@@ -20,7 +21,8 @@ def epoch_command(context: CommandContext, *, reason: str) -> None:
 
     For a person, after a backup was restored or a key was lost. Every later verification shows it.
     """
-    made = context.core.signing.open_epoch(reason)
+    core = confirmed(context, context.core.signing.deed, reason)
+    made = core.signing.open_epoch(reason)
     context.out.result(
         present_epoch(made),
         f"Epoch {made.number} begins{_left(made)}. Every verification will show it."

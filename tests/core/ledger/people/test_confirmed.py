@@ -163,6 +163,13 @@ def _verdict_alone(entry: Entry) -> None:
     entry["r"][0]["v"]["independence"] = "person"
 
 
+def _epoch_alone(entry: Entry) -> None:
+    _no_confirmation(entry)
+    del entry["w"]["i"]
+    columns = {"public_key": "ab" * 32, "confirmed_by": "SHA256:x"}
+    entry["r"] = [{"t": "epochs", "k": {"number": 2}, "v": columns}]
+
+
 def _no_statement(entry: Entry) -> None:
     confirmation(entry)["statement"] = "{}"
 
@@ -184,6 +191,7 @@ FORGERIES: tuple[Callable[[Entry], None], ...] = (
     _taken_away,
     _of_a_connection,
     _verdict_alone,
+    _epoch_alone,
     _no_statement,
     _no_text,
     _no_signature,

@@ -15,7 +15,7 @@ Read entry by entry, the acts of people are sound if and only if
     `enrolled_by` the signer. One with `key.revoked` sets `revoked_by`, to the
     signer, and `revoked_at` of the key in the fact `key`, which was in force, and nothing else;
 (8) the reason, unless it was taken away, is the one that the statement commits to;
-(9) only such an entry writes a verdict or a gate whose `independence` is `person`.
+(9) only such an entry writes a verdict or a gate whose `independence` is `person`, or an epoch with a `confirmed_by`.
 
 So nobody can enter an act of a person without the person's private key, whatever else he holds; and since the head is
 in what is signed, nobody can put other entries in the place of those before it. What a revoked key signed before stays sound.
@@ -35,6 +35,7 @@ from counterpoint.core.ledger.people.sshsig import Verify
 from counterpoint.core.ledger.people.statement import Statement, is_reason, message_of
 from counterpoint.core.model.identity import Confirmation, Key
 from counterpoint.core.model.journal import Verdict
+from counterpoint.core.model.trust.heads import Epoch
 from counterpoint.core.model.work import Gate
 from counterpoint.kernel.errors import MalformedDocument, ProofMismatch
 
@@ -59,7 +60,7 @@ DECIDED: Final[frozenset[str]] = frozenset(
 """The facts that tell what was decided: a person who signs an entry with one of them has signed it."""
 _FORGED: Final = "Somebody entered it without the person's key: compare with a backup or an export."
 _TABLES: Final = frozenset((Confirmation.table, Key.table))
-_JUDGED: Final = frozenset((Verdict.table, Gate.table))
+_JUDGED: Final = frozenset((Verdict.table, Gate.table, Epoch.table))
 _OF_REVOCATION: Final = frozenset(("revoked_by", "revoked_at"))
 _HASH: Final = 32
 
@@ -274,6 +275,8 @@ def _same(one: Any, other: Any) -> bool:
 
 def _says_person(row: Row) -> bool:
     columns: Row = row.get("v") or row.get("c") or {}
+    if row["t"] == Epoch.table:
+        return bool(columns.get("confirmed_by"))
     return row["t"] in _JUDGED and columns.get("independence") == "person"
 
 

@@ -21,6 +21,7 @@ from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.ledger.growth import epoch_of
 from counterpoint.core.ledger.merkle import Frontier, consistency_proof, frontier_at
 from counterpoint.core.ledger.note import VerifierKey
+from counterpoint.core.model.identity import Deed
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.trust.heads import (
     FIRST_EPOCH,
@@ -30,6 +31,7 @@ from counterpoint.core.model.trust.heads import (
     Unsigned,
 )
 from counterpoint.core.model.work import Project
+from counterpoint.core.operations.recording.confirming import is_person
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Head, Reading
@@ -189,7 +191,9 @@ class Signing:
         with recording(self._context, "epoch.opened") as change:
             project = change.get(Project)
             last = self._last(change.writing)
-            number = max(last_epoch(change.writing), last.epoch if last else FIRST_EPOCH) + 1
+            number = self._next_epoch(change.writing, last)
+            actor = self._context.caller.actor
+            signer = actor.principal.id if actor.principal and is_person(actor) else ""
             epoch = Epoch(
                 project=self._context.project,
                 number=number,
@@ -197,17 +201,26 @@ class Signing:
                 left_size=last.size if last else -1,
                 left_root=last.root.hex() if last else "",
                 reason=Prose(reason.strip()),
-                confirmed_by="",
-                agent=self._context.caller.actor.name,
+                confirmed_by=signer,
+                agent=actor.name,
                 opened_at=change.now,
             )
             change.put(epoch)
-            change.add_facts(epoch=number, confirmed=False)
+            change.add_facts(epoch=number, confirmed=bool(signer))
         with self._context.ports.store.reading(self._context.project) as view:
             asked = self._growth(view, None)
         made = self._signer.open_epoch(project.ledger, asked)
         self._context.ports.anchors.keep(self._context.project, made.note)
         return epoch
+
+    def deed(self) -> Deed:
+        """Return what opening an epoch would decide now, for a person to sign."""
+        with self._context.reading() as view:
+            number = self._next_epoch(view, self._last(view))
+        return Deed(action="epoch.opened", decision={"epoch": number})
+
+    def _next_epoch(self, view: Reading, last: SignedHead | None) -> int:
+        return max(last_epoch(view), last.epoch if last else FIRST_EPOCH) + 1
 
     def epochs(self) -> list[Epoch]:
         """Return every epoch that a person has opened, in order."""
