@@ -319,3 +319,13 @@ def test_a_second_person_is_let_in_by_the_first(at: Open, call: Call, place: Pat
     terminal = at("key", "revoke", "bob", "--reason", "x", XDG_CONFIG_HOME=str(place.parent / "no"))
     terminal.expect("you hold none")
     assert terminal.end() == 1
+
+
+def test_a_person_confirms_an_epoch(at: Open, call: Call) -> None:
+    """It stands in the ledger as the person's, and verification finds nothing wrong with it."""
+    make_key(at)
+    terminal = at("audit", "epoch", "--reason", "a backup was restored")
+    assert sign(terminal) == 0, terminal.seen
+    assert "No key of a person" not in terminal.seen
+    assert last(call)["actor"]["principal"]["strength"] == "person"
+    assert call("audit", "verify").code == 0
