@@ -252,3 +252,23 @@ def test_what_is_handed_over_brings_the_parts_of_that_session_alone(studio, firs
     second.sessions.resume(mine(first))
     assert second.overview.find(Contribution, item, "cn_2", "worked") is not None
     assert second.overview.find(Contribution, elsewhere, "cn_2", "worked") is None
+
+
+def test_who_shares_a_credential_takes_up_by_name_what_another_connection_left(studio, hall):
+    """As a client over HTTP that was started again with its token; in passing it takes nothing."""
+    principal = Principal(strength="credential", id="tok_1")
+
+    def client(secret: str) -> Core:
+        opened = window(studio, "cn_x", secret)
+        actor = replace(opened.caller.actor, principal=principal)
+        return Core(studio.ports, replace(opened.caller, actor=actor))
+
+    first, again = client("one"), client("two")
+    made = first.plans.create(Draft(kind="task", title="A")).root.id
+    first.claims.start(made)
+    inside = again.in_session(mine(first))
+    studio.refuses(Forbidden, lambda: inside.tasks.finish(made, 1, DONE))
+    studio.refuses(AlreadyClaimed, lambda: again.claims.start(made))
+    taken = again.sessions.hand_over(Handover(action="continue", session=mine(first)))
+    assert [claim.item for claim in taken.claims] == [made]
+    assert studio.last().facts["why"] == "principal"

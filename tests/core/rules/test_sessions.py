@@ -51,6 +51,15 @@ def test_who_is_not_attested_brings_the_capability_of_the_session() -> None:
     assert not may_write(bare, agent("ada"), "c1")
 
 
+def test_those_who_share_a_credential_have_sessions_of_their_own() -> None:
+    """As clients over HTTP with one token: the capability tells them apart."""
+    principal = Principal(strength="credential", id="cn_ada")
+    shared = Actor(kind="agent", name="ada", session="", principal=principal)
+    assert may_write(SESSION, shared, "c1")
+    assert not may_write(SESSION, shared, "c2")
+    assert may_write(replace(SESSION, capability=""), shared)
+
+
 def test_a_history_is_folded_from_entries_alone() -> None:
     """A record is an activity of its kind; an entry without one is an action; others' are neither."""
     record = {"kind": "log", "session": "ses_a", "item": "demo-1", "body": "did", "details": ""}

@@ -1,7 +1,7 @@
 """Decide who may write in a session, and fold its history from ledger entries.
 
-Rule 1: in a session writes whoever has its capability, and the attested principal that it belongs to; who is
-not attested writes without a capability only where there is none. A person writes in any; nobody is
+Rule 1: in a session writes whoever has its capability, and the process of an agent that it belongs to; who is
+not attested, or shares a credential, writes without a capability only where there is none. A person writes in any; nobody is
 asked for a name, which proves nothing. Rule 2: a record that was made in the session is an activity of the record's kind. Rule 3: an entry
 that was written in it and made no record is an activity too, an `action`. Rule 4: the row of the session,
 and what it handed over, are as the last entry left them. The same entries always give the same history.
@@ -35,7 +35,9 @@ def may_write(session: Session, actor: Actor, capability: str = "") -> bool:
     """Return whether somebody with a capability may write in a session, as long as that is active."""
     if actor.kind != "agent" or (capability and capability == session.capability):
         return True
-    is_proved = actor.principal is not None or capability == session.capability
+    # Several may share a credential: what they opened is each one's own until somebody succeeds him.
+    is_one = actor.principal is not None and actor.principal.strength != "credential"
+    is_proved = is_one or capability == session.capability
     return is_proved and standing(actor) == session.principal
 
 
