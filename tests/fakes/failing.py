@@ -61,6 +61,11 @@ class FailingStore:
         self._fail("begin")
         self.inner.backup(target)
 
+    def purge(self) -> None:
+        """Write anew, or fail."""
+        self._fail("begin")
+        self.inner.purge()
+
     def close(self) -> None:
         """Let go."""
         self.inner.close()

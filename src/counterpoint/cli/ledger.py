@@ -14,19 +14,15 @@ import click
 from counterpoint.cli.context import CommandContext, opened_context, project_options, with_context
 from counterpoint.cli.output import Output, one_line, output_for
 from counterpoint.cli.present import present_entry
-from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.cli.trust.epochs import epoch_command, present_epoch, print_epochs
+from counterpoint.cli.trust.erasing import redact_command
 from counterpoint.core.ledger.entry import Entry
-from counterpoint.core.ledger.lines import REDACTION, BundleReport
+from counterpoint.core.ledger.lines import BundleReport
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.offline import verify_any
 from counterpoint.core.model.answers import Audit, Proof
-from counterpoint.core.model.catalogue import noun_of_id
-from counterpoint.core.model.identity import Deed
-from counterpoint.core.model.work import Item
 from counterpoint.core.operations.trust.exports import Format
 from counterpoint.dialects.colibri.verbs.seals import Seals
-from counterpoint.dialects.nouns import NOUNS
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.errors import Conflict, CounterpointError
 
@@ -285,21 +281,7 @@ def _write(sink: BinaryIO, lines: Iterable[bytes]) -> None:
     os.fsync(sink.fileno())
 
 
-@audit_command.command("redact")
-@click.argument("id_", metavar="ID")
-@click.option("--reason", required=True, help="Why; it stands in the ledger.")
-@with_context
-def redact(context: CommandContext, *, id_: str, reason: str) -> None:
-    """Take the texts of an item or record away for good; the chain and every proof still hold."""
-    noun = noun_of_id(id_, NOUNS) or Item
-    deed = Deed(action=REDACTION, decision={"row": f"{noun.table}/{id_}"})
-    gone = confirmed(context, lambda: deed, reason).journal.redact(noun, id_, reason=reason)
-    context.out.result(
-        {"id": id_, "redacted": list(gone)},
-        f"Took {len(gone)} texts of {id_} away; the entries keep their SHA-256."
-        if gone
-        else f"{id_} has no text that is still there.",
-    )
+audit_command.add_command(redact_command)
 
 
 @audit_command.command("rebuild")

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from counterpoint.core.operations.runs import Runs
     from counterpoint.core.operations.sessions import Sessions
     from counterpoint.core.operations.tasks import Tasks
+    from counterpoint.core.operations.trust.erasing import Erasing
     from counterpoint.core.operations.trust.exports import Exports
     from counterpoint.core.operations.trust.people import People
     from counterpoint.core.operations.trust.signing import Signing
@@ -105,6 +106,13 @@ class Core:
         from counterpoint.core.operations.trust.signing import Signing
 
         return Signing(self._context)
+
+    @cached_property
+    def erasing(self) -> Erasing:
+        """Texts that are taken away for good."""
+        from counterpoint.core.operations.trust.erasing import Erasing
+
+        return Erasing(self._context)
 
     @cached_property
     def projects(self) -> Projects:

@@ -253,6 +253,10 @@ class GuardedStore:
         """Write a consistent copy; never refused, for it may fail by its target alone."""
         self._store.backup(target)
 
+    def purge(self) -> None:
+        """Let nothing that was deleted stay in the files; never refused, for nothing is asked of it."""
+        self._store.purge()
+
     def close(self) -> None:
         """Let go of the database."""
         self._store.close()

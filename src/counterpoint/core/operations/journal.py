@@ -7,27 +7,26 @@ away and why.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from counterpoint.core.ledger.entry import Entry, load_fields, referred
-from counterpoint.core.ledger.lines import GONE, REDACTION, redacted_by
+from counterpoint.core.ledger.lines import REDACTION, redacted_by
 from counterpoint.core.model.filters import Note
-from counterpoint.core.model.identity import Confirmation
 from counterpoint.core.model.journal import Record
-from counterpoint.core.model.rows import REDACTED, Cell, Noun, Prose, load_object
+from counterpoint.core.model.rows import REDACTED, Cell, Noun, Prose
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.claims import refuse_strangers
-from counterpoint.core.operations.recording.change import Change, missing
+from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.operations.trust.erasing import Erasing
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.wording import first_line
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
-from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, MalformedDocument
+from counterpoint.kernel.errors import Conflict, InvalidInput, MalformedDocument
 
 _TITLE_FROM_BODY = 120
 _MADE = (".recorded", "brief.created", "project.opened")
@@ -114,43 +113,7 @@ class Journal:
 
         Only a person may; a second time there is nothing left and nothing is written. NotFound.
         """
-        if self._context.caller.actor.kind == "agent":
-            raise Forbidden("an agent cannot take texts away", hint=f"{Act.REDACT}.")
-        with recording(self._context, REDACTION) as change:
-            if change.find(noun, *key) is None:
-                raise missing(noun, *key)
-            given = [*_given(change.writing, noun, key)]
-            given += _signed(change.writing, {change.writing.text(one) for one in given})
-            gone = tuple(one for one in given if change.writing.text(one) is not None)
-            for commitment in gone:
-                change.writing.forget(commitment)
-            if gone:
-                change.add_facts(row=f"{noun.table}/{'/'.join(map(str, key))}")
-                change.add_facts(**{GONE: list(gone)})
-                change.add_texts(reason=reason)
-            return gone
-
-
-def _given(view: Reading, noun: type[Noun], key: tuple[Cell, ...]) -> Iterator[str]:
-    """Return the commitment of every text that any entry gave to a row, each once."""
-    seen: set[str] = set()
-    mark, place = canonical.dump(key[-1]), dict(zip(noun.key[1:], key, strict=True))
-    for data in view.entries():
-        if mark not in data:
-            continue
-        for row in load_fields(data).get("r", ()):
-            if row["t"] == noun.table and row["k"] == place:
-                values: dict[str, Json] = row.get("v") or row.get("c") or {}
-                texts = set(map(referred, values.values()))
-                yield from sorted(texts - seen - {""})
-                seen |= texts
-
-
-def _signed(view: Reading, texts: Collection[str | None]) -> Iterator[str]:
-    """Return the commitments of the reasons that people signed with one of these texts in them."""
-    for one in view.select(Confirmation):
-        if load_object(one.reason).get("text") in texts:
-            yield from _given(view, Confirmation, (one.id,))
+        return Erasing(self._context).of_row(noun, *key, reason=reason).commitments
 
 
 def _refuse_closed(item: Item) -> None:

@@ -292,6 +292,13 @@ class Store(Protocol):
         """Write a consistent copy while others go on writing."""
         ...
 
+    def purge(self) -> None:
+        """Let nothing that was deleted stay in the files: neither in the search, nor in the log.
+
+        StoreBusy where somebody reads for so long that the log cannot be emptied.
+        """
+        ...
+
     def close(self) -> None:
         """Let go of the database."""
         ...

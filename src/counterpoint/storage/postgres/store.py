@@ -200,6 +200,11 @@ class PostgresStore:
         with translate_errors(self._where):
             return self._waiters.wait(is_there, timeout)
 
+    def purge(self) -> None:
+        """Write the tables anew that texts were deleted from; the server's own log keeps them for a while."""
+        with translate_errors(self._where), self._writers.lent("SELECT 1") as link:
+            link.execute("VACUUM (FULL) texts, documents")
+
     def close(self) -> None:
         """Let go of the database."""
         self._waiters.close()

@@ -23,7 +23,7 @@ from counterpoint.core.model.catalogue import NOUNS
 from counterpoint.core.model.rows import Noun, noun_of
 from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Reading, Store, Writing
-from counterpoint.kernel.errors import CounterpointError, StateDiffers
+from counterpoint.kernel.errors import CounterpointError, StateDiffers, StoreBusy
 from counterpoint.storage import schema, statements
 from counterpoint.storage.rows import StoreReading, StoreWriting
 from counterpoint.storage.schema import Migration
@@ -207,6 +207,24 @@ class SqliteStore:
             translate_file_errors(str(target)),
         ):
             forward.copy(connection, target)
+
+    def purge(self) -> None:
+        """Let nothing that was deleted stay in the files: neither in the search, nor in the log.
+
+        A row that left the search stays in its older parts until they are put together.
+        """
+        turn = self._turn_in_memory() if self._in_memory else self._batches.member()
+        with self._translated, turn:
+            self._writer.execute("INSERT INTO search (search) VALUES ('optimize')")
+        if not self._in_memory:
+            connection = self._connect()
+            try:
+                with translate_errors(self._where, connection):
+                    found = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            finally:
+                connection.close()
+            if found[0][0]:
+                raise StoreBusy(f"somebody reads for so long that the log stays: {self._where}")
 
     def close(self) -> None:
         """Let go of the database."""
