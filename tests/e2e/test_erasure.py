@@ -30,15 +30,27 @@ def spoken(agent: Any) -> None:
         return answer
 
     made = call("plan", markdown=PLAN)
-    task = next(one for one in json.dumps(made).split('"') if one.endswith("-3"))
-    call("note", kind="finding", text=f"{WORDS}\nand more", title=WORDS, item=task)
-    blocker = call("note", kind="blocker", text=WORDS, item=task)["record"]["id"]
-    call("note", kind="decision", text=f"so be it: {WORDS}", resolves=blocker)
-    call("memory", action="set", key="k", value={"deep": [WORDS, f'"{WORDS}"']})
-    call("update", id=task, title=WORDS, body=f"{WORDS}, said first")
-    call("update", id=task, body="another", reason=f"because {WORDS}")
-    call("update", id=task, status="cancelled", reason=WORDS)
-    call("handoff", action="pause", summary=WORDS, next_steps=[WORDS])
+    task, other = (one["id"] for one in made["items"] if one["kind"] == "task")
+    call("note", kind="finding", text=f"{WORDS}\nand more", title=WORDS, id=task)
+    blocker = call("note", kind="blocker", text=WORDS, id=task)["record"]["id"]
+    call("note", kind="blocker", text=f"so be it: {WORDS}", resolves=blocker)
+    call("remember", action="set", key="k", value={"deep": [WORDS, f'"{WORDS}"']})
+    call("edit", id=task, title=WORDS, description=f"{WORDS}, said first")
+    call("edit", id=task, description="another", reason=f"because {WORDS}", accept=[WORDS])
+    call("edit", id=task, verify=[["true", WORDS]], priority=1, reason=WORDS)
+    call("edit", id=task, status="cancelled", reason=WORDS)
+    token = call("start", id=other)["claim"]["token"]
+    call("verify", id=other, command=["echo", WORDS], token=token)
+    lists = {name: [WORDS] for name in ("achievements", "limitations", "next_steps")}
+    call("finish", id=other, token=token, outcome="done", summary=WORDS, **lists)
+    call(
+        "handoff",
+        action="pause",
+        summary=WORDS,
+        next_steps=[WORDS],
+        blockers=[WORDS],
+        context=WORDS,
+    )
 
 
 def files_with(folder: Path, needles: list[bytes]) -> list[str]:

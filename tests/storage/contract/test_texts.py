@@ -70,3 +70,17 @@ def test_a_redacted_text_is_found_no_more(store, example, save):
         assert reading.search(["secret"]) == []
         assert reading.search(["invoice"])
     assert faults_of(store) == []
+
+
+def test_what_was_deleted_is_purged_and_all_else_stays(store, example, save):
+    """Every table and every search answers as before; a store that lies in a file has no byte of it."""
+    with store.writing("p") as writing:
+        save(writing, example(Record, title="Invoice", body="marmalade"))
+    with store.writing("p") as writing:
+        writing.forget(committed("marmalade"))
+    store.purge()
+    with store.reading("p") as reading:
+        assert reading.search(["marmalade"]) == []
+        assert reading.search(["invoice"])
+        assert reading.text(committed("marmalade")) is None
+    assert faults_of(store) == []

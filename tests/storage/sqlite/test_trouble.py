@@ -13,6 +13,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import Item
 from counterpoint.kernel.errors import (
     StoreBusy,
@@ -304,3 +305,31 @@ def test_nothing_that_was_answered_is_lost_by_kill_9(tmp_path):
     store = SqliteStore(place)
     assert faults_of(store) == []
     store.close()
+
+
+def test_a_purge_leaves_no_byte(file_store, example, save):
+    """Neither the file, nor its log, nor the older parts of the search have a word of it."""
+    with file_store.writing("p") as writing:
+        for number in range(40):
+            save(writing, example(Record, id=f"r{number}", body=f"marmalade {number}"))
+    texts = [committed(f"marmalade {number}") for number in range(40)]
+    with file_store.writing("p") as writing:
+        for text in texts:
+            writing.forget(text)
+    file_store.purge()
+    files = Path(file_store._where).parent.glob(f"{Path(file_store._where).name}*")
+    assert not any(b"marmal" in file.read_bytes() for file in files)
+
+
+def test_a_purge_says_that_somebody_still_reads(file_store, task, save):
+    """Whoever reads for long holds the log."""
+    file_store._busy = 50
+    with file_store.writing("p") as writing:
+        save(writing, task(1))
+    with file_store.reading("p") as reading:
+        reading.head()
+        with file_store.writing("p") as writing:
+            save(writing, task(2))
+        with pytest.raises(StoreBusy):
+            file_store.purge()
+    file_store.purge()
