@@ -221,7 +221,7 @@ def test_tables_that_are_not_the_fold_of_the_ledger_are_found(call, ledger):
     """Sound, then one cell changed behind the product's back."""
     said = call("audit", "rebuild")
     assert (said.code, said.out) == (0, "Same: 23 rows are what 6 entries say.\n")
-    tamper(ledger, "UPDATE items SET title = 'Lose the keel' WHERE id = 'harbour-4'")
+    tamper(ledger, "UPDATE items SET assignee = 'nobody' WHERE id = 'harbour-4'")
     said = call("audit", "rebuild")
     assert said.code == 1
     assert "harbour-4" in said.out

@@ -1,4 +1,4 @@
-"""Texts taken away for good at the command line, and the proof of where they are gone."""
+"""Texts taken away for good, and where they are gone, at the command line."""
 
 from __future__ import annotations
 
