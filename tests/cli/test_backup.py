@@ -141,7 +141,7 @@ def test_a_ledger_is_not_replaced_without_a_yes(call, ledger, backup):
             "UPDATE entries SET data = edited(data, 'ada', 'eve') WHERE sequence = 2",
             1,
         ),
-        ("UPDATE items SET title = 'Lose the keel' WHERE id = 'harbour-4'", 1),
+        ("UPDATE items SET priority = 9 WHERE id = 'harbour-4'", 1),
         ("UPDATE texts SET body = 'Elm' WHERE body LIKE 'Oak%'", 1),
         ("DELETE FROM documents", 1),
         ("PRAGMA user_version = 999", 3),
