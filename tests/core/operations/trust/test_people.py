@@ -233,3 +233,11 @@ def test_a_reason_that_is_taken_away_is_gone_beside_the_signature_too(
     pat.unsigned.journal.redact(Verdict, "demo-v1", reason="private")
     assert "nobody should read" not in str(studio.image().texts)
     studio.check()
+
+
+def test_an_epoch_that_a_person_signed_says_so(studio: Studio, pat: Person) -> None:
+    """Of one that nobody signed the ledger tells that, too."""
+    signing = pat.does(pat.unsigned.signing.deed(), "restored").signing
+    assert signing.open_epoch("restored").confirmed_by == pat.key
+    assert pat.unsigned.signing.open_epoch("again").confirmed_by == ""
+    assert pat.unsigned.claims.release_deed("demo-3").decision == {}
