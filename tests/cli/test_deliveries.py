@@ -44,14 +44,17 @@ def test_the_step_is_taken_at_the_command_line(issue: str, app: App, call: Any) 
         sha256=hashlib.sha256(TEXT.encode()).hexdigest(),
         next_phase="architecture",
     )
-    app.person().use(Phases).hand_over(issue, report)
+    agent = app.core(app.agent())
+    agent.claims.start(issue)
+    agent.use(Phases).hand_over(issue, report)
     (folder / "research.md").write_text("other")
     said = call("phases", "advance")
     assert said.code == 0
     assert "rejected" in said.out
     assert identifier in said.out
     (folder / "research.md").write_text(TEXT)
-    app.person().use(Phases).hand_over(issue, report)
+    agent.claims.start(issue)
+    agent.use(Phases).hand_over(issue, report)
     (step,) = call("phases", "advance", "--json").json
     assert (step["issue"], step["fate"], step["phases"]) == (identifier, "passed", ["architecture"])
 

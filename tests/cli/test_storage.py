@@ -74,7 +74,7 @@ def test_a_ledger_that_does_not_verify_is_not_moved(call, ledger):
     """The fault is told; the other database has nothing of the project."""
     place = ledger / ".counterpoint" / "ledger.db"
     link = sqlite3.connect(place, isolation_level=None)
-    link.execute("UPDATE items SET title = 'said by no entry' WHERE number = 2")
+    link.execute("UPDATE items SET status = 'said by no entry' WHERE number = 2")
     link.close()
     said = call("storage", "move", str(place), "other.db")
     assert said.code == 1

@@ -60,8 +60,9 @@ def plain_rows(studio):
         empty = [noun for noun in TABLES if not view.exists(noun)]
     with recording(studio.context(studio.system), "rows.written") as change:
         for noun in empty:
-            row = {one.name: _PLAIN[one.sort] for one in columns(noun)}
-            change.put(noun(**row | {"project": "demo"}))
+            row = {one.name: _PLAIN[one.sort] for one in columns(noun)} | {"project": "demo"}
+            # Nobody has signed this entry, so that no row of it may say so.
+            change.put(noun(**row | {name: "" for name in ("confirmed_by",) if name in row}))
 
 
 _PLAIN = {"text": "x", "int": 1, "list": ("x",), "prose": "", "proses": (), "hash": ""}

@@ -13,6 +13,7 @@ from counterpoint.cli.server.foreign import app_for, open_socket
 from counterpoint.core.model.evidence import Command
 from counterpoint.evidence.absent import UNSEEN, NoTrees
 from counterpoint.kernel.errors import Forbidden, InvalidInput, PathOutside, Unavailable
+from counterpoint.protocol.peers import PeerProcess
 from counterpoint.protocol.sockets import Greeting
 
 
@@ -31,8 +32,7 @@ def said(environ: dict[str, str] | None = None, **flags: str) -> Greeting:
         environ=environ or {},
         folder="/srv",
         version="0",
-        peer=1,
-        user=os.getuid() + 1,
+        peer=PeerProcess(pid=1, user=os.getuid() + 1),
     )
 
 

@@ -1,7 +1,8 @@
 """The course of the demonstration: who does what when, and what is watched.
 
 This process reads the ledger as it grows and wakes the agents when something may have
-become ready: the ledger wakes nobody in another process, so one looks for all. Three
+become ready: the ledger wakes nobody in another process, so one looks for all. It starts all agents, so
+it gives each a credential: by their processes they would be one. Three
 things happen on purpose. The agent `dee` is killed together with its relay in the middle of its
 first task; it was started with a lease of a few seconds (`COUNTERPOINT_LEASE_SECONDS`), so others
 take the task over soon, and then a process with the dead agent's session and token tries to write.
@@ -17,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
-from counterpoint.app import App
+from counterpoint.app import CREDENTIAL, App
 from counterpoint.cli.demo.display import Screen
 from counterpoint.cli.demo.processes import AgentProcesses, Message
 from counterpoint.cli.demo.recipes import load_plan
@@ -25,6 +26,7 @@ from counterpoint.cli.demo.repository import Tree, create_linked_tree
 from counterpoint.cli.demo.worker import server_argv
 from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.entry import Entry
+from counterpoint.core.model.access import WORKS, TokenRequest
 from counterpoint.kernel.errors import Unavailable
 
 LEAD = "lead"
@@ -62,6 +64,7 @@ class Scenario:
     last: int = -1
     claims: dict[str, Entry] = field(default_factory=dict[str, Entry])
     here: set[str] = field(default_factory=set[str])
+    credentials: dict[str, str] = field(default_factory=dict[str, str], repr=False)
     refused: str = ""
     races: int = 0
 
@@ -73,6 +76,9 @@ class Scenario:
     def perform(self) -> None:
         """Run everything from the first plan to the last handoff; Unavailable if it halts."""
         self.core.projects.find()  # makes the ledger before everybody wants to
+        for name in (LEAD, *ROLES_BY_AGENT):
+            request = TokenRequest(name=name, kind="agent", scopes=WORKS)
+            self.credentials[name] = self.core.tokens.create(request).secret
         for name, role in ROLES_BY_AGENT.items():
             context = create_linked_tree(self.main, self.trees / name).folder
             lease = (
@@ -80,13 +86,13 @@ class Scenario:
                 if name == KILLED_AGENT
                 else {}
             )
-            self.agents.start(name, role, context, **lease)
+            self.agents.start(name, role, context, **self._credential(name), **lease)
             self.screen.said(name, "starts")
         # The SDK loads while the agents start.
         from counterpoint.protocol.client import connect
 
         argv = server_argv(LEAD)
-        folder, environ = self.main.folder, self.main.environ
+        folder, environ = self.main.folder, {**self.main.environ, **self._credential(LEAD)}
         errors = self.agents.logs / f"{LEAD}.log"
         with connect(argv, folder=folder, environ=environ, errors=errors) as lead:
             self._watch(self._is_everybody_here)
@@ -96,6 +102,9 @@ class Scenario:
             self.agents.dismiss()
             lead.call("handoff", action="end", summary="The plan is done and proved.")
         self._read_ledger()
+
+    def _credential(self, name: str) -> dict[str, str]:
+        return {CREDENTIAL: self.credentials[name]}
 
     def _watch(self, is_reached: Callable[[], bool]) -> None:
         """Follow agents and ledger until something is reached; Unavailable if it never is."""
@@ -150,4 +159,7 @@ class Scenario:
         words = ("--session", lost.actor.session, "--item", entry.subject)
         token = ("--token", str(lost.facts["token"]))
         agent = lost.actor.name
-        self.agents.start(LATE_AGENT, "late", self.trees / agent, *words, *token, agent=agent)
+        own = self._credential(agent)
+        self.agents.start(
+            LATE_AGENT, "late", self.trees / agent, *words, *token, agent=agent, **own
+        )
