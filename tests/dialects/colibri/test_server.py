@@ -38,7 +38,9 @@ def test_health_names_every_reason(
     skill.parent.mkdir(parents=True)
     skill.write_text("---\nname: other\n---\n")
     monkeypatch.setattr(ProcessHost, "free_bytes", lambda _: 5)
-    monkeypatch.setattr(type(workshop.app.store), "faults", lambda _: ["page 3 is broken"])
+    monkeypatch.setattr(
+        type(workshop.app.store), "faults", lambda _: [StoreCorrupt("page 3 is broken")]
+    )
     told = ada.does("server_health")
     assert told["status"] == "degraded"
     assert [reason.split(":")[0] for reason in told["reasons"]] == [
