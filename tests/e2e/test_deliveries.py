@@ -196,7 +196,7 @@ def test_steps_taken_at_once_act_upon_each_claim_once(
     repository: Path, app: App, assert_whole: Callable[[App], None]
 ) -> None:
     """Three processes share the claims among them; nothing is done twice."""
-    person = app.person()
+    person, agent = app.person(), app.core(app.agent())
     sections = app.ports.get(ContractDirectory).contract("research").sections
     for _ in range(6):
         item = person.plans.create(
@@ -211,7 +211,8 @@ def test_steps_taken_at_once_act_upon_each_claim_once(
             sha256=asked["artifact_hash"],
             next_phase="architecture",
         )
-        person.use(Phases).hand_over(item, report)
+        agent.claims.start(item)
+        agent.use(Phases).hand_over(item, report)
     words = [sys.executable, "-m", "counterpoint", "phases", "advance", "--json"]
     walks = [subprocess.Popen(words, cwd=repository, stdout=subprocess.PIPE) for _ in range(3)]
     steps = [step for walk in walks for step in json.loads(walk.communicate(timeout=60)[0])]
