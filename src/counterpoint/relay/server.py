@@ -15,6 +15,7 @@ import os
 import select
 import signal
 import sys
+from contextlib import suppress
 
 from counterpoint import __version__
 from counterpoint.kernel.places import SOCKET, ForeignFolder, find_prefix
@@ -115,7 +116,9 @@ def _greeted_at(path: str, greeting: bytes) -> _socket.socket | None:
     to.settimeout(PATIENCE)
     try:
         to.connect(path)
-        to.sendall(greeting)
+        # Who may not come in is told so before anything is heard from him.
+        with suppress(ConnectionError):
+            to.sendall(greeting)
         answer = b""
         while not answer.endswith(b"\n"):
             piece = to.recv(_CHUNK)
