@@ -142,7 +142,7 @@ def test_an_older_database_is_brought_forward_with_a_backup(place, task, save):
 def test_a_migration_that_fails_leaves_the_old_version(place):
     """All of the file runs or none of it, and an older program still opens the database."""
     broken = _next("CREATE TABLE added (x TEXT) STRICT; INSERT INTO nowhere VALUES (1)")
-    with pytest.raises(apsw.SQLError):
+    with pytest.raises(StoreCorrupt, match="no such table: nowhere"):
         SqliteStore(place, known=broken)
     assert _sql(place, "PRAGMA user_version") == [(LAST,)]
     assert _sql(place, "SELECT name FROM sqlite_schema WHERE name = 'added'") == []
