@@ -155,8 +155,7 @@ def test_waiting_and_listing_projects_are_counted_too(guarded, failing, breaker,
 def test_who_looks_for_faults_or_saves_a_copy_is_never_refused(guarded, failing, tmp_path):
     """That is what somebody does about a store that fails."""
     fail(guarded, failing, MOST_FAULTS)
-    (fault,) = guarded.faults()
-    assert "no ledger" in fault.message
+    assert guarded.faults() == []
     guarded.backup(tmp_path / "copy.db")
     assert (tmp_path / "copy.db").exists()
     guarded.close()
