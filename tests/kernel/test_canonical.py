@@ -123,3 +123,12 @@ def test_a_text_that_is_not_unicode_has_no_digest() -> None:
     """Half of a surrogate pair has no bytes."""
     with pytest.raises(InvalidInput):
         canonical.text_digest("\ud800")
+
+
+def test_a_text_is_committed_to_with_a_salt():
+    """Of the same text two salts tell nothing; what is no Unicode is refused."""
+    told = {canonical.commitment(bytes([n]) * 16, "größe") for n in range(2)}
+    assert sha256(b"\x02" + bytes(16) + "größe".encode()).hexdigest() in told
+    assert len(told) == 2
+    with pytest.raises(InvalidInput, match="Unicode"):
+        canonical.commitment(bytes(16), "\ud800")

@@ -7,6 +7,7 @@ from typing import Literal
 
 import pytest
 
+from counterpoint.core.model.access import Token
 from counterpoint.core.model.catalogue import NOUNS, noun_of_id
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit
@@ -149,3 +150,6 @@ def test_a_change_has_the_form_of_the_image():
     }
     assert type(changed["timed_out"]) is int
     assert changes_of(after, before, texts.keep) == {"argv": "", "timed_out": 0, "output": ""}
+    token = noun_of(Token, [_EMPTY[column.sort] for column in columns(Token)])
+    narrowed = replace(token, tools=("brief",))
+    assert changes_of(token, narrowed, texts.keep) == {"tools": ["brief"]}

@@ -8,6 +8,7 @@ from dataclasses import replace
 import apsw
 import pytest
 
+from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.bundle import verify_bundle
 from counterpoint.core.ledger.checkpoint import verify as verify_checkpoint
 from counterpoint.core.ledger.derived import Origin
@@ -20,11 +21,14 @@ from counterpoint.core.model.journal import Record
 from counterpoint.core.model.rows import columns
 from counterpoint.core.operations import audit
 from counterpoint.core.operations.auditing import replay
+from counterpoint.core.operations.journal import redactions
+from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import (
     ChainBroken,
     ForkRefused,
     InvalidInput,
     ProofMismatch,
+    SignerAway,
     StateDiffers,
 )
 from counterpoint.storage.rows import StoreWriting
@@ -53,6 +57,9 @@ def studio(filled, tmp_path):
     opened.drawer.notes |= filled.drawer.notes
     yield opened
     opened.close()
+
+
+ORIGIN = Origin(Timestamp("2026-11-20T10:00:00.000Z"), "ada", "")
 
 
 def verify(studio):
@@ -264,6 +271,8 @@ def test_a_redaction_that_cannot_be_read_tells_nothing(studio):
     studio.core("pat", kind="human").journal.redact(Record, "demo-r1", reason="private")
     tamper(studio, ("UPDATE entries SET data = x'7b7d' WHERE action = 'text.redacted'", ()))
     assert any("is missing" in fault.message for fault in verify(studio))
+    with studio.view() as view:
+        assert list(redactions(view)) == []
 
 
 def test_proofs_lead_to_the_signed_root(studio):
@@ -339,9 +348,21 @@ def test_an_entry_of_an_unknown_table_breaks_the_rebuild(studio):
         " WHERE sequence = 0"), ()))  # fmt: skip
     told = [fault.message for fault in studio.system.audit.rebuild().differences]
     assert "entry 0: an entry writes to a table 'elsewhere' that there is not" in told
+    with studio.store.writing("demo") as writing, pytest.raises(ChainBroken, match="elsewhere"):
+        replay.Fold(writing).write({"t": "elsewhere", "k": {}, "v": {}}, ORIGIN)
 
 
 def test_a_row_of_a_table_that_nobody_knows_is_shown_as_it_is() -> None:
     """A ledger may hold rows of a dialect that this program does not have."""
     image = RowImage(table="strangers", key={"id": "a"}, values={"title": "t"})
     assert audit._filled(image, None, Origin("", "ada", "")) is image
+
+
+def test_what_is_not_signed_yet_is_not_exported_without_a_text_that_is_gone(studio):
+    """The bundle could not tell why the text is missing; with a signature of the end it can."""
+    studio.system.audit.checkpoint()
+    studio.core("pat", kind="human").journal.redact(Record, "demo-r1", reason="private")
+    reader = Core(replace(studio.ports, may_sign=False), studio.system.caller)
+    with pytest.raises(SignerAway, match="not signed yet"):
+        list(reader.audit.export())
+    assert list(studio.system.audit.export())

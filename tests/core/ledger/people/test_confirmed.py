@@ -19,6 +19,7 @@ from counterpoint.core.ledger.checkpoint import Checkpoint
 from counterpoint.core.ledger.merkle import leaf_hash, root_of
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.offline import verify_any
+from counterpoint.core.ledger.people.confirmed import Ring, entry_faults
 from counterpoint.core.ledger.people.sshsig import seal
 from counterpoint.core.ledger.people.statement import Statement, message_of
 from counterpoint.core.model.filters import Edit, Judgment, Report
@@ -430,3 +431,9 @@ def test_what_is_no_statement_is_refused() -> None:
     for text in broken:
         with pytest.raises(Exception, match="statement"):
             Statement.from_text(text)
+
+
+def test_an_entry_that_says_nothing_of_people_has_no_faults() -> None:
+    """Nothing is asked of what an agent writes."""
+    entry = {"w": {"k": "agent", "n": "ada"}, "n": 3, "r": []}
+    assert list(entry_faults(entry, Ring(), lambda _: "", lambda *_: False)) == []

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from counterpoint.core.coordinator import Core
+from counterpoint.core.model.filters import Check
+from counterpoint.core.model.journal import Receipt
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.trust.heads import FIRST_EPOCH, Epoch, Growth, SignedHead
 from counterpoint.core.operations.recording.unit import recording
@@ -128,3 +130,16 @@ def test_an_epoch_that_nobody_signed_is_told(studio: Studio) -> None:
     with studio.view() as view:
         told = [fault.message for fault in signing(studio).faults(view)]
     assert any("tells of epoch" in one for one in told), told
+
+
+def test_work_goes_on_without_a_signer() -> None:
+    """A project is opened, and a check leaves its receipt, which the head of the ledger covers later."""
+    opened = Studio(signer=Odd(None, away=True))
+    ada = opened.core("ada")
+    item = ada.plans.create(ada.plans.read("# P\n- [ ] A\n  - verify: make\n")).items[1].id
+    token = ada.claims.start(item).claim.token
+    ada.gates.verify(Check(item=item), token)
+    (receipt,) = ada.overview.rows(Receipt)
+    assert receipt.signature == ""
+    assert opened.system.projects.find().public_key == ""
+    opened.close()

@@ -54,7 +54,7 @@ def move(change: Change, item: Item, status: str, reason: str = "") -> Item:
             refuse_own(change, item.id, "end", counts=True)
         elif ask == "take":
             take_up(change, item.id)
-        elif ask == "part":
+        else:
             contribute(change, item.id)
     return follow(change, item, goal, reason, by_word=True)
 

@@ -121,10 +121,9 @@ class Erasing:
         gone |= {names[row] for row in _cells(view, Reply, "request") if row in names}
         for reply in replies:
             change.put(reply)
+        for text in filter(None, map(view.text, sorted(gone))):
+            self._context.ports.sharing.forget(text)
         for commitment in sorted(gone):
-            text = view.text(commitment)
-            if text is not None:
-                self._context.ports.sharing.forget(text)
             view.forget(commitment)
         change.add_facts(row=place)
         change.add_facts(**{GONE: sorted(gone)})
@@ -160,9 +159,8 @@ def _mended(
 ) -> Iterator[Reply]:
     """Return the kept answers that repeat what goes, without it; their texts go with the others."""
     halves = _cells(change.writing, Reply, "answer")
-    for half, reply in zip(halves, change.select(Reply), strict=True):
-        if half not in names:
-            continue
+    there = zip(halves, change.select(Reply), strict=True)
+    for half, reply in ((half, reply) for half, reply in there if half in names):
         answer = canonical.load(reply.answer)
         clean = blotted(answer, words)
         if clean != answer:
