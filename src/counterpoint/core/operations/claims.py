@@ -38,7 +38,7 @@ from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import held_until, holder_of, other_claim, prove
 from counterpoint.core.rules.evidence import files_text
-from counterpoint.core.rules.trust.succession import is_maintainer
+from counterpoint.core.rules.trust.independence import MAINTAIN
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.clock import Timestamp, later
 from counterpoint.kernel.errors import (
@@ -137,7 +137,7 @@ class Claims:
         hands over. Raises Conflict if nobody holds the item.
         """
         with recording(self._context, "claim.released", item) as change:
-            if is_known_agent(change) and not is_maintainer(self._context.caller):
+            if is_known_agent(change) and MAINTAIN not in self._context.caller.scopes:
                 raise Forbidden("an agent cannot end the claim of another", hint=f"{Act.RELEASE}.")
             found, claim = change.get(Item, item), change.find(Claim, item)
             if claim is None or not claim.is_held:

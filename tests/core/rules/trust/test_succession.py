@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from counterpoint.core.model.access import Actor, Principal, Strength
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.sessions import Session
-from counterpoint.core.rules.trust.succession import Asker, Holder, is_maintainer, succession
+from counterpoint.core.rules.trust.succession import Asker, Holder, succession
 from counterpoint.kernel.clock import Timestamp
 
 NOW = Timestamp("2026-01-02T03:04:05.000Z")
@@ -81,15 +81,3 @@ def test_without_grace_a_connection_that_has_ended_waits_for_nobody() -> None:
     """The setting may be 0; who is still there is left alone all the same."""
     assert succession(asker(), gone(0), NOW, 0) == "gone"
     assert succession(asker(), LIVE, NOW, 0) is None
-
-
-def test_a_maintainer_has_the_scope_of_one() -> None:
-    """And not only some scopes."""
-
-    @dataclass
-    class Caller:
-        scopes: frozenset[str]
-
-    assert is_maintainer(Caller(frozenset({"work", "maintain"})))
-    assert not is_maintainer(Caller(frozenset({"work"})))
-    assert not is_maintainer(Caller(frozenset()))

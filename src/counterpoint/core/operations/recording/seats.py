@@ -13,13 +13,8 @@ from counterpoint.core.operations.recording.contributions import contribute, is_
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import held_until
 from counterpoint.core.rules.sessions import may_write
-from counterpoint.core.rules.trust.succession import (
-    Asker,
-    Holder,
-    Reason,
-    is_maintainer,
-    succession,
-)
+from counterpoint.core.rules.trust.independence import MAINTAIN
+from counterpoint.core.rules.trust.succession import Asker, Holder, Reason, succession
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import AlreadyClaimed
@@ -62,7 +57,7 @@ def may_have(
         actor=caller.actor,
         capability=caller.capability,
         is_person=not is_known_agent(change),
-        is_maintainer=is_maintainer(caller),
+        is_maintainer=MAINTAIN in caller.scopes,
         is_naming=is_named,
     )
     holder = Holder(
@@ -125,7 +120,7 @@ def _is_strange(change: Change, claim: Claim) -> bool:
     caller = change.context.caller
     if claim.session == caller.actor.session or not claim.is_live(change.now):
         return False
-    if is_maintainer(caller) or not is_known_agent(change):
+    if MAINTAIN in caller.scopes or not is_known_agent(change):
         return False
     session = change.find(Session, claim.session)
     return session is None or not may_write(session, caller.actor, caller.capability)

@@ -29,8 +29,6 @@ from counterpoint.kernel.clock import Timestamp
 Reason = Literal["person", "maintainer", "capability", "principal", "handed_over", "gone", "lapsed"]
 """Why somebody has what was another's."""
 
-_MAINTAIN: Final = "maintain"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asker:
@@ -67,11 +65,6 @@ def succession(asker: Asker, holder: Holder, now: Timestamp, grace: float) -> Re
     grace: seconds that others wait after a connection has ended.
     """
     return next((why for why, holds in _TABLE.items() if holds(asker, holder, now, grace)), None)
-
-
-def is_maintainer(caller: object) -> bool:
-    """Return whether a caller has a credential with the scope `maintain`."""
-    return _MAINTAIN in getattr(caller, "scopes", ())
 
 
 def _is_same_principal(asker: Asker, holder: Holder, _now: Timestamp, _grace: float) -> bool:
