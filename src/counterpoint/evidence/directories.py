@@ -99,11 +99,14 @@ class FileAnchors:
     folder: Path
 
     def last(self, project: str) -> str:
-        """Return the checkpoint kept last; empty if there is none."""
+        """Return the checkpoint kept last; empty if there is none. Unavailable."""
         try:
-            return (self.folder / f"{project}.note").read_text(encoding="utf-8")
+            # What is no UTF-8 is no checkpoint, and whoever reads it says so.
+            return (self.folder / f"{project}.note").read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
             return ""
+        except OSError as fault:
+            raise Unavailable(f"the last checkpoint cannot be read: {fault.strerror}") from fault
 
     def keep(self, project: str, note: str) -> None:
         """Keep a checkpoint in place of the last; the file is whole at every moment. Unavailable."""

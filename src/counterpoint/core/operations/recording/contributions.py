@@ -56,9 +56,8 @@ def take_up(change: Change, item: str) -> None:
     """Write down that the caller has a part in what he takes up; Forbidden if he loosened it."""
     caller = change.context.caller
     actor, principal = caller.actor, standing(caller.actor)
-    host = caller.connection.id if caller.connection else principal
     for here in _line(change, item):
-        known = change.select(Contribution, item=here.id, principal=(principal, host))
+        known = _marks_of(change, here.id)
         if any(one.how == "loosened" for one in known):
             raise Forbidden(
                 f"{actor.name} changed what {here.id} asks for, and so does not do that work",
@@ -66,15 +65,14 @@ def take_up(change: Change, item: str) -> None:
             )
         if not any(one.principal == principal for one in known):
             _put(change, here.id, principal, "worked")
-    if host != principal:
-        _host(change, item, host)
+    if caller.connection is not None and caller.connection.id != principal:
+        _host(change, item, caller.connection.id)
 
 
 def has_loosened(change: Change, item: str) -> bool:
     """Return whether the caller loosened an item or something above it, and so does not do it."""
-    principal = standing(change.context.caller.actor)
     return any(
-        change.find(Contribution, here.id, principal, "loosened") for here in _line(change, item)
+        one.how == "loosened" for here in _line(change, item) for one in _marks_of(change, here.id)
     )
 
 
@@ -148,6 +146,12 @@ def refuse_own(
     return found
 
 
+def refuse_agent(change: Change, act: str, instead: Act | str) -> None:
+    """Raise Forbidden if an agent is known to stand behind the caller, whatever it runs."""
+    if is_known_agent(change):
+        raise Forbidden(f"an agent cannot {act}", hint=f"{instead}.")
+
+
 def is_known_agent(change: Change) -> bool:
     """Return whether an agent is known to stand behind the caller, whatever it runs."""
     actor = change.context.caller.actor
@@ -155,6 +159,14 @@ def is_known_agent(change: Change) -> bool:
         return True
     principal = actor.principal
     return principal is not None and change.find(Connection, principal.id) is not None
+
+
+def _marks_of(change: Change, item: str) -> list[Contribution]:
+    """Return what is written down at an item of the caller, and of the process that hosts him."""
+    caller = change.context.caller
+    principal = standing(caller.actor)
+    host = caller.connection.id if caller.connection else principal
+    return change.select(Contribution, item=item, principal=(principal, host))
 
 
 def _host(change: Change, item: str, process: str) -> None:

@@ -9,8 +9,8 @@ beside a text that goes, goes with it. (5) Rows, entries and proofs stay: what g
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from counterpoint.core.ledger.entry import load_fields, referred
@@ -21,13 +21,14 @@ from counterpoint.core.model.journal import Reply
 from counterpoint.core.model.rows import Cell, Noun, Prose, columns, load_object
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.contributions import refuse_agent
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.trust.erasing import SHORTEST, blotted, has_any, spellings
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import Forbidden, InvalidInput
+from counterpoint.kernel.errors import InvalidInput
 
 ANYWHERE = "*"
 """Stands for a row where a text is taken away wherever it is."""
@@ -92,10 +93,11 @@ class Erasing:
             change.add_facts(cleaned=cleaned, beyond=beyond, left=left)
             return change.writing.head().size
 
-    def _recording(self) -> AbstractContextManager[Change]:
-        if self._context.caller.actor.kind == "agent":
-            raise Forbidden("an agent cannot take texts away", hint=f"{Act.REDACT}.")
-        return recording(self._context, REDACTION)
+    @contextmanager
+    def _recording(self) -> Generator[Change]:
+        with recording(self._context, REDACTION) as change:
+            refuse_agent(change, "take texts away", Act.REDACT)
+            yield change
 
     def _erase(
         self,

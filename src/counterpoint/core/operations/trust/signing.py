@@ -33,6 +33,7 @@ from counterpoint.core.model.trust.heads import (
 from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.confirming import is_person
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.contributions import refuse_agent
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Head, Reading
 from counterpoint.kernel.errors import (
@@ -189,6 +190,7 @@ class Signing:
         if not reason.strip():
             raise InvalidInput("an epoch has a reason", hint="Say why the ledger is another one.")
         with recording(self._context, "epoch.opened") as change:
+            refuse_agent(change, "open an epoch", "Ask a person: `counterpoint audit epoch`")
             project = change.get(Project)
             last = self._last(change.writing)
             number = self._next_epoch(change.writing, last)

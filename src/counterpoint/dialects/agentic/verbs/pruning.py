@@ -19,6 +19,7 @@ from counterpoint.core.model.journal import StateEntry
 from counterpoint.core.model.work import Alias, Attribute, Item, Label
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.contributions import refuse_agent
 from counterpoint.core.operations.recording.facets import kept_object, relabel
 from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import joined, recording
@@ -31,7 +32,6 @@ from counterpoint.dialects.agentic.nouns.plans import (
     Pruned,
 )
 from counterpoint.kernel.clock import Timestamp, later
-from counterpoint.kernel.errors import Forbidden
 
 _DAY: Final = 86_400
 
@@ -49,12 +49,9 @@ class Pruning:
 
     def prune(self, days: int = RETENTION_DAYS) -> list[Pruned]:
         """Take the texts of these plans away, all or none; answer them. Forbidden to agents."""
-        if self._context.caller.actor.kind == "agent":
-            raise Forbidden(
-                "an agent cannot take texts away", hint="Ask a person: `counterpoint plans prune`."
-            )
         with joined(self._context):
             with recording(self._context, "plans.counted") as change:
+                refuse_agent(change, "take texts away", "Ask a person: `counterpoint plans prune`")
                 doomed = _doomed(change.writing, later(self._now(), -days * _DAY))
             for plan, digests in doomed:
                 with recording(self._context, REDACTION, plan.item.id) as change:
