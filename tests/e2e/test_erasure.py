@@ -7,9 +7,12 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
+
+from builders import AGENT_PROCESS
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 
@@ -63,13 +66,17 @@ def files_with(folder: Path, needles: list[bytes]) -> list[str]:
 
 
 def test_words_are_in_no_file_after_they_were_taken_away_beside_a_connected_agent(
-    connect: Callable[..., Any],
+    wire: ModuleType,
     counterpoint: Callable[..., subprocess.CompletedProcess[str]],
     folder: Path,
     tmp_path: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
     """Nor does any hash of them stay, and a bundle of before, the ledger and the rebuild still hold."""
-    agent = connect(folder)
+    # What its shell runs is the agent, and takes no text away.
+    agent = wire.Client(folder, (*AGENT_PROCESS, *wire.SERVER))
+    request.addfinalizer(agent.close)
+    agent.greet()
     spoken(agent)
     assert files_with(folder, [WORDS.encode()])
     bundle = tmp_path / "before.bundle"

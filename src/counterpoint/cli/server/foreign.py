@@ -90,6 +90,7 @@ def app_for(greeting: Greeting, host: App) -> App:
     settings = replace(
         host.settings,
         project=host.project,
-        **{name: getattr(given, name) for name in ALLOWED},
+        # What the caller leaves out stays as the server was told.
+        **{name: named[name] for name in ALLOWED & named.keys()},
     )
     return replace(host, settings=settings, environ=environ, evidence=NoTrees(folder=host.folder))

@@ -78,6 +78,8 @@ def test_what_was_signed_is_told_while_the_signer_is_away(studio: Studio) -> Non
     away = signing(studio, signer=Odd(studio.ports.signer, away=True))
     assert (away.head().note, away.at(signed.size)) == (signed.note, None)
     assert away.unsigned().why == "away"
+    with studio.view() as view:
+        assert [fault.message for fault in away.faults(view)] == ["away"]
     studio.drawer.notes.clear()
     with pytest.raises(Unavailable):
         away.head()
