@@ -10,7 +10,7 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.people import sshsig
 from counterpoint.core.model.access import Actor, Principal
 from counterpoint.core.model.filters import Judgment
-from counterpoint.core.model.identity import Confirmation, Deed, Key
+from counterpoint.core.model.identity import Confirmation, Key, ProposedAct
 from counterpoint.core.operations.recording.context import Caller
 from fakes.studio import ROOT, Studio
 
@@ -38,10 +38,10 @@ class Person:
         """The core as this person uses it without a key."""
         return self.studio.core(self.name, kind="human")
 
-    def sign(self, deed: Deed, reason: str = "") -> Confirmation:
-        """Answer the signed confirmation of a deed."""
+    def sign(self, proposed: ProposedAct, reason: str = "") -> Confirmation:
+        """Answer the signed confirmation of a proposed act."""
         people = self.unsigned.people
-        made = people.prepare(deed, self.key, reason)
+        made = people.prepare(proposed, self.key, reason)
         return self.signed(made)
 
     def signed(self, made: Confirmation) -> Confirmation:
@@ -59,14 +59,14 @@ class Person:
         caller = Caller(actor=actor, root=ROOT, confirmation=confirmation)
         return Core(self.studio.ports, caller)
 
-    def does(self, deed: Deed, reason: str = "") -> Core:
-        """Answer the core for a deed that is signed now."""
-        return self.with_(self.sign(deed, reason))
+    def does(self, proposed: ProposedAct, reason: str = "") -> Core:
+        """Answer the core for a proposed act that is signed now."""
+        return self.with_(self.sign(proposed, reason))
 
     def enrol(self, by: Person | None = None) -> Key:
         """Enrol the key, signed by it or by somebody else's."""
-        deed = self.unsigned.people.enrolment(self.public_key, self.name, "passphrase")
-        return (by or self).does(deed).people.enrol(self.public_key, deed)
+        proposed = self.unsigned.people.enrolment(self.public_key, self.name, "passphrase")
+        return (by or self).does(proposed).people.enrol(self.public_key, proposed)
 
     def revoke(self, key: Key) -> Key:
         """Revoke a key."""
@@ -74,5 +74,5 @@ class Person:
 
     def judge(self, item: str, judgment: Judgment) -> object:
         """Judge an item, signed."""
-        deed = self.unsigned.reviews.deed(item, judgment)
-        return self.does(deed, judgment.reason).reviews.review(item, judgment)
+        proposed = self.unsigned.reviews.proposed(item, judgment)
+        return self.does(proposed, judgment.reason).reviews.review(item, judgment)

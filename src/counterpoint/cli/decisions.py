@@ -12,7 +12,7 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Reviewed
 from counterpoint.core.model.catalogue import noun_of_id
 from counterpoint.core.model.filters import Edit, Judgment
-from counterpoint.core.model.identity import Deed
+from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import Item
 from counterpoint.core.rules.wording import kept
@@ -44,7 +44,7 @@ def reject_command(
 
 def _judge(context: CommandContext, name: str, judgment: Judgment) -> None:
     item, reviews = _id(context.core, name), context.core.reviews
-    core = confirmed(context, lambda: reviews.deed(item, judgment), judgment.reason)
+    core = confirmed(context, lambda: reviews.proposed(item, judgment), judgment.reason)
     _tell_verdict(context, core.reviews.review(item, judgment))
 
 
@@ -89,7 +89,7 @@ def unblock_command(context: CommandContext, *, name: str, reason: str) -> int:
 def release_command(context: CommandContext, *, item: str) -> None:
     """End the claim of an agent that is gone, so that others can take the item up."""
     id_, claims = _id(context.core, item), context.core.claims
-    core = confirmed(context, lambda: claims.release_deed(id_))
+    core = confirmed(context, lambda: claims.proposed_release(id_))
     after, claim = core.claims.release(id_)
     context.out.result(
         {"item": present_briefly(after), "claim": present(claim)},
@@ -105,8 +105,8 @@ def release_command(context: CommandContext, *, item: str) -> None:
 def waive_command(context: CommandContext, *, item: str, gate: str, reason: str) -> None:
     """Let a gate of an item be open although it is not met."""
     id_ = _id(context.core, item)
-    deed = Deed(action="item.edited", subject=id_, decision={"waived": [gate]})
-    core = confirmed(context, lambda: deed, reason)
+    proposed = ProposedAct(action="item.edited", subject=id_, decision={"waived": [gate]})
+    core = confirmed(context, lambda: proposed, reason)
     core.items.edit(id_, Edit(waive=(gate,), reason=reason))
     facets = context.core.overview.facets(id_)
     waived = next(present(one) for one in facets.gates if one.name == gate)

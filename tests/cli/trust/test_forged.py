@@ -75,6 +75,6 @@ def enrol(app: App) -> str:
     """Answer the id of a key that a person enrolled."""
     person = Person(studio=Studio())
     people = app.person().people
-    deed = people.enrolment(person.public_key, "ann", "passphrase")
-    signed = people.sign(people.prepare(deed, person.key), person.seal)
-    return app.confirmed(signed).people.enrol(person.public_key, deed).id
+    proposed = people.enrolment(person.public_key, "ann", "passphrase")
+    signed = people.sign(people.prepare(proposed, person.key), person.seal)
+    return app.confirmed(signed).people.enrol(person.public_key, proposed).id

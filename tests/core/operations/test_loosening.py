@@ -8,7 +8,7 @@ import pytest
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Edit, Handover, Judgment, Note, ReadyFilter, Report
-from counterpoint.core.model.identity import Connection, Contribution, Deed
+from counterpoint.core.model.identity import Connection, Contribution, ProposedAct
 from counterpoint.core.model.journal import Verdict
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Gate
@@ -305,5 +305,5 @@ def test_where_a_person_is_asked_for_only_a_key_is_one(
     with studio.view() as view:
         (verdict,) = view.select(Verdict, item=item)
     assert verdict.independence == "person"
-    less = Deed(action="policy.changed", decision={"policy": "attested"})
+    less = ProposedAct(action="policy.changed", decision={"policy": "attested"})
     assert known.does(less).projects.ask_of_reviews("attested").reviews == "attested"

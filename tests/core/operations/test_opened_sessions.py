@@ -178,7 +178,7 @@ def test_redacted_details_are_no_harm(ada, person, work):
 
 
 def test_a_history_is_what_happened_up_to_an_entry(studio, ada, bob, plan, work):
-    """From the ledger alone: lines, artifacts, other deeds, the handoff, the end."""
+    """From the ledger alone: lines, artifacts, other acts, the handoff, the end."""
     ada.sessions.log(work, line(kind="decision", body="x", details={"data": {"n": 1}}))
     ada.sessions.log(work, line(kind="artifact", body="created", files=("a.py",)))
     bob.journal.append(line("elsewhere"))

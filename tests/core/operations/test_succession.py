@@ -89,13 +89,13 @@ def test_who_names_anothers_session_writes_nothing_in_it(studio, first, second, 
     """Not even with the token of the claim; whether attested or not."""
     for principal in ("cn_2", ""):
         thief = window(studio, principal, "another", session=mine(first))
-        for deed in (
+        for proposed in (
             lambda thief=thief: thief.journal.append(Note(kind="comment", body="I was here")),
             lambda thief=thief: thief.tasks.finish(item, 1, DONE),
             lambda thief=thief: thief.claims.start(item),
             lambda thief=thief: thief.sessions.hand_over(Handover(action="end")),
         ):
-            studio.refuses(Forbidden, deed)
+            studio.refuses(Forbidden, proposed)
         inside = second.in_session(mine(first))
         studio.refuses(
             Forbidden, lambda inside=inside: inside.journal.append(Note(kind="comment", body="x"))

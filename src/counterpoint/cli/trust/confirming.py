@@ -11,16 +11,18 @@ from counterpoint.cli.context import CommandContext
 from counterpoint.cli.trust.enrolling import add_made
 from counterpoint.cli.trust.signing import has_terminal, signed, usable
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.identity import Deed
+from counterpoint.core.model.identity import ProposedAct
 from counterpoint.evidence.trust.personal import HeldKey
 
 _UNCONFIRMED: Final = "Not confirmed, so it opens no gate that asks for a person"
 
 
-def confirmed(context: CommandContext, deed: Callable[[], Deed], reason: str = "") -> Core:
+def confirmed(
+    context: CommandContext, proposed: Callable[[], ProposedAct], reason: str = ""
+) -> Core:
     """Return the core for one act: as the person who signs it now, or unconfirmed.
 
-    deed: says what is decided; asked only if somebody can sign it. Without a key of one's own a
+    proposed: says what is decided; asked only if somebody can sign it. Without a key of one's own a
     terminal is offered one. Forbidden if the key is not unlocked.
     """
     if not has_terminal():
@@ -32,7 +34,7 @@ def confirmed(context: CommandContext, deed: Callable[[], Deed], reason: str = "
             context, "you have no key in this project; `counterpoint key add` makes one"
         )
         return context.core
-    return signed(context, deed(), key, reason)
+    return signed(context, proposed(), key, reason)
 
 
 def offered(context: CommandContext) -> HeldKey | None:

@@ -34,7 +34,7 @@ def enrol(
 ) -> bool:
     """Enrol a key, signed by one in force, or by itself if there is none yet; answer whether it is in."""
     people = context.core.people
-    deed = people.enrolment(public_key, owner, storage)
+    proposed = people.enrolment(public_key, owner, storage)
     signer = signing.usable(context) if people.list() else own
     if signer is None:
         if own is None:
@@ -49,7 +49,7 @@ def enrol(
         context.out.result({"public_key": public_key, "enrolled": False}, public_key)
         return False
     signing.refuse_no_terminal()
-    key = signing.signed(context, deed, signer).people.enrol(public_key, deed)
+    key = signing.signed(context, proposed, signer).people.enrol(public_key, proposed)
     context.out.result(shown(key), f"{key.id} of {key.owner} signs from now on.")
     return True
 

@@ -21,7 +21,7 @@ def epoch_command(context: CommandContext, *, reason: str) -> None:
 
     For a person, after a backup was restored or a key was lost. Every later verification shows it.
     """
-    core = confirmed(context, context.core.signing.deed, reason)
+    core = confirmed(context, context.core.signing.proposed, reason)
     made = core.signing.open_epoch(reason)
     context.out.result(
         present_epoch(made),

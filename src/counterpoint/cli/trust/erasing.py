@@ -13,7 +13,7 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.core.ledger.lines import REDACTION
 from counterpoint.core.model.catalogue import noun_of_id
-from counterpoint.core.model.identity import Deed
+from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.trust.erasing import ANYWHERE, Erased
 from counterpoint.core.rules.trust.erasing import SHORTEST, spellings
@@ -57,11 +57,11 @@ def redact_command(context: CommandContext, *, id_: str, file: Path | None, reas
 def _erased(context: CommandContext, id_: str, file: Path | None, reason: str) -> Erased:
     if file is None:
         noun = noun_of_id(id_, NOUNS) or Item
-        deed = Deed(action=REDACTION, decision={"row": f"{noun.table}/{id_}"})
-        return confirmed(context, lambda: deed, reason).erasing.of_row(noun, id_, reason=reason)
+        proposed = ProposedAct(action=REDACTION, decision={"row": f"{noun.table}/{id_}"})
+        return confirmed(context, lambda: proposed, reason).erasing.of_row(noun, id_, reason=reason)
     text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
-    deed = Deed(action=REDACTION, decision={"row": ANYWHERE})
-    core = confirmed(context, lambda: deed, reason)
+    proposed = ProposedAct(action=REDACTION, decision={"row": ANYWHERE})
+    core = confirmed(context, lambda: proposed, reason)
     return core.erasing.of_text(text.removesuffix("\n"), reason=reason)
 
 

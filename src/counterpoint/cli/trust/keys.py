@@ -120,7 +120,7 @@ def revoke(context: CommandContext, *, which: str, reason: str) -> None:
     """End a key: what it signed before stays, and nothing that it signs from now on counts."""
     people = context.core.people
     key = people.get(which)
-    deed = people.revocation(key)
+    proposed = people.revocation(key)
     signing.refuse_no_terminal()
     signer = signing.usable(context)
     if signer is None:
@@ -128,7 +128,7 @@ def revoke(context: CommandContext, *, which: str, reason: str) -> None:
             "to revoke a key takes the signature of one that is in force, and you hold none",
             hint="Ask somebody who has one; `counterpoint key list` says who.",
         )
-    after = signing.signed(context, deed, signer, reason).people.revoke(key.id)
+    after = signing.signed(context, proposed, signer, reason).people.revoke(key.id)
     context.out.result(shown(after), f"{after.id} of {after.owner} signs nothing from now on.")
     if not any(key.is_in_force for key in people.list()):
         context.out.aside("No key is in force any more: nobody can enrol one in this ledger.")

@@ -9,7 +9,7 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.core.model.access import Independence
-from counterpoint.core.model.identity import Deed
+from counterpoint.core.model.identity import ProposedAct
 
 POLICIES: Final[tuple[Independence, ...]] = get_args(Independence)
 
@@ -28,7 +28,7 @@ def policy_command(context: CommandContext, *, reviews: Independence | None, rea
         found = context.core.items.project()
     else:
         before = context.core.items.project().reviews
-        deed = Deed(action="policy.changed", decision={"policy": reviews})
-        core = context.core if before == reviews else confirmed(context, lambda: deed, reason)
+        proposed = ProposedAct(action="policy.changed", decision={"policy": reviews})
+        core = context.core if before == reviews else confirmed(context, lambda: proposed, reason)
         found = core.projects.ask_of_reviews(reviews, reason)
     context.out.result({"reviews": found.reviews}, f"Reviews: {found.reviews}")

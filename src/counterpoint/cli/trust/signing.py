@@ -15,7 +15,7 @@ from pathlib import Path
 from counterpoint.cli.context import CommandContext
 from counterpoint.cli.output import one_line
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.identity import Deed
+from counterpoint.core.model.identity import ProposedAct
 from counterpoint.evidence.trust import personal
 from counterpoint.evidence.trust.personal import HeldKey
 from counterpoint.kernel.canonical import Json, dump_any
@@ -54,12 +54,12 @@ def usable(context: CommandContext) -> HeldKey | None:
     return next((mine[key.id] for key in enrolled if key.is_in_force and key.id in mine), None)
 
 
-def signed(context: CommandContext, deed: Deed, key: HeldKey, reason: str = "") -> Core:
+def signed(context: CommandContext, proposed: ProposedAct, key: HeldKey, reason: str = "") -> Core:
     """Return the core for one act that is signed with a key now."""
     people = context.core.people
-    made = people.prepare(deed, key.id, reason)
-    told = {"subject": deed.subject, **deed.decision, "reason": reason}
-    _show(context, f"You sign {deed.action} with your key {key.id}:", told)
+    made = people.prepare(proposed, key.id, reason)
+    told = {"subject": proposed.subject, **proposed.decision, "reason": reason}
+    _show(context, f"You sign {proposed.action} with your key {key.id}:", told)
     if key.storage in {"agent", "hardware"}:
         context.out.aside("Confirm it, or touch your key, when you are asked to.")
     return context.app.confirmed(people.sign(made, lambda message: key.sign(message, ask)))

@@ -176,7 +176,7 @@ class Confirmation(Noun):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deed:
+class ProposedAct:
     """What a person is about to decide: action, subject and facts of the entry that will say so."""
 
     action: str

@@ -17,7 +17,7 @@ from counterpoint.core.model.answers import Readiness, ReadyItem, Started
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Snapshot
 from counterpoint.core.model.filters import ReadyFilter
-from counterpoint.core.model.identity import Deed
+from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.journal import StartPoint
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.sessions import Claim, Session
@@ -110,12 +110,12 @@ class Claims:
             before = change.find(Claim, found.id)
             return self._take(change, found, before, minutes, snapshot), offer
 
-    def release_deed(self, item: str) -> Deed:
+    def proposed_release(self, item: str) -> ProposedAct:
         """Return what ending the claim of an item would decide now, for a person to sign."""
         with self._context.reading() as view:
             claim = view.find(Claim, item)
         told = {"token": claim.token, "holder": claim.agent} if claim is not None else {}
-        return Deed(action="claim.released", subject=item, decision=told)
+        return ProposedAct(action="claim.released", subject=item, decision=told)
 
     def take_up(self, item: str) -> Claim:
         """Return the claim of an item as the caller's, with what its holder began with.

@@ -18,7 +18,7 @@ from typing import Any, Final, get_args
 from counterpoint.core.model.answers import Reviewed, Submitted
 from counterpoint.core.model.drafts import SubmissionDraft
 from counterpoint.core.model.filters import Judgment, Note
-from counterpoint.core.model.identity import Deed
+from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.journal import Submission, SubmissionKind, SubmissionStatus, Verdict
 from counterpoint.core.model.rows import Prose, Proses, shared_fields
 from counterpoint.core.model.work import Gate, Holds, Item
@@ -180,7 +180,7 @@ class Reviews:
                 on = close(change, on, "accepted" if judgment.approves else "rejected")
             return self._reviewed(change, verdict, on, after)
 
-    def deed(self, item: str, judgment: Judgment) -> Deed:
+    def proposed(self, item: str, judgment: Judgment) -> ProposedAct:
         """Return what a judgment would decide now, for a person to sign; NotFound, NotReady."""
         with self._context.reading() as view:
             asked = _asked(view, item, judgment)
@@ -188,7 +188,7 @@ class Reviews:
         current = self._current(asked, must_lie_there=judgment.approves)
         on = None if is_start else asked
         is_live = on is not None and on.of != "artifact"
-        return Deed(
+        return ProposedAct(
             action=_action(on, approves=judgment.approves),
             subject=item,
             decision={

@@ -23,7 +23,7 @@ from counterpoint.core.ledger.people.confirmed import Ring, entry_faults
 from counterpoint.core.ledger.people.sshsig import seal
 from counterpoint.core.ledger.people.statement import Statement, message_of
 from counterpoint.core.model.filters import Edit, Judgment, Report
-from counterpoint.core.model.identity import Deed
+from counterpoint.core.model.identity import ProposedAct
 from counterpoint.kernel import canonical
 from fakes.people import Person
 from fakes.studio import FixedKey, Studio
@@ -46,7 +46,7 @@ class Story:
         started = ada.claims.start(first)
         ada.tasks.finish(first, started.claim.token, Report(outcome="done", summary="it works"))
         self.pat.judge(first, Judgment(approves=True, reason="well done"))
-        edit = Deed(action="item.edited", subject="demo-3")
+        edit = ProposedAct(action="item.edited", subject="demo-3")
         self.sam.does(edit, "because").items.edit("demo-3", Edit(title="C"))
         self.pat.revoke(self.sam.unsigned.people.get("sam"))
         self.studio = studio

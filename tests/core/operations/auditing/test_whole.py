@@ -14,7 +14,7 @@ from counterpoint.core.ledger.merkle import (
     leaf_hash,
 )
 from counterpoint.core.model.filters import Note
-from counterpoint.core.model.identity import Deed
+from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.journal import Record
 from counterpoint.core.operations.auditing import sameness, texts
 from counterpoint.core.ports.store import Append
@@ -212,7 +212,7 @@ def test_another_reason_of_a_person_is_found(tmp_path):
     record = studio.core("ada").journal.append(Note(kind="finding", body="a finding"))
     person = Person(studio=studio)
     person.enrol()
-    redact = Deed(action="text.redacted", decision={"row": f"records/{record.id}"})
+    redact = ProposedAct(action="text.redacted", decision={"row": f"records/{record.id}"})
     person.does(redact, "private").journal.redact(Record, record.id, reason="private")
     changed = "UPDATE texts SET body = replace(body, 'private', 'another') WHERE body LIKE ?"
     tamper(studio, (changed, ("%private%",)))

@@ -8,7 +8,7 @@ import pytest
 
 from counterpoint.core.ledger.people.statement import Statement
 from counterpoint.core.model.filters import Edit, Judgment, Note, Report
-from counterpoint.core.model.identity import Confirmation, Deed, Key
+from counterpoint.core.model.identity import Confirmation, Key, ProposedAct
 from counterpoint.core.model.journal import Record, Verdict
 from counterpoint.core.model.rows import Prose
 from counterpoint.kernel.errors import (
@@ -63,7 +63,7 @@ def test_a_verdict_that_a_person_signed_stands_as_the_persons(studio: Studio, pa
 
 def test_nobody_is_a_person_by_saying_so(studio: Studio, pat: Person) -> None:
     """A caller with a person's principal and no signature writes nothing."""
-    signed = pat.sign(pat.unsigned.reviews.deed(ITEM, YES))
+    signed = pat.sign(pat.unsigned.reviews.proposed(ITEM, YES))
     bare = pat.with_(signed)
     liar = studio.core("eve", kind="agent")
     claimed = replace(
@@ -78,22 +78,22 @@ def test_nobody_is_a_person_by_saying_so(studio: Studio, pat: Person) -> None:
 def test_the_signature_of_another_key_is_none(studio: Studio, pat: Person) -> None:
     """Eve signs with her own key in the name of Pat's."""
     eve = Person(studio=studio, name="eve")
-    made = pat.unsigned.people.prepare(pat.unsigned.reviews.deed(ITEM, YES), pat.key)
+    made = pat.unsigned.people.prepare(pat.unsigned.reviews.proposed(ITEM, YES), pat.key)
     studio.refuses(Forbidden, lambda: eve.with_(eve.signed(made)).reviews.review(ITEM, YES))
-    stranger = eve.sign(pat.unsigned.reviews.deed(ITEM, YES))
+    stranger = eve.sign(pat.unsigned.reviews.proposed(ITEM, YES))
     fault = studio.refuses(Forbidden, lambda: eve.with_(stranger).reviews.review(ITEM, YES))
     assert "not in force" in str(fault)
 
 
 def test_a_signature_is_good_for_what_was_signed_alone(studio: Studio, pat: Person) -> None:
     """Another act, another item, another decision, another project: each is refused."""
-    deed = pat.unsigned.reviews.deed(ITEM, YES)
+    proposed = pat.unsigned.reviews.proposed(ITEM, YES)
     others = (
-        replace(deed, action="item.rejected"),
-        replace(deed, subject="demo-3"),
-        replace(deed, decision={}),
-        replace(deed, decision={**deed.decision, "submission": "demo-s9"}),
-        replace(deed, decision={**deed.decision, "more": 1}),
+        replace(proposed, action="item.rejected"),
+        replace(proposed, subject="demo-3"),
+        replace(proposed, decision={}),
+        replace(proposed, decision={**proposed.decision, "submission": "demo-s9"}),
+        replace(proposed, decision={**proposed.decision, "more": 1}),
     )
     for other in others:
         core = pat.does(other)
@@ -102,8 +102,8 @@ def test_a_signature_is_good_for_what_was_signed_alone(studio: Studio, pat: Pers
 
 def test_a_confirmation_counts_once(studio: Studio, pat: Person) -> None:
     """A second act with it is refused, and so is a second entry of one call."""
-    deed = Deed(action="item.edited", subject="demo-3", decision={})
-    signed = pat.sign(deed)
+    proposed = ProposedAct(action="item.edited", subject="demo-3", decision={})
+    signed = pat.sign(proposed)
     pat.with_(signed).items.edit("demo-3", Edit(title="B2"))
     studio.refuses(Conflict, lambda: pat.with_(signed).items.edit("demo-3", Edit(title="B3")))
     studio.check()
@@ -111,14 +111,14 @@ def test_a_confirmation_counts_once(studio: Studio, pat: Person) -> None:
 
 def test_a_signature_is_of_now(studio: Studio, pat: Person) -> None:
     """Ten minutes later it cannot be used any more."""
-    core = pat.does(pat.unsigned.reviews.deed(ITEM, YES))
+    core = pat.does(pat.unsigned.reviews.proposed(ITEM, YES))
     studio.clock.pass_by(minutes=11)
     studio.refuses(StaleVersion, lambda: core.reviews.review(ITEM, YES))
 
 
 def test_what_changed_since_it_was_signed_is_not_approved(studio: Studio, pat: Person) -> None:
     """The worker hands in something else between the look and the signature."""
-    core = pat.does(pat.unsigned.reviews.deed(ITEM, YES))
+    core = pat.does(pat.unsigned.reviews.proposed(ITEM, YES))
     ada = studio.core("ada")
     pat.unsigned.reviews.review(ITEM, Judgment(approves=False, reason="no"))
     again = ada.claims.start(ITEM)
@@ -144,8 +144,8 @@ def test_what_a_revoked_key_signed_before_stays_and_nothing_comes_after(
     """The ledger verifies with the old act in it, and a new one is refused."""
     pat.judge(ITEM, YES)
     pat.revoke(pat.unsigned.people.get("pat"))
-    deed = Deed(action="item.edited", subject="demo-3")
-    core = pat.does(deed)
+    proposed = ProposedAct(action="item.edited", subject="demo-3")
+    core = pat.does(proposed)
     fault = studio.refuses(Forbidden, lambda: core.items.edit("demo-3", Edit(title="B2")))
     assert "not in force" in str(fault)
     studio.refuses(
@@ -157,8 +157,8 @@ def test_what_a_revoked_key_signed_before_stays_and_nothing_comes_after(
 def test_only_a_person_writes_keys(studio: Studio, pat: Person) -> None:
     """Without a signature a key is neither enrolled nor revoked."""
     eve = Person(studio=studio, name="eve")
-    deed = eve.unsigned.people.enrolment(eve.public_key, "eve", "ssh")
-    studio.refuses(Forbidden, lambda: eve.unsigned.people.enrol(eve.public_key, deed))
+    proposed = eve.unsigned.people.enrolment(eve.public_key, "eve", "ssh")
+    studio.refuses(Forbidden, lambda: eve.unsigned.people.enrol(eve.public_key, proposed))
     studio.refuses(Forbidden, lambda: eve.unsigned.people.revoke(pat.key))
 
 
@@ -170,10 +170,10 @@ def test_a_key_is_enrolled_once_and_has_an_owner(studio: Studio, pat: Person) ->
     for name in ("", " ", "x" * 101, "a\nb"):
         with pytest.raises(InvalidInput):
             people.enrolment(sam.public_key, name, "ssh")
-    deed = people.enrolment(sam.public_key, "sam", "ssh")
-    first, second = pat.does(deed), pat.does(deed)
-    first.people.enrol(sam.public_key, deed)
-    studio.refuses(Conflict, lambda: second.people.enrol(sam.public_key, deed))
+    proposed = people.enrolment(sam.public_key, "sam", "ssh")
+    first, second = pat.does(proposed), pat.does(proposed)
+    first.people.enrol(sam.public_key, proposed)
+    studio.refuses(Conflict, lambda: second.people.enrol(sam.public_key, proposed))
 
 
 def test_a_key_is_found_by_what_people_call_it(studio: Studio, pat: Person) -> None:
@@ -192,12 +192,12 @@ def test_every_act_of_a_person_can_be_signed(studio: Studio, pat: Person) -> Non
     """Waiving, releasing, redacting: each lands as the person's."""
     eve = studio.core("eve")
     eve.claims.start("demo-3")
-    claim = pat.unsigned.claims.release_deed("demo-3")
+    claim = pat.unsigned.claims.proposed_release("demo-3")
     pat.does(claim).claims.release("demo-3")
-    waive = Deed(action="item.edited", subject="demo-3", decision={"waived": ["check-1"]})
+    waive = ProposedAct(action="item.edited", subject="demo-3", decision={"waived": ["check-1"]})
     pat.does(waive, "not needed").items.edit("demo-3", Edit(waive=("check-1",), reason="no need"))
     noted = studio.core("ada").journal.append(Note(kind="finding", body="a private thing"))
-    redact = Deed(action="text.redacted", decision={"row": f"records/{noted.id}"})
+    redact = ProposedAct(action="text.redacted", decision={"row": f"records/{noted.id}"})
     pat.does(redact, "private").journal.redact(Record, noted.id, reason="private")
     strengths = [
         one.actor.principal.strength
@@ -237,7 +237,7 @@ def test_a_reason_that_is_taken_away_is_gone_beside_the_signature_too(
 
 def test_an_epoch_that_a_person_signed_says_so(studio: Studio, pat: Person) -> None:
     """Of one that nobody signed the ledger tells that, too."""
-    signing = pat.does(pat.unsigned.signing.deed(), "restored").signing
+    signing = pat.does(pat.unsigned.signing.proposed(), "restored").signing
     assert signing.open_epoch("restored").confirmed_by == pat.key
     assert pat.unsigned.signing.open_epoch("again").confirmed_by == ""
-    assert pat.unsigned.claims.release_deed("demo-3").decision == {}
+    assert pat.unsigned.claims.proposed_release("demo-3").decision == {}

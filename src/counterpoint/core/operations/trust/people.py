@@ -9,7 +9,7 @@ from dataclasses import replace
 from counterpoint.core.ledger.people import sshsig
 from counterpoint.core.ledger.people.confirmed import ENROLLED, REVOKED
 from counterpoint.core.ledger.people.statement import Statement, commitment, message_of
-from counterpoint.core.model.identity import Confirmation, Deed, Key, KeyStorage
+from counterpoint.core.model.identity import Confirmation, Key, KeyStorage, ProposedAct
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.operations.recording.confirming import is_person
 from counterpoint.core.operations.recording.context import Context
@@ -48,7 +48,7 @@ class People:
             )
         return found[0]
 
-    def prepare(self, deed: Deed, signed_by: str, reason: str = "") -> Confirmation:
+    def prepare(self, proposed: ProposedAct, signed_by: str, reason: str = "") -> Confirmation:
         """Return what a key has to sign so that a person has decided this, the signature left empty.
 
         It is of the ledger as it is at this moment, and good for ten minutes.
@@ -58,12 +58,12 @@ class People:
         with self._context.reading() as view:
             head = view.head()
         decision: Mapping[str, Json] = {
-            name: mask_json(value, known) for name, value in deed.decision.items()
+            name: mask_json(value, known) for name, value in proposed.decision.items()
         }
         statement = Statement(
             project=self._context.project,
-            act=deed.action,
-            subject=deed.subject,
+            act=proposed.action,
+            subject=proposed.subject,
             decision=decision,
             place=head.size - 1,
             leaf=head.leaf,
@@ -86,7 +86,7 @@ class People:
         """Return what was prepared with its signature; sign: answers that of a message."""
         return replace(confirmation, signature=sign(message_of(confirmation.statement)))
 
-    def enrolment(self, public_key: str, owner: str, storage: KeyStorage) -> Deed:
+    def enrolment(self, public_key: str, owner: str, storage: KeyStorage) -> ProposedAct:
         """Return what enrolling a key decides; Conflict for one that is enrolled, InvalidInput."""
         name = sshsig.key_id_of(sshsig.public_key_of(public_key))
         if any(key.id == name for key in self.list()):
@@ -95,17 +95,19 @@ class People:
             )
         if not owner.strip() or len(owner) > _LONGEST_OWNER or not owner.isprintable():
             raise InvalidInput(f"a key is of somebody with a name of 1 to {_LONGEST_OWNER} letters")
-        return Deed(action=ENROLLED, decision={"key": name, "owner": owner, "storage": storage})
+        return ProposedAct(
+            action=ENROLLED, decision={"key": name, "owner": owner, "storage": storage}
+        )
 
-    def enrol(self, public_key: str, deed: Deed) -> Key:
+    def enrol(self, public_key: str, proposed: ProposedAct) -> Key:
         """Let a key sign from now on, as was signed; Forbidden without a signature."""
         with recording(self._context, ENROLLED) as change:
             key = Key(
                 project=self._context.project,
-                id=deed.decision["key"],
-                owner=deed.decision["owner"],
+                id=proposed.decision["key"],
+                owner=proposed.decision["owner"],
                 public_key=sshsig.public_key_of(public_key),
-                storage=deed.decision["storage"],
+                storage=proposed.decision["storage"],
                 enrolled_by=self._signer(),
                 enrolled_at=change.now,
                 revoked_by="",
@@ -117,11 +119,11 @@ class People:
             change.add_facts(key=key.id, owner=key.owner, storage=key.storage)
             return key
 
-    def revocation(self, key: Key) -> Deed:
+    def revocation(self, key: Key) -> ProposedAct:
         """Return what revoking a key decides; Conflict for one that is not in force."""
         if not key.is_in_force:
             raise Conflict(f"the key {key.id} was revoked at {key.revoked_at}")
-        return Deed(action=REVOKED, decision={"key": key.id})
+        return ProposedAct(action=REVOKED, decision={"key": key.id})
 
     def revoke(self, key: str) -> Key:
         """Let a key sign nothing from now on; what it signed stays. Forbidden without a signature."""

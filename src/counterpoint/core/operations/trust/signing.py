@@ -21,7 +21,7 @@ from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.ledger.growth import epoch_of
 from counterpoint.core.ledger.merkle import Frontier, consistency_proof, frontier_at
 from counterpoint.core.ledger.note import VerifierKey
-from counterpoint.core.model.identity import Deed
+from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.trust.heads import (
     FIRST_EPOCH,
@@ -215,11 +215,11 @@ class Signing:
         self._context.ports.anchors.keep(self._context.project, made.note)
         return epoch
 
-    def deed(self) -> Deed:
+    def proposed(self) -> ProposedAct:
         """Return what opening an epoch would decide now, for a person to sign."""
         with self._context.reading() as view:
             number = self._next_epoch(view, self._last(view))
-        return Deed(action="epoch.opened", decision={"epoch": number})
+        return ProposedAct(action="epoch.opened", decision={"epoch": number})
 
     def _next_epoch(self, view: Reading, last: SignedHead | None) -> int:
         return max(last_epoch(view), last.epoch if last else FIRST_EPOCH) + 1
