@@ -21,7 +21,8 @@ from mcp import Client
 from counterpoint.app import App, Identity
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Principal
-from counterpoint.core.model.identity import Attested
+from counterpoint.core.model.identity import Attested, Connection
+from counterpoint.core.model.rows import Prose
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.registry import surface
 from counterpoint.evidence.places import find_places
@@ -84,6 +85,25 @@ AGENT_PROCESS = (
     "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))",
 )
 """What starts a command as an agent does: as the child of a process of its own."""
+
+
+def known_connection(id_: str, project: str = "demo", **more: Any) -> Connection:
+    """Answer what is kept of an agent's process."""
+    kept: dict[str, Any] = {
+        "agent": "eve",
+        "client": "",
+        "uid": 1,
+        "pid": 10,
+        "started": 10,
+        "boot": "b",
+        "namespace": "",
+        "executable": "/a",
+        "held_since": 0,
+        "unit": "",
+        "ancestry": Prose("[]"),
+        "opened_at": Timestamp("2026-01-02T03:04:05.000Z"),
+    }
+    return Connection(project=project, id=id_, **kept | more)
 
 
 def attested_as(name: str) -> Attested:

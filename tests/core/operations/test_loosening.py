@@ -6,14 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from builders import known_connection
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Edit, Handover, Judgment, Note, ReadyFilter, Report
-from counterpoint.core.model.identity import Connection, Contribution, ProposedAct
+from counterpoint.core.model.identity import Contribution, ProposedAct
 from counterpoint.core.model.journal import Verdict
-from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Gate
 from counterpoint.core.operations.recording.unit import recording
-from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import Forbidden, GateClosed
 from fakes.people import Person
 from fakes.studio import Studio
@@ -53,26 +52,6 @@ def unattested(studio: Studio, core: Core) -> Core:
     """Answer the core of the same caller where nothing is known of him but a name."""
     actor = replace(core.caller.actor, principal=None, session=studio.mint.mint("ses"))
     return Core(studio.ports, replace(core.caller, actor=actor))
-
-
-def known_agent(id_: str) -> Connection:
-    """Answer what is kept of an agent's process."""
-    return Connection(
-        project="demo",
-        id=id_,
-        agent="eve",
-        client="",
-        uid=1,
-        pid=10,
-        started=10,
-        boot="b",
-        namespace="",
-        executable="/a",
-        held_since=0,
-        unit="",
-        ancestry=Prose("[]"),
-        opened_at=Timestamp("2026-01-02T03:04:05.000Z"),
-    )
 
 
 @pytest.mark.parametrize("how", sorted(LOOSER))
@@ -136,7 +115,7 @@ def test_an_agents_shell_is_no_person(studio: Studio, ada: Core, ids: dict[str, 
     assert principal is not None
     context = studio.context(studio.system)
     with recording(context, "test.made") as change:
-        change.put(known_agent(principal.id))
+        change.put(known_connection(principal.id))
     studio.refuses(Forbidden, lambda: shell.items.edit(ids["A"], LOOSER["waive"]))
     studio.refuses(Forbidden, lambda: shell.projects.ask_of_reviews("declared"))
 

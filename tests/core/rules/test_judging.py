@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from builders import known_connection
 from counterpoint.core.model.access import Actor, Principal
-from counterpoint.core.model.identity import Connection, Contribution
+from counterpoint.core.model.identity import Contribution
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.rules.claims import Dependence, dependence, standing
-from counterpoint.kernel.clock import Timestamp
 
 ADA = Actor(
     kind="agent",
@@ -20,22 +20,7 @@ ADA = Actor(
 )
 NOBODY = Actor(kind="agent", name="ada", session="ses_b")
 PERSON = Actor(kind="human", name="pat", principal=Principal(strength="person", id="pat"))
-CONNECTION = Connection(
-    project="p",
-    id="cn_a",
-    agent="ada",
-    client="",
-    uid=1,
-    pid=10,
-    started=10,
-    boot="b",
-    namespace="",
-    executable="/a",
-    held_since=10,
-    unit="",
-    ancestry=Prose("[]"),
-    opened_at=Timestamp("2026-01-02T03:04:05.000Z"),
-)
+CONNECTION = known_connection("cn_a", "p", agent="ada", held_since=10)
 
 
 def worked(principal: str) -> Contribution:

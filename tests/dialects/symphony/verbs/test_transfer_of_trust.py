@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from builders import known_connection
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Check, Edit, Judgment
 from counterpoint.core.model.identity import Connection
-from counterpoint.core.model.rows import Prose
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.dialects.symphony.verbs.transfer import Transfer
 from counterpoint.kernel.errors import Forbidden, GateClosed
@@ -35,22 +35,7 @@ def api(studio: Studio) -> Core:
 
 def known(studio: Studio) -> Connection:
     """Answer what is kept of ada's process."""
-    return Connection(
-        project="demo",
-        id="cn_agent_ada",
-        agent="ada",
-        client="",
-        uid=1,
-        pid=10,
-        started=10,
-        boot="b",
-        unit="",
-        namespace="",
-        executable="/a",
-        held_since=0,
-        ancestry=Prose("[]"),
-        opened_at=studio.clock.now(),
-    )
+    return known_connection("cn_agent_ada", agent="ada", opened_at=studio.clock.now())
 
 
 def test_who_worked_on_an_issue_does_not_judge_it_in_its_new_place(

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any, Final, cast
 
 from counterpoint.core.ledger.entry import is_digest, is_time
@@ -118,18 +117,13 @@ def message_of(statement: str) -> bytes:
     return _FIRST_LINE + statement.encode()
 
 
-def commitment(salt: str, reason: str) -> str:
-    """Return the salted commitment of a reason, in hex; the salt is hex too."""
-    return sha256(b"\x02" + bytes.fromhex(salt) + reason.encode()).hexdigest()
-
-
 def is_reason(text: str, committed: str) -> bool:
     """Return whether the text that is kept beside a statement is the reason that was signed."""
     try:
         value = canonical.object_of(canonical.load(text))
         return value.keys() == {"salt", "text"} and (
             len(value["salt"]) == _SALT_SIZE
-            and commitment(value["salt"], value["text"]) == committed
+            and canonical.commitment(bytes.fromhex(value["salt"]), value["text"]) == committed
         )
     except (InvalidInput, TypeError, ValueError, AttributeError):
         return False

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from counterpoint.core.ledger.people import sshsig
 from counterpoint.core.ledger.people.confirmed import ENROLLED, REVOKED
-from counterpoint.core.ledger.people.statement import Statement, commitment, message_of
+from counterpoint.core.ledger.people.statement import Statement, message_of
 from counterpoint.core.model.identity import Confirmation, Key, KeyStorage, ProposedAct
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.operations.recording.confirming import is_person
@@ -18,8 +18,8 @@ from counterpoint.core.rules.secrets import mask, mask_json
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
+from counterpoint.kernel.ids import SALT_BYTES
 
-_SALT = 16
 _LONGEST_OWNER = 100
 
 
@@ -54,7 +54,7 @@ class People:
         It is of the ledger as it is at this moment, and good for ten minutes.
         """
         known = self._context.ports.secrets
-        said, salt = mask(reason, known), secrets.token_hex(_SALT)
+        said, salt = mask(reason, known), secrets.token_hex(SALT_BYTES)
         with self._context.reading() as view:
             head = view.head()
         decision: Mapping[str, Json] = {
@@ -68,9 +68,9 @@ class People:
             place=head.size - 1,
             leaf=head.leaf,
             signed_by=signed_by,
-            nonce=secrets.token_hex(_SALT),
+            nonce=secrets.token_hex(SALT_BYTES),
             time=self._context.ports.clock.now(),
-            reason=commitment(salt, said) if said else "",
+            reason=canonical.commitment(bytes.fromhex(salt), said) if said else "",
         )
         kept = canonical.dump({"salt": salt, "text": said}).decode() if said else ""
         return Confirmation(
