@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -85,6 +86,37 @@ AGENT_PROCESS = (
     "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))",
 )
 """What starts a command as an agent does: as the child of a process of its own."""
+
+
+class AgentProgram:
+    """An agent's process of its own, which does as it is told; what it starts is its child."""
+
+    def __init__(self, folder: Path) -> None:
+        """Start it in a folder."""
+        program = Path(__file__).parent / "e2e" / "programs" / "agent.py"
+        self._process = subprocess.Popen(
+            [sys.executable, str(program)],
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def order(self, **order: Any) -> dict[str, Any]:
+        """Tell it what to do; answer what came of it."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        return json.loads(self._process.stdout.readline())
+
+    def runs(self, *words: str) -> dict[str, Any]:
+        """Run the command line from a shell of its own."""
+        return self.order(run=["sh", "-c", f"{sys.executable} -m counterpoint {' '.join(words)}"])
+
+    def close(self) -> None:
+        """Let it end."""
+        self._process.communicate(timeout=60)
 
 
 def known_connection(id_: str, project: str = "demo", **more: Any) -> Connection:

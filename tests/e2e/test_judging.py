@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -13,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from builders import AgentProgram
 from counterpoint.app import App
 from counterpoint.core.model.filters import Edit
 from counterpoint.core.model.journal import Verdict
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
-PROGRAM = Path(__file__).parent / "programs" / "agent.py"
 FAILS = [[sys.executable, "-c", "raise SystemExit(1)"]]
 SECTIONS = ("Problem", "Current State", "Findings", "Risks", "Recommendation")
 TEXT = "# Research\n\n" + "\n\n".join(
@@ -27,27 +26,13 @@ TEXT = "# Research\n\n" + "\n\n".join(
 )
 
 
-class Window:
+class Window(AgentProgram):
     """One window of a client: an agent's process of its own."""
 
     def __init__(self, folder: Path) -> None:
         """Start it in a folder."""
-        self._process = subprocess.Popen(
-            [sys.executable, str(PROGRAM)],
-            cwd=folder,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        super().__init__(folder)
         self._open: set[str] = set()
-
-    def order(self, **order: Any) -> dict[str, Any]:
-        """Tell it what to do; answer what came of it."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(order) + "\n")
-        self._process.stdin.flush()
-        return json.loads(self._process.stdout.readline())
 
     def _call(self, words: str, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         if words not in self._open:
@@ -66,14 +51,6 @@ class Window:
         told = self._call(words, tool, arguments)
         assert "refused" in told, told
         return json.dumps(told["refused"])
-
-    def runs(self, *words: str) -> dict[str, Any]:
-        """Run the command line from a shell of its own."""
-        return self.order(run=["sh", "-c", f"{sys.executable} -m counterpoint {' '.join(words)}"])
-
-    def close(self) -> None:
-        """Let it end."""
-        self._process.communicate(timeout=60)
 
 
 Opened = Callable[[], Window]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -13,12 +12,11 @@ from typing import Any
 
 import pytest
 
-from builders import AGENT_PROCESS
+from builders import AGENT_PROCESS, AgentProgram
 from counterpoint.app import App
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
-PROGRAM = Path(__file__).parent / "programs" / "agent.py"
 PLAN = "# Orchard\n## Planting\n- review: yes\n- [ ] Plant the walnut\n"
 APPROVES = {"verdict": "approve", "reason": "it stands"}
 
@@ -27,27 +25,13 @@ LEFT = ("setsid", "-f", *AGENT_PROCESS)
 """Starts a process, one level below another, that nobody is left to have started."""
 
 
-class Agent:
+class Agent(AgentProgram):
     """An agent's process of its own; what it starts is its child."""
 
     def __init__(self, folder: Path) -> None:
         """Start it in a folder, and let it connect as any client does."""
-        self._process = subprocess.Popen(
-            [sys.executable, str(PROGRAM)],
-            cwd=folder,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        super().__init__(folder)
         self.order(connect="main", words=[])
-
-    def order(self, **order: Any) -> dict[str, Any]:
-        """Tell it what to do; answer what came of it."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(order) + "\n")
-        self._process.stdin.flush()
-        return json.loads(self._process.stdout.readline())
 
     def does(self, tool: str, connection: str = "main", **arguments: Any) -> dict[str, Any]:
         """Call a tool that must succeed."""
@@ -61,17 +45,9 @@ class Agent:
         assert "refused" in told, told
         return told["refused"]["error"]
 
-    def runs(self, *words: str) -> dict[str, Any]:
-        """Run the command line from a shell of its own."""
-        return self.order(run=["sh", "-c", f"{sys.executable} -m counterpoint {' '.join(words)}"])
-
     def hires(self, *through: str) -> Agent:
         """Let it start another agent's process, and let that connect."""
         return Hired(self, *through)
-
-    def close(self) -> None:
-        """Let it end."""
-        self._process.communicate(timeout=60)
 
 
 class Hired(Agent):
