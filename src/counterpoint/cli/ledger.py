@@ -88,7 +88,8 @@ def verify(
 
 
 def _print_audit(context: CommandContext, found: Audit) -> int:
-    key, epochs = context.core.audit.key.to_text(), context.core.signing.epochs()
+    keys, epochs = context.core.signing.keys(), context.core.signing.epochs()
+    key = keys[0].to_text() if keys else ""
     if context.out.json:
         fields = ("project", "size", "root", "last", "anchored", "redacted")
         answer = {name: getattr(found, name) for name in fields}
@@ -109,7 +110,7 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
         _print_verdict(out, found.faults, f"{found.size:,} entries of {found.project}")
         if found.sound:
             out.line(f"  root      {found.root}")
-            out.line(f"  key       {key}")
+            out.line(f"  key       {key or 'none has signed it yet'}")
             out.line(f"  anchored  {found.anchored:,} entries agree with an earlier checkpoint")
             out.line(f"  redacted  {found.redacted:,} texts are gone on purpose")
         if found.sound and found.rows:

@@ -55,7 +55,9 @@ def _print_status(context: CommandContext) -> None:
     out.line(f"{state.project.title}: {state.ledger_size:,} entries in the ledger{age}")
     out.line(f"Reviews: {state.project.reviews}")
     out.line(f"You: {said(core.caller.actor, why)}")
-    if unsigned.waiting or unsigned.why:
+    if unsigned.broken:
+        out.line(f"Broken: {unsigned.why}; run `counterpoint audit verify`.", style="red")
+    elif unsigned.waiting or unsigned.why:
         out.aside(_waiting(unsigned, state))
     counts = [
         (kind, *(str(found.get(category, 0)) for category in _CATEGORIES))
@@ -126,6 +128,7 @@ def _state(state: State, progress: dict[str, dict[str, int]], unsigned: Unsigned
             "signed": unsigned.signed,
             "waiting_since": unsigned.since,
             "not_signed_because": unsigned.why,
+            "broken": unsigned.broken,
         },
         "now": state.now,
     }

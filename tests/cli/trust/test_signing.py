@@ -75,7 +75,7 @@ def test_no_command_signs_a_history_that_was_written_anew(call, signed):
     said = call("audit", "verify")
     assert said.code == 1
     assert "fork_refused" in said.out
-    assert "were signed" in call("status").err
+    assert "were signed" in call("status").out
 
 
 def test_verifying_signs_nothing_and_writes_nothing(call, ledger):
@@ -165,6 +165,7 @@ def test_work_goes_on_while_the_signer_is_away(call, signed):
     assert (found["size"], found["signed"]) == (7, 6)
     assert found["waiting_since"]
     assert "others can write" in found["not_signed_because"]
+    assert found["broken"] is False
     assert "1 entries wait for a signature" in call("status").err
     # What was signed before is still proved; what was not is not.
     assert call("audit", "prove", "--checkpoint").out.splitlines()[1] == "6"
@@ -176,10 +177,31 @@ def test_work_goes_on_while_the_signer_is_away(call, signed):
     assert call("audit", "prove", "6").code == 0
 
 
+def _put_another_ledger_there(call, ledger: Path) -> None:
+    """Take everything beside the ledger away with it, its checkpoints too, and begin anew."""
+    shutil.rmtree(ledger / ".counterpoint")
+    assert call("init", "--yes", "--client", "codex").code == 0
+
+
+def test_a_ledger_in_the_place_of_another_is_found_before_it_is_to_be_signed(call, signed):
+    """By every command that looks, without a checkpoint and with nothing beside it, until an epoch."""
+    _put_another_ledger_there(call, signed)
+    said = call("audit", "verify", "--json")
+    assert (said.code, [one["code"] for one in said.json["faults"]]) == (1, ["fork_refused"])
+    assert call("audit", "verify").code == 1
+    checks = {one["name"]: one for one in call("doctor", "--json").json["checks"]}
+    assert [checks[name]["verdict"] for name in ("key", "checkpoint")] == ["fail", "fail"]
+    assert "another ledger was signed" in checks["key"]["found"]
+    assert "Broken: the ledger is led_" in call("status").out
+    assert call("status", "--json").json["ledger"]["broken"] is True
+    assert call("audit", "epoch", "--reason", "Begun anew").code == 0
+    assert call("audit", "verify").code == 0
+    assert "Broken" not in call("status").out
+
+
 def test_a_ledger_in_the_place_of_another_is_not_signed(call, signed):
     """Taken away and begun anew, with whatever is in it."""
-    shutil.rmtree(signed / ".counterpoint")
-    assert call("init", "--yes", "--client", "codex").code == 0
+    _put_another_ledger_there(call, signed)
     said = call("audit", "prove", "--checkpoint")
     assert said.code == 1
     assert "another ledger" in said.err

@@ -110,7 +110,10 @@ def test_an_epoch_goes_on_from_another_history_and_never_back(signer):
 
 def test_another_ledger_in_the_place_of_one_that_was_signed_is_refused(signer, tmp_path):
     """Whoever takes a ledger away and begins another; an epoch says that it was on purpose."""
+    assert signer.seen("counterpoint/demo") is None
     signer.sign_head(LEDGER, growth(5))
+    assert signer.seen("counterpoint/demo") == LEDGER
+    assert signer.seen("counterpoint/other") is None
     with pytest.raises(ForkRefused, match="another ledger"):
         signer.sign_head("led_two", growth(1))
     opened(tmp_path, "/two/ledger.db").sign_head("led_two", growth(1))

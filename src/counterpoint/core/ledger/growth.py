@@ -62,6 +62,14 @@ def check_epoch(last: SignedHead | None, asked: Growth) -> None:
         raise ForkRefused(f"epoch {asked.epoch} is not above the last one, {last.epoch}")
 
 
+def place_fault(seen: str | None, ledger: str | None) -> ForkRefused | None:
+    """Return what is wrong with a ledger, or with none, where another one was signed before."""
+    if seen is None or seen == ledger:
+        return None
+    there = "there is no ledger" if ledger is None else f"the ledger is {ledger}"
+    return ForkRefused(f"{there}, but another ledger was signed in its place before", before=seen)
+
+
 def checkpoint_of(asked: Growth) -> Checkpoint:
     """Return the checkpoint that says a head."""
     lines = (f"epoch {asked.epoch}",) if asked.epoch > FIRST_EPOCH else ()

@@ -22,6 +22,10 @@ class Signer(Protocol):
         """Return the head that was signed last. Makes nothing."""
         ...
 
+    def seen(self, origin: str) -> str | None:
+        """Return the ledger that was signed last under a name in this place. Makes nothing."""
+        ...
+
     def signed(self, ledger: str, size: int) -> SignedHead | None:
         """Return a head of this size that was signed in the present epoch. Makes nothing."""
         ...

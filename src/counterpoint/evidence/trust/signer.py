@@ -25,7 +25,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from counterpoint.core.ledger import checkpoint as checkpoints
-from counterpoint.core.ledger.growth import check_epoch, check_growth, checkpoint_of, is_head
+from counterpoint.core.ledger.growth import (
+    check_epoch,
+    check_growth,
+    checkpoint_of,
+    is_head,
+    place_fault,
+)
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.model.trust.heads import Growth, SignedHead
 from counterpoint.evidence.keys import ProjectKey, find_key, open_key
@@ -38,7 +44,7 @@ from counterpoint.evidence.trust.folders import (
 )
 from counterpoint.kernel import canonical
 from counterpoint.kernel.clock import Clock
-from counterpoint.kernel.errors import Forbidden, ForkRefused, InvalidInput, SignerAway
+from counterpoint.kernel.errors import Forbidden, InvalidInput, SignerAway
 
 _LEDGER = re.compile(r"[a-z0-9_]{1,64}")
 _HEADS = "heads"
@@ -84,6 +90,13 @@ class FileSigner:
         lines = read_lines(folder / _HEADS, tail=_TAIL) if folder else []
         return _load(lines[-1]) if lines else None
 
+    def seen(self, origin: str) -> str | None:
+        """Return the ledger that was signed last under a name in this database; makes nothing."""
+        if not self.root.exists():
+            return None
+        check_private(self.root)
+        return self._seen().get(self._place_name(origin))
+
     def signed(self, ledger: str, size: int) -> SignedHead | None:
         """Return a head of this size of the present epoch; makes nothing."""
         folder = self._find(ledger)
@@ -128,20 +141,17 @@ class FileSigner:
     def _keep(self, ledger: str, key: ProjectKey, head: Growth) -> SignedHead:
         made = _seal(head, key, self.clock)
         append_line(self._folder(ledger) / _HEADS, _dump(made))
-        name = self._place_name(head)
+        name = self._place_name(head.origin)
         if self._seen().get(name) != ledger:
             append_line(self.root / _PLACES, canonical.dump({"ledger": ledger, "place": name}))
         return made
 
     def _check_place(self, ledger: str, head: Growth) -> None:
-        seen = self._seen().get(self._place_name(head), ledger)
-        if seen != ledger:
-            raise ForkRefused(
-                f"another ledger than {ledger} was signed in {self.place} before", before=seen
-            )
+        if fault := place_fault(self.seen(head.origin), ledger):
+            raise fault
 
-    def _place_name(self, head: Growth) -> str:
-        return sha256(f"{self.place}\n{head.origin}".encode()).hexdigest()
+    def _place_name(self, origin: str) -> str:
+        return sha256(f"{self.place}\n{origin}".encode()).hexdigest()
 
     def _seen(self) -> dict[str, str]:
         """Return the ledger that was seen last in each place."""
@@ -196,6 +206,11 @@ class MemorySigner:
     def last(self, ledger: str) -> SignedHead | None:
         """Return the head that was signed last."""
         return next(reversed(self._heads.get(ledger, [])), None)
+
+    def seen(self, origin: str) -> str | None:
+        """Return nothing: what passes away with the process is in no place."""
+        del origin
+        return None
 
     def signed(self, ledger: str, size: int) -> SignedHead | None:
         """Return a head of this size."""

@@ -27,6 +27,13 @@ class Odd:
     away: bool = False
     late: bool = False
     lost: bool = False
+    before: str = ""
+
+    def seen(self, origin: str) -> str | None:
+        """Answer another ledger, if one was here before."""
+        if self.away:
+            raise Unavailable("away")
+        return self.before or self.inner.seen(origin)
 
     def known_key(self, ledger: str) -> bytes | None:
         """Answer the key, unless it was lost."""
@@ -93,6 +100,15 @@ def test_whoever_is_always_too_late_is_told(studio: Studio) -> None:
     late = signing(studio, signer=Odd(studio.ports.signer, late=True))
     with pytest.raises(SignerAway, match="all the time"):
         late.sign()
+
+
+def test_no_ledger_where_one_was_signed_is_a_fault(studio: Studio) -> None:
+    """As a ledger that is another one; whoever signs in no place has nothing to compare with."""
+    signer = Odd(studio.ports.signer, before="led_before")
+    for project, words in (("none", "there is no ledger"), ("demo", "the ledger is led_demo")):
+        found = signing(studio, signer=signer, project=project).unsigned()
+        assert (found.why.split(",")[0], found.broken) == (words, True)
+        assert not signing(studio, project=project).unsigned().broken
 
 
 def test_an_epoch_has_a_reason(studio: Studio) -> None:

@@ -63,9 +63,13 @@ class Growth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unsigned:
-    """What of a ledger waits for a signature: how many entries, and since when. why: what keeps it."""
+    """What of a ledger waits for a signature: how many entries, and since when.
+
+    why: what keeps it. broken: that is a fault of the ledger, and not of the signer.
+    """
 
     signed: int
     waiting: int
     since: str
     why: str = ""
+    broken: bool = False

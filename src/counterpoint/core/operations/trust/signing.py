@@ -18,7 +18,7 @@ from hashlib import sha256
 from counterpoint.core.ledger import checkpoint as checkpoints
 from counterpoint.core.ledger.checkpoint import Checkpoint
 from counterpoint.core.ledger.entry import Entry
-from counterpoint.core.ledger.growth import epoch_of
+from counterpoint.core.ledger.growth import epoch_of, place_fault
 from counterpoint.core.ledger.merkle import Frontier, consistency_proof, frontier_at
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.model.identity import ProposedAct
@@ -241,16 +241,31 @@ class Signing:
         """Return how many entries wait for a signature, since when, and what keeps it."""
         with self._context.reading() as view:
             last, head = self._last(view), view.head()
-            why = next((fault.message for fault in self.faults(view)), "")
+            fault = next(self.faults(view), None)
             signed = last.size if last else 0
             since = ""
             if signed < head.size:
                 since = Entry.from_bytes(next(view.entries(signed, signed + 1))).time
-        return Unsigned(signed=signed, waiting=max(0, head.size - signed), since=since, why=why)
+        return Unsigned(
+            signed=signed,
+            waiting=max(0, head.size - signed),
+            since=since,
+            why=fault.message if fault else "",
+            broken=isinstance(fault, LedgerBroken),
+        )
 
     def faults(self, view: Reading) -> Iterator[CounterpointError]:
         """Say what is wrong between the ledger and its signer; Unavailable is what cannot be compared."""
         project = view.find(Project)
+        try:
+            seen = self._signer.seen(self._origin)
+        except Unavailable as fault:
+            yield fault
+            return
+        if fault := place_fault(seen, project.ledger if project else None):
+            # The signer knows nothing else of this one.
+            yield fault
+            return
         if project is None:
             return
         try:
