@@ -245,9 +245,12 @@ def test_a_client_that_is_started_again_goes_on_and_judges_nothing_that_it_did(
     before.does("plan", markdown=PLAN)
     before.does("finish", **before.claims("demo-3"), outcome="done", summary="It stands")
     claim, session = before.claims("demo-4"), before.session
+    noted = {"kind": "comment", "text": "It stands", "idempotency_key": "said-1"}
+    said = before.does("note", **noted)
     before.die()
     again = open_window(**same)
     assert again.session == session
+    assert again.does("note", **noted) == said
     again.does("finish", **claim, outcome="done", summary="It stands too")
     refusal = again.is_refused("review", id="demo-2", verdict="approve", reason="fine")
     assert "worked on demo-2" in refusal
@@ -261,6 +264,20 @@ def test_a_client_that_is_started_again_goes_on_and_judges_nothing_that_it_did(
     ]
     assert entry["actor"]["principal"]["id"] != entry["facts"]["succeeds"]
     assert secret not in json.dumps(again.runs("log", "--json", "--limit", "100"))
+
+
+def test_an_idempotency_key_belongs_to_who_used_it(
+    where: str, open_window: Callable[..., Window]
+) -> None:
+    """Another window of the same name neither reads an answer by its key nor leaves one in its place."""
+    del where
+    first, second = open_window(), open_window()
+    asked = {"kind": "comment", "text": "mine", "idempotency_key": "import-1"}
+    said = first.does("note", **asked)
+    assert second.does("note", **asked)["record"]["id"] != said["record"]["id"]
+    second.does("note", **asked | {"idempotency_key": "import-2"})
+    mine = first.does("note", **asked | {"text": "mine too", "idempotency_key": "import-2"})
+    assert first.does("note", **asked) == said != mine
 
 
 def test_a_second_window_that_says_the_same_of_itself_is_another_one(

@@ -300,15 +300,19 @@ class Profile(Noun):
 class Reply(Noun):
     """What was answered to a write under an idempotency key, so that a retry gets it again.
 
+    holder: whose key it is: the principal, and where nothing attests one, the session with which the
+        connection came. seat: that session in any case, by which who was started again finds it.
     request: SHA-256 of what was asked. It goes when any text is taken away, for nobody knows which
-        texts it was made of; the answer stays, less what was taken away.
+        texts it was made of; from then on no request can be told to be the same.
     """
 
     table: ClassVar[str] = "replies"
-    key: ClassVar[tuple[str, ...]] = ("project", "agent", "name")
+    key: ClassVar[tuple[str, ...]] = ("project", "holder", "name")
+    indexes: ClassVar[tuple[str, ...]] = ("seat,name",)
 
-    agent: Name
+    holder: Name
     name: Name
+    seat: Name
     request: PlainHash
     answer: JsonText
     created_at: Timestamp

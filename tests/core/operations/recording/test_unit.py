@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.access import Actor, Principal
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Command
 from counterpoint.core.model.filters import Check, Note
 from counterpoint.core.model.journal import Reply
 from counterpoint.core.model.work import Item
+from counterpoint.core.operations.recording.context import Caller
 from counterpoint.core.operations.recording.unit import recording
-from counterpoint.kernel.errors import ClockBehind, InvalidInput, KeyReused, NotFound
-from fakes.studio import Studio
+from counterpoint.kernel.errors import ClockBehind, Forbidden, InvalidInput, KeyReused, NotFound
+from fakes.studio import ROOT, Studio
 
 
 def noting(core, body="x"):
@@ -37,9 +41,50 @@ def test_a_key_with_other_arguments_is_refused(studio, ada):
     studio.refuses(KeyReused, lambda: ada.once("k", ["note", "y"], noting(ada, "y")))
 
 
-def test_a_key_belongs_to_its_agent(ada, bob):
-    """Two agents may use the same word."""
-    assert ada.once("k", 1, noting(ada)) != bob.once("k", 1, noting(bob))
+def unattested(studio, session="", capability=""):
+    """Answer the core of somebody whom nothing attests, under the name that everybody has."""
+    actor = Actor(kind="agent", name="ada", session=session)
+    return Core(studio.ports, Caller(actor=actor, root=ROOT, capability=capability))
+
+
+def test_a_key_belongs_to_its_principal(studio, ada):
+    """Two agents may use the same word, and have the same name."""
+    first = ada.once("k", 1, noting(ada))
+    other = studio.core("ada")
+    other = Core(
+        studio.ports,
+        replace(
+            other.caller,
+            actor=replace(
+                other.caller.actor, principal=Principal(strength="connection", id="cn_other")
+            ),
+        ),
+    )
+    assert other.once("k", 1, noting(other)) != first
+
+
+def test_a_key_of_whom_nothing_attests_belongs_to_his_session(studio):
+    """A name proves nothing, and neither does the session of another that one names."""
+    ada = unattested(studio, "ses_a", "secret of a")
+    first = ada.once("k", 1, noting(ada))
+    assert ada.once("k", 1, noting(ada)) == first
+    other = unattested(studio, "ses_b", "secret of b")
+    assert other.once("k", 1, noting(other)) != first
+    thief = unattested(studio, "ses_a", "secret of b")
+    studio.refuses(Forbidden, lambda: thief.once("k", 1, noting(thief)))
+    outside = unattested(studio)
+    assert outside.once("k", 1, noting(outside)) != first
+
+
+def test_who_was_started_again_finds_what_he_was_answered_before(studio):
+    """A fresh process has the same secret."""
+    before, after = (
+        studio.core(name, session="ses_a", capability="secret") for name in ("one", "two")
+    )
+    first = before.once("k", 1, noting(before))
+    assert after.once("k", 1, noting(after)) == first
+    stranger = studio.core("three", session="ses_a", capability="guessed")
+    studio.refuses(Forbidden, lambda: stranger.once("k", 1, noting(stranger)))
 
 
 def test_a_call_that_failed_keeps_nothing_under_its_key(studio, ada):

@@ -16,9 +16,12 @@ from typing import Self
 
 from counterpoint.core.model.journal import Reply
 from counterpoint.core.model.rows import REDACTED, Prose
+from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.ports.store import Writing
+from counterpoint.core.operations.recording.context import Caller, Context
+from counterpoint.core.ports.store import Reading, Writing
+from counterpoint.core.rules.claims import standing
+from counterpoint.core.rules.sessions import may_write
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
@@ -136,17 +139,17 @@ def once(context: Context, name: str, request: Json, run: Callable[[], Json]) ->
     request: what makes the call this call (tool and arguments); another one under the same key is
         refused with KeyReused.
     """
-    agent = context.caller.actor.name
+    caller = context.caller
     digest = canonical.text_digest(canonical.dump_any(request))
 
     def look(view: Writing) -> None:
-        found = view.find(Reply, agent, name)
+        found = _kept(view, caller, name)
         if found is not None:
             raise _AnsweredBefore(found)
 
     # Looked for before anything is written: most retries need no turn among the writers.
     with context.reading() as view:
-        known = view.find(Reply, agent, name)
+        known = _kept(view, caller, name)
     if known is not None:
         return _again(known, digest)
     try:
@@ -157,8 +160,9 @@ def once(context: Context, name: str, request: Json, run: Callable[[], Json]) ->
                 unit.changes[-1].put(
                     Reply(
                         project=context.project,
-                        agent=agent,
+                        holder=_holder(unit.changes[-1].writing, caller),
                         name=name,
+                        seat=caller.own_seat,
                         request=Prose(digest),
                         answer=Prose(canonical.dump_any(answer)),
                         created_at=unit.changes[-1].now,
@@ -169,7 +173,38 @@ def once(context: Context, name: str, request: Json, run: Callable[[], Json]) ->
     return answer
 
 
+def _kept(view: Reading, caller: Caller, name: str) -> Reply | None:
+    """Return what the caller was answered under a key, also before he was started again."""
+    found = view.find(Reply, _holder(view, caller), name)
+    if found is not None or not _has_seat(view, caller):
+        return found
+    same = view.select(Reply, seat=caller.own_seat, name=name, limit=1)
+    return same[0] if same else None
+
+
+def _holder(view: Reading, caller: Caller) -> str:
+    """Return whose an idempotency key is: a name, which anybody may give himself, is nobody's."""
+    principal = caller.actor.principal
+    if principal is not None:
+        return principal.id
+    return caller.own_seat if _has_seat(view, caller) else standing(caller.actor)
+
+
+def _has_seat(view: Reading, caller: Caller) -> bool:
+    """Return whether the session with which a caller came is his: to name one proves nothing."""
+    seat = view.find(Session, caller.own_seat) if caller.own_seat else None
+    if seat is None:
+        return bool(caller.own_seat)
+    return may_write(seat, caller.actor, caller.capability)
+
+
 def _again(reply: Reply, digest: str) -> Json:
-    if reply.request not in {digest, REDACTED}:
+    if reply.request == REDACTED:
+        raise KeyReused(
+            f"what was asked under the idempotency key {reply.name!r} cannot be compared any more:"
+            " texts were taken away since",
+            hint="Look whether it was done; for another call choose another key.",
+        )
+    if reply.request != digest:
         raise KeyReused(f"the idempotency key {reply.name!r} belongs to another call")
     return canonical.load(reply.answer)
