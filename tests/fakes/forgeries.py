@@ -71,6 +71,11 @@ def put_together(bundle: Bundle, key: VerifierKey, signer: FixedKey) -> bytes:
         bundle.head["checkpoint"] = bundle.note(text)
     elif bundle.head.get("checkpoint") is not None:
         bundle.head["checkpoint"] = signed(text, key, signer)
+    return joined(bundle, written)
+
+
+def joined(bundle: Bundle, written: Lines) -> bytes:
+    """Answer the file of a header, of lines that are written, and of texts."""
     head = bundle.raw_head(dump(bundle.head))
     texts = [one if isinstance(one, bytes) else dump(one) for one in bundle.texts]
     return bundle.start + bundle.ending.join([head, *written, *texts, b""])

@@ -11,6 +11,7 @@ import pytest
 
 from counterpoint.core.ledger.offline import verify_any
 from counterpoint.kernel.errors import MalformedDocument
+from fakes import forged_sessions
 from fakes.forged_entries import FORGERIES, SOUND, put_together, taken_apart
 from fakes.studio import FixedKey, Studio
 from fakes.tampering import Lines, bundles, tell
@@ -45,6 +46,16 @@ def test_each_forgery_is_judged_alike(story: Studio, sound: Lines, second, name:
     FORGERIES[name](bundle, story.system.audit.key, FixedKey())
     written = put_together(bundle, story.system.audit.key, FixedKey())
     expected = name in SOUND
+    assert (judged(story, written), judged_again(story, written, second)) == (expected, expected)
+
+
+@pytest.mark.parametrize("name", forged_sessions.SESSIONS)
+def test_each_forgery_of_a_session_is_judged_alike(story: Studio, second, name: str) -> None:
+    """Its thoughts, its seal, and the proof of where the seal stands in the ledger."""
+    bundle = forged_sessions.taken_apart(bundles(story)[1])
+    forged_sessions.SESSIONS[name](bundle, story.system.audit.key, FixedKey())
+    written = forged_sessions.put_together(bundle, story.system.audit.key, FixedKey())
+    expected = name in forged_sessions.SOUND
     assert (judged(story, written), judged_again(story, written, second)) == (expected, expected)
 
 

@@ -11,7 +11,7 @@ Layout: lines as in lines.py.
     others   texts
 
 A bundle is sound if and only if (1) the header is valid, (2) the checkpoint of the seal is signed by
-the key, for the origin NAME/SESSION where NAME is the name of the key, (3) the N thoughts are all of
+the key, for the origin NAME/SESSION where NAME is the name of the key, (3) the N thoughts, at least one, are all of
 the session, no two of one id, and each follows the chain of its task, in which links may be missing
 in between, (4) the root of the N thoughts is that of the checkpoint, (5) the checkpoint of the ledger
 is signed by the key for the origin NAME, and each path leads from its entry, which is of the project,
@@ -157,6 +157,8 @@ def verify_sealed(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
     root = root_of(leaves)
     if (len(leaves), root) != (checkpoint.size, checkpoint.root):
         faults.append(_other_root(len(leaves), checkpoint.size))
+    elif not leaves:
+        faults.append(ChainBroken("a session is sealed without a thought", hint=_EDITED))
     texts = Texts(referred, redacted)
     faults += texts.faults(stream)
     return BundleReport(
