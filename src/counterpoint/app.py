@@ -29,7 +29,7 @@ from counterpoint.evidence.git.opened import OpenTrees
 from counterpoint.evidence.host import ProcessHost
 from counterpoint.evidence.local import LocalEvidence
 from counterpoint.evidence.places import Places, find_places, open_folder
-from counterpoint.evidence.processes import peer
+from counterpoint.evidence.processes import Met, peer
 from counterpoint.evidence.trust.opening import cursor_secret, open_signer
 from counterpoint.kernel.clock import Clock, SystemClock
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
@@ -72,7 +72,7 @@ class App:
 
     breaker: counts the faults of the database; only guarded callers ask it.
     trees: the working trees that were looked at. evidence: what measures and runs; None: this machine.
-    met: the principals that were seen to connect.
+    met: the agents that were seen to connect.
     """
 
     settings: Settings
@@ -82,7 +82,7 @@ class App:
     breaker: Breaker = field(default_factory=Breaker, repr=False)
     trees: OpenTrees = field(default_factory=OpenTrees, repr=False)
     evidence: Evidence | None = field(default=None, repr=False)
-    met: set[str] = field(default_factory=set[str], repr=False)
+    met: Met = field(default_factory=Met, repr=False)
 
     @property
     def database(self) -> Path:
@@ -282,7 +282,7 @@ class App:
         """
         agent = agent_of(found.lineage)
         if agent is not None and doubt_of(found) is None and not credential:
-            self.met.add(name_of(agent, found))
+            self.met.add(name_of(agent, found), agent)
 
     @cached_property
     def _guarded(self) -> Ports:

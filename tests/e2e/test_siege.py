@@ -64,7 +64,8 @@ class Client:
             | {
                 MARK: str(self._folder),
                 "COUNTERPOINT_AGENT": self._name,
-                "COUNTERPOINT_SESSION": f"ses_{self._name.ljust(26, 'a')}",
+                # As a client says which session of its own it goes on with.
+                "CLAUDE_CODE_SESSION_ID": self._name,
             },
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

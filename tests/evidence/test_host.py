@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from counterpoint.evidence.host import ProcessHost
+from counterpoint.evidence import host as host_module
+from counterpoint.evidence.host import Presence, ProcessHost
 from counterpoint.kernel.clock import SystemClock, Timestamp, later
 from counterpoint.kernel.errors import StoreReadOnly
 from counterpoint.kernel.ids import RandomMint
@@ -98,13 +101,40 @@ def test_a_server_knows_which_connections_have_ended(tmp_path: Path) -> None:
     """And for how long; of one that it never saw, or that is there again, it knows nothing."""
     times = iter([10.0, 25.0, 30.0])
     here = ProcessHost(tmp_path / "running", SystemClock(), RandomMint(), lambda: next(times))
-    here.arrive("ses_1")
-    here.arrive("ses_1")
+    one, other = Presence(), Presence()
+    assert here.take_seat("ses_1", one)
+    assert here.take_seat("ses_1", other)
+    assert not here.take_seat("ses_1", Presence(), alone=True)
     assert (here.is_here("ses_1"), here.absence("ses_1")) == (True, None)
-    here.depart("ses_1")
+    here.depart(one)
     assert here.is_here("ses_1")
-    here.depart("ses_1")
+    here.depart(other)
     assert (here.is_here("ses_1"), here.absence("ses_1")) == (False, 15.0)
-    here.arrive("ses_1")
+    assert here.take_seat("ses_1", Presence(), alone=True)
     assert here.absence("ses_1") is None
     assert (here.is_here("ses_2"), here.absence("ses_2")) == (False, None)
+
+
+def test_of_those_that_are_gone_the_latest_are_remembered(
+    here: ProcessHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that a server that runs for years does not grow; of the others nobody can tell, and the lease decides."""
+    monkeypatch.setattr(host_module, "MOST", 2)
+    for seat in ("ses_1", "ses_2", "ses_3"):
+        presence = Presence()
+        here.take_seat(seat, presence)
+        here.depart(presence)
+    known = [here.absence(seat) is not None for seat in ("ses_1", "ses_2", "ses_3")]
+    assert known == [False, True, True]
+
+
+def test_of_many_that_come_with_one_secret_at_once_one_is_seated(here: ProcessHost) -> None:
+    """To look whether somebody is there and to take the place is one step."""
+    start = threading.Barrier(8)
+
+    def come(_: int) -> bool:
+        start.wait()
+        return here.take_seat("ses_1", Presence(), alone=True)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(come, range(8))) == 1

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 
 from counterpoint.core.model.identity import Process
 from counterpoint.evidence import processes
-from counterpoint.evidence.processes import boot, lineage, look, namespace, peer
+from counterpoint.evidence.processes import Met, boot, lineage, look, namespace, peer
 
 WAITING = "import sys; print(flush=True); sys.stdin.read()"
 ORPHAN = f"""
@@ -232,3 +233,19 @@ def test_a_control_group_tells_only_where_no_user_can_go_there(
     monkeypatch.setattr(processes, "_GROUPS", tmp_path)
     # Where nobody but root may give files away, they are those of whoever runs this: of no other user.
     assert processes._unit(tmp_path, uid) == unit
+
+
+def test_of_agents_that_connected_only_those_that_live_are_kept(
+    child: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many come to a server in its life; who lives is never forgotten, and who has its number is another."""
+    monkeypatch.setattr(processes, "FEW", 3)
+    living = look(child.pid)
+    assert living is not None
+    met = Met()
+    met.add("cn_living", living)
+    for number in range(20):
+        met.add(f"cn_{number}", replace(living, started=number))
+        assert "cn_living" in met
+        assert f"cn_{number}" in {*met} or len(met) == 1
+        assert len(met) <= 3

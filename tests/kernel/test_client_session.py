@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,12 @@ import sys
 from counterpoint.kernel.client_session import open_secret
 print(open_secret(sys.argv[2:], {"XDG_STATE_HOME": sys.argv[1]}), flush=True)
 sys.stdin.read()
+"""
+
+
+CLIENT = f"""
+import subprocess, sys
+subprocess.run([sys.executable, "-c", {PROGRAM!r}, *sys.argv[1:]])
 """
 
 
@@ -128,8 +136,43 @@ def test_half_a_secret_is_made_anew_and_old_ones_are_removed(tmp_path: Path, fil
     (file,) = files.iterdir()
     file.write_text("abc")
     fresh = open_secret(WORDS, environ)
-    assert file.read_text() == fresh != window.secret
+    assert file.read_text().split()[0] == fresh != window.secret
     now = file.stat().st_mtime
     os.utime(file, (now - OLD - 5, now - OLD - 5))
     open_secret(("run 1", "x"), environ)
     assert file.name not in {one.name for one in files.iterdir()}
+
+
+def test_who_lost_its_client_is_waited_for(tmp_path: Path) -> None:
+    """A client was killed and is started again before what it had started has ended: that has no parent now."""
+    client = subprocess.Popen(
+        [sys.executable, "-c", CLIENT, str(tmp_path), *WORDS],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert client.stdin is not None
+    assert client.stdout is not None
+    secret = client.stdout.readline().strip()
+    client.kill()
+    client.wait()
+    again = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, str(tmp_path), *WORDS],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert again.stdout is not None
+    while not select.select([again.stdout], [], [], 0.01)[0] and not _holds_a_process(again.pid):
+        pass
+    client.stdin.close()
+    assert again.communicate()[0].strip() == secret
+    client.stdout.close()
+
+
+def _holds_a_process(pid: int) -> bool:
+    for place in Path(f"/proc/{pid}/fd").glob("*"):
+        with suppress(OSError):
+            if "pidfd" in str(place.readlink()):
+                return True
+    return False

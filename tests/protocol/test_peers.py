@@ -36,15 +36,15 @@ def test_a_process_is_held_from_the_moment_it_is_let_in(
             to, _ = listener.accept()
             with to, held_peer(to, {os.getuid()}) as held:
                 assert held.pid == process.pid
-                assert held.is_there()
+                assert not held.has_ended()
                 process.communicate()
                 # Where no system gives a descriptor, it is supposed to be there.
-                assert held.is_there() == (not sys.platform.startswith("linux"))
+                assert held.has_ended(within=20) == sys.platform.startswith("linux")
 
 
 def test_who_cannot_be_held_is_supposed_to_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """The number alone is all that some systems tell."""
-    assert PeerProcess(pid=7, user=0).is_there()
+    assert not PeerProcess(pid=7, user=0).has_ended()
     one, other = socket.socketpair()
     with one, other:
         monkeypatch.setattr(peers, "_SO_PEERPIDFD", 9999)

@@ -217,6 +217,21 @@ def test_an_enveloped_call_needs_no_handshake(scene, monkeypatch):
     assert scene.play(course) == 0
 
 
+def test_a_client_that_is_gone_is_not_waited_for(scene, monkeypatch):
+    """What it left under way nobody will hear; who is started again next finds no relay of it."""
+    monkeypatch.setattr(connection, "GRACE", 10 * PATIENCE)
+    scene.listen()
+
+    def course(client):
+        shake(client)
+        client.ask(2, "tools/call", name="brief")
+        there = scene.accept()
+        assert [there.hear()["method"] for _ in range(3)][-1] == "tools/call"
+        client.close()
+
+    assert scene.play(course) == 0
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -5,9 +5,11 @@ process lives it holds the file `<folder>/<name>.lock` (flock), which the system
 the process ends.
 
 Beside that it knows who was connected to it: the server of a database serves all that are on this machine. A
-connection is known by the session that it came with, and gone since it ended here. Nothing of this is written
-down: what a server that crashed knew is not missed, for leases end. The kernel is not asked whether a process still
-runs, for one of another container or machine looks the same as one that has ended.
+connection is known by the session that it came with, its seat. It is gone since it ended here, or since the kernel
+said that the process ended which is held at its other end, whichever is first. Nothing of this is written
+down: what a server that crashed knew is not missed, for leases end. Of a process that it does not hold the kernel is
+not asked, for one of another container or machine looks the same as one that has ended. Of those that are
+gone the latest `MOST` are remembered; for others the lease decides, as for those that nobody ever saw.
 
 A process is gone if and only if (1) it ran on this machine and its file is not there or can be
 locked, or (2) it ran on another machine and was last heard of more than an hour ago.
@@ -21,9 +23,10 @@ import shutil
 import socket
 import threading
 import time
-from collections import Counter
+from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -34,7 +37,34 @@ from counterpoint.kernel.ids import Mint
 
 SILENCE_MS: Final = 3_600_000
 """How long a process of another machine may say nothing and still be there."""
+MOST: Final = 10_000
+"""How many connections that are gone are remembered."""
+ENDING: Final = 1.0
+"""Seconds that who comes with the secret of another connection waits for the end of its process."""
 _DIGITS: Final = 8
+
+
+def _stays(seconds: float) -> bool:
+    """Return no: nothing tells of its process, so that only the end of the connection counts."""
+    del seconds
+    return False
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class Presence:
+    """One connection, as its server knows it.
+
+    has_ended: whether its process ended within so many seconds. seat: the session that it came with, once it has one.
+    is_over: whether the connection has ended.
+    """
+
+    has_ended: Callable[[float], bool] = _stays
+    seat: str = ""
+    is_over: bool = False
+
+    def is_gone(self) -> bool:
+        """Return whether nothing can come from it any more."""
+        return self.is_over or self.has_ended(0)
 
 
 class ProcessHost:
@@ -56,8 +86,9 @@ class ProcessHost:
         self._name = ""
         self._naming = threading.Lock()
         self.swept: set[str] = set()
-        self._open: Counter[str] = Counter()
-        self._ended: dict[str, float] = {}
+        self._seating = threading.Lock()
+        self._open: dict[str, list[Presence]] = {}
+        self._ended: OrderedDict[str, float] = OrderedDict()
 
     @property
     def name(self) -> str:
@@ -85,28 +116,55 @@ class ProcessHost:
             return elapsed_ms(last, self._clock.now()) > SILENCE_MS
         return _is_free(self._file(name))
 
-    def arrive(self, seat: str) -> None:
-        """Know that a connection is open, by the session that it came with."""
-        with self._naming:
-            self._open[seat] += 1
-            self._ended.pop(seat, None)
+    def take_seat(self, seat: str, presence: Presence, *, alone: bool = False) -> bool:
+        """Seat a connection by the session that it came with, unless it is over; answer whether it was seated.
 
-    def depart(self, seat: str) -> None:
-        """Know that a connection has ended."""
-        with self._naming:
-            self._open[seat] -= 1
-            if self._open[seat] <= 0:
-                del self._open[seat]
-                self._ended[seat] = self._seconds()
+        alone: only if nobody is there who has this seat. Who has it and is about to end is waited for, for a moment.
+        """
+        if alone:
+            for one in self._seated(seat):
+                one.has_ended(ENDING)
+        with self._seating:
+            if self._look(seat) and alone:
+                return False
+            if not presence.is_over:
+                presence.seat = seat
+                self._open.setdefault(seat, []).append(presence)
+                self._ended.pop(seat, None)
+            return True
+
+    def depart(self, presence: Presence) -> None:
+        """Know that a connection has ended: it is seated nowhere, now or later. This never waits."""
+        with self._seating:
+            presence.is_over = True
+            self._look(presence.seat)
 
     def is_here(self, seat: str) -> bool:
         """Return whether the connection that came with a session is open, and served by this process."""
-        return seat in self._open
+        return bool(self._seated(seat))
 
     def absence(self, seat: str) -> float | None:
         """Return for how many seconds a connection has been gone; None: it is there, or nobody can tell."""
-        ended = self._ended.get(seat)
+        with self._seating:
+            self._look(seat)
+            ended = self._ended.get(seat)
         return None if ended is None else self._seconds() - ended
+
+    def _seated(self, seat: str) -> list[Presence]:
+        with self._seating:
+            return list(self._look(seat))
+
+    def _look(self, seat: str) -> list[Presence]:
+        """Return who is there of those that came with a session; the caller holds the lock."""
+        if seat not in self._open:
+            return []
+        found = self._open[seat] = [one for one in self._open[seat] if not one.is_gone()]
+        if not found:
+            del self._open[seat]
+            self._ended[seat] = self._seconds()
+            if len(self._ended) > MOST:
+                self._ended.popitem(last=False)
+        return found
 
     def free_bytes(self) -> int:
         """Return the room on the disk; -1 where it cannot be asked."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -26,10 +26,45 @@ from counterpoint.core.model.identity import Peer, Process
 MOST: Final = 64
 """How many ancestors are looked at: more than any terminal, editor or launcher has above it."""
 
+FEW: Final = 256
+"""How many agents are known at least before it is looked which of them live."""
+
 _PROC: Final = Path("/proc")
 _GROUPS: Final = Path("/sys/fs/cgroup")
 _AFTER_NAME: Final = b") "
 _INTERPRETERS: Final = ("bun", "deno", "node", "perl", "pypy", "python", "ruby")
+
+
+class Met(Collection[str]):
+    """The ids of agents' processes that were seen to connect.
+
+    Those that have ended are forgotten whenever there are twice as many as lived at the last look: such a process is
+    above nobody any more who connects from now on, since its number counts only with its start.
+    """
+
+    def __init__(self) -> None:
+        """Know nobody."""
+        self._known: dict[str, Process] = {}
+        self._most = FEW
+
+    def add(self, name: str, process: Process) -> None:
+        """Know an agent by its id."""
+        self._known[name] = process
+        if len(self._known) > self._most:
+            for one, was in list(self._known.items()):
+                if _start(look(was.pid)) != was.started:
+                    self._known.pop(one, None)
+            self._most = max(FEW, 2 * len(self._known))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known
+
+    def __iter__(self) -> Iterator[str]:
+        # Others may add to it meanwhile.
+        return iter(list(self._known))
+
+    def __len__(self) -> int:
+        return len(self._known)
 
 
 def lineage(pid: int) -> tuple[Process, ...]:
@@ -55,6 +90,10 @@ def peer(pid: int) -> Peer:
     if any(_mark(look(process.pid)) != _mark(process) for process in found):
         found = ()
     return Peer(lineage=found, boot=boot(), namespace=namespace())
+
+
+def _start(process: Process | None) -> int:
+    return -1 if process is None else process.started
 
 
 def _mark(process: Process | None) -> tuple[int, int] | None:

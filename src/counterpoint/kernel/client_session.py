@@ -6,7 +6,9 @@
 database and of the flags that make connections different, so that a worker and a judge of one run are two.
 3. The file is locked as long as the connection lives. Who finds it locked is beside somebody who lives, and gets
 a secret of the moment; so does everybody whose client says nothing, or whose file cannot be used.
-4. What nobody has used for 30 days is removed when a file is made.
+4. Behind the secret stands `PID PARENT`: who holds the file, and who had started that. One that has another parent now
+has lost its client and is about to end: its end is waited for, a few seconds at most. Only Linux tells that.
+5. What nobody has used for 30 days is removed when a file is made.
 
 The relay imports this, so it is the standard library only, and little of that.
 """
@@ -15,6 +17,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import select
 import stat
 import time
 from contextlib import suppress
@@ -30,6 +33,10 @@ SECRET_BYTES: Final = 32
 OLD: Final = 30 * 86_400.0
 """Seconds."""
 
+ENDING: Final = 5.0
+"""Seconds that one waits for the end of who has lost its client."""
+
+_LONGEST: Final = 256
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -73,23 +80,52 @@ def _kept(folder: str, name: str, fresh: str) -> str:
     is_made = not os.path.exists(path)
     descriptor = os.open(path, _FLAGS, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not _is_locked(descriptor):
+            _await_orphan(descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
             raise PermissionError(path)
         os.fchmod(descriptor, 0o600)
-        secret = os.read(descriptor, 2 * SECRET_BYTES + 1).decode("ascii", "replace")
+        secret = os.pread(descriptor, _LONGEST, 0).decode("ascii", "replace").partition(" ")[0]
         if len(secret) != len(fresh) or not secret.isalnum():
             secret = fresh
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, secret.encode(), 0)
-        os.utime(descriptor)
+        kept = f"{secret} {os.getpid()} {os.getppid()}".encode()
+        # In this order a secret that was there is there at every moment.
+        os.ftruncate(descriptor, os.pwrite(descriptor, kept, 0))
     except OSError:
         os.close(descriptor)
         raise
     if is_made:
         _remove_old(folder)
     return secret
+
+
+def _is_locked(descriptor: int) -> bool:
+    """Return whether this process holds the file now."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _await_orphan(descriptor: int) -> None:
+    """Wait until who holds a file has ended, if whoever had started that is gone; OSError."""
+    words = os.pread(descriptor, _LONGEST, 0).split()[1:]
+    if not hasattr(os, "pidfd_open") or not all(word.isdigit() for word in words) or not words:
+        return
+    holder, parent = int(words[0]), int(words[-1])
+    process = os.pidfd_open(holder)
+    try:
+        with open(f"/proc/{holder}/stat", "rb") as file:
+            now = int(file.read().rpartition(b")")[2].split()[1])
+        if now != parent:
+            poll = select.poll()
+            poll.register(process, select.POLLIN)
+            poll.poll(ENDING * 1000)
+    finally:
+        os.close(process)
 
 
 def _remove_old(folder: str) -> None:

@@ -36,13 +36,13 @@ class PeerProcess:
     user: int
     descriptor: int = field(default=_NONE, compare=False)
 
-    def is_there(self) -> bool:
-        """Return whether it has not ended; where no descriptor of it is to be had, that is supposed."""
+    def has_ended(self, within: float = 0) -> bool:
+        """Return whether it ends within so many seconds; no where no descriptor of it is to be had."""
         if self.descriptor == _NONE:
-            return True
+            return False
         poll = select.poll()
         poll.register(self.descriptor, select.POLLIN)
-        return not poll.poll(0)
+        return bool(poll.poll(within * 1000))
 
 
 @contextlib.contextmanager

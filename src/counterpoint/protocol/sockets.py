@@ -70,7 +70,7 @@ class Greeting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionContext(Generic[C]):
-    """What a connection is served with; `leave` is called once, when it has ended."""
+    """What a connection is served with; `leave` is called once, in the event loop, when it has ended."""
 
     surface: Surface[C]
     call_for: Callable[[Caller], C]
@@ -188,8 +188,9 @@ class Sockets(Generic[C]):
                 return
             # A dialect may have to be loaded for it, which the others need not wait for.
             context = await asyncio.to_thread(self._admit, _greeting(first, peer))
-        await _send(to, {"ok": True, "version": __version__})
-        await self._serve(to, context, begun)
+            await _send(to, {"ok": True, "version": __version__})
+            # The process is held as long as it is served: so its end is known before that of the connection.
+            await self._serve(to, context, begun)
 
     async def _answer(self, to: socket.socket, question: object, user: int) -> None:
         """Return a question about the server itself."""

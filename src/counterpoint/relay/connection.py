@@ -110,8 +110,9 @@ class Relay:
         # Whoever does not take what there is for him is not listened to.
         if not self._is_over and len(self._to_server) < _HIGH_WATER:
             poll.register(self._source, select.POLLIN)
-        if self._to_client:
-            poll.register(self._sink, select.POLLOUT)
+        # After the end of the input without answers too: so it is heard that nobody is left to read one.
+        if self._to_client or self._is_over:
+            poll.register(self._sink, select.POLLOUT if self._to_client else 0)
         server = -1
         if self._server is not None:
             server = self._server.fileno()
@@ -125,6 +126,9 @@ class Relay:
         if server in found and self._server is not None:
             self._exchange(self._server, found[server])
         if self._sink in found:
+            # Who is started again next must not find a relay that waits for what nobody will hear.
+            if found[self._sink] & ~select.POLLOUT:
+                raise BrokenPipeError
             self._write()
         if self._source in found:
             self._read_client()

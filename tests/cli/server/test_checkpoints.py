@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from counterpoint.app import open_app
 from counterpoint.cli.server.checkpoints import AGAIN, LONG, MANY, Checkpoints, Waiting
+from counterpoint.cli.server.serving import serve_sockets
 from counterpoint.core.model.filters import Handover
 from counterpoint.protocol.rendezvous import find_rendezvous
+from counterpoint.protocol.workers import Workers
+
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
 
 _IMPORTED = """
 import sys
@@ -90,6 +99,17 @@ def test_the_end_of_a_session_is_signed_at_once(watch, agent):
     watch.app.close()
 
 
+def test_a_session_that_is_abandoned_is_signed_at_once(watch, agent):
+    """As one that ends in any other way."""
+    watch.looks()
+    watch.looks(later=LONG)
+    agent.memory.put("project", "n", 1)
+    assert watch.looks() == 6
+    agent.sessions.abandon(agent.caller.actor.session, "lost")
+    assert watch.looks() == 8
+    watch.app.close()
+
+
 def test_a_signer_that_is_away_is_asked_again_later(watch, caplog):
     """What keeps it is said once; what was written meanwhile is signed with the rest."""
     state = Path(os.environ["XDG_STATE_HOME"]) / "counterpoint" / "signer"
@@ -130,6 +150,47 @@ def test_the_end_of_a_server_signs_what_waits(call, ledger, start):
     found = call("status", "--json").json["ledger"]
     assert found["signed"] == found["size"] > 6
     assert call("audit", "verify").code == 0
+
+
+def test_the_end_of_a_server_with_calls_under_way_signs_what_waits(ledger):
+    """The store stays open for the call; the thread of the checkpoints ends, and nothing is left unsigned."""
+    app = open_app(ledger, {})
+    checkpoints, blocked, go_on = Checkpoints(), threading.Event(), threading.Event()
+
+    def call(number, tool, **arguments):
+        params = {"name": tool, "arguments": arguments, "_meta": META}
+        asked = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+        return json.dumps(asked).encode() + b"\n"
+
+    def block():
+        blocked.set()
+        go_on.wait()
+
+    async def run():
+        workers = Workers(1)
+        async with serve_sockets(app, workers=workers, checkpoints=checkpoints):
+            path = find_rendezvous(app.database).socket
+            reader, writer = await asyncio.open_unix_connection(str(path))
+            greeting = {"flags": {}, "environ": {}, "folder": str(ledger)}
+            writer.write(json.dumps({"counterpoint": 1, **greeting}).encode() + b"\n")
+            assert json.loads(await reader.readline())["ok"]
+            writer.write(call(1, "note", kind="comment", text="Seven"))
+            assert json.loads(await reader.readline())["id"] == 1
+            workers.submit(block, lambda _: None)
+            await asyncio.to_thread(blocked.wait)
+            writer.write(call(2, "brief"))
+            await writer.drain()
+            writer.write(b'{"jsonrpc":"2.0","id":3,"method":"ping"}\n')
+            await reader.readline()
+        writer.close()
+
+    asyncio.run(run())
+    assert not [one for one in threading.enumerate() if one.name == "checkpoints"]
+    last = app.itself().signing.last()
+    assert last is not None
+    assert last.size == app.itself().feed.last() + 1 > 6
+    go_on.set()
+    app.close()
 
 
 @pytest.mark.e2e

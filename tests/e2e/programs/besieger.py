@@ -88,11 +88,7 @@ class Agent:
                     fail(f"{key}: {said}")
                 report(repeated=more["code"])
             elif said["result"].get("isError"):
-                refusal = said["result"]["structuredContent"]
-                # The server has not seen yet that the connection of the life before has ended.
-                if refusal["error"] != "forbidden" or "is that of" not in refusal["message"]:
-                    fail(f"{key}: {said}")
-                report(repeated="still_there")
+                fail(f"{key}: {said}")
             else:
                 answers[key] = said["result"]["structuredContent"]
                 report(key=key, answer=answers[key])

@@ -2,7 +2,8 @@
 
 A ledger is signed as soon as (1) 256 entries wait, or (2) a session has ended, or (3) something has waited
 for 10 seconds, or (4) the server ends. No call waits for this, and nothing of it is loaded before the first
-entry waits. If the signer refuses or is away, it is asked again every minute: what waits only grows.
+entry waits. If the signer refuses or is away, it is asked again every minute: what waits only grows. Whoever ends
+it waits for a moment only, for a store that hangs must not keep a server from leaving.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ GLANCE: Final = 1.0
 """Seconds between two looks."""
 AGAIN: Final = 60.0
 """Seconds until a signer that refused is asked again."""
-_ENDS: Final = ("session.ended", "session.sealed")
+PATIENCE: Final = 5.0
+"""Seconds that the end waits for the last signature."""
+_ENDS: Final = ("session.abandoned", "session.ended", "session.sealed")
 
 logger = logging.getLogger(__name__)
 
@@ -63,17 +66,19 @@ class Checkpoints:
                 self._thread.start()
 
     def close(self) -> None:
-        """Have all that waits signed, and end."""
+        """Have all that waits signed, and end; calls may be under way."""
         self._over.set()
         if self._thread is not None:
-            self._thread.join()
-            for one in list(self._ledgers.values()):
-                self.look(one, at_end=True)
+            self._thread.join(PATIENCE)
 
     def _run(self) -> None:
         while not self._over.wait(GLANCE):
-            for one in list(self._ledgers.values()):
-                self.look(one)
+            self._look_at_all()
+        self._look_at_all(at_end=True)
+
+    def _look_at_all(self, *, at_end: bool = False) -> None:
+        for one in list(self._ledgers.values()):
+            self.look(one, at_end=at_end)
 
     def look(self, one: Waiting, *, at_end: bool = False) -> None:
         """Have a ledger signed if it is time."""

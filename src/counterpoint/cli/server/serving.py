@@ -27,6 +27,7 @@ from counterpoint.core.model.identity import Peer
 from counterpoint.core.rules.access import capability_of
 from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
+from counterpoint.evidence.host import Presence
 from counterpoint.evidence.places import FOLDER, open_folder
 from counterpoint.evidence.processes import peer
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, StoreBusy, Unavailable
@@ -96,12 +97,13 @@ class Connection:
         secret: str,
         host: App | None = None,
         checkpoints: Checkpoints | None = None,
+        presence: Presence | None = None,
     ) -> None:
         """Decide who calls, and open nothing.
 
         peer: who is at the other end. secret: what only this connection has; empty without one. host: the app
         of the same database whose store and key this connection shares. checkpoints: has what this
-        connection writes signed.
+        connection writes signed. presence: tells when its process has ended.
         """
         self._checkpoints = checkpoints
         self._app = app
@@ -112,7 +114,8 @@ class Connection:
         # Who brings no secret has one all the same, which he cannot show a second time.
         capability = capability_of("secret", secret or token_hex())
         self._identity = replace(app.agent(), capability=capability)
-        self._seat = ""
+        self._presence = presence or Presence()
+        self._hall = (host or app).host
         self._opening = threading.Lock()
 
     @cached_property
@@ -136,7 +139,7 @@ class Connection:
                 core = self._app.core(identity, guarded=self._is_guarded)
                 attested = core.identities.attest(self._peer, self._app.met, self._credential)
                 identity = replace(self._identity, attested=attested)
-                self._identity = identity if self._seat else self._seated(identity, core)
+                self._identity = identity if self._presence.seat else self._seated(identity, core)
                 # One that was revoked ends with the next call: so a credential is asked for each time.
                 if not self._credential:
                     self._peer = None
@@ -151,23 +154,19 @@ class Connection:
 
     def _seated(self, identity: Identity, core: Core) -> Identity:
         """Return the identity in the session that this connection came with before, if it is known."""
-        host = self._app.host
         if not self._app.settings.session:
             session, seat = core.identities.recall(identity.capability)
-            if seat and host.is_here(seat):
+            if seat and self._hall.take_seat(seat, self._presence, alone=True):
+                return replace(identity, session=session or identity.session, seat=seat)
+            if seat:
                 # Two that live are not one, whoever copied the secret.
                 identity = replace(identity, capability=capability_of("secret", token_hex()))
-            elif seat:
-                identity = replace(identity, session=session or identity.session, seat=seat)
-        self._seat = identity.seat or identity.session
-        host.arrive(self._seat)
+        self._hall.take_seat(identity.seat or identity.session, self._presence)
         return identity
 
     def leave(self) -> None:
-        """Let others know that this connection has ended."""
-        with self._opening:
-            if self._seat:
-                self._app.host.depart(self._seat)
+        """Let others know that this connection has ended; waits for nothing that a call does."""
+        self._hall.depart(self._presence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,9 +193,10 @@ class ConnectionApps:
             )
         found = peer(greeting.peer.pid)
         # Whoever is still there after the walk is who was looked at.
-        if not greeting.peer.is_there():
+        if greeting.peer.has_ended():
             found = found._replace(lineage=())
-        connection = Connection(app, found, greeting.secret, self.host, self.checkpoints)
+        presence = Presence(has_ended=greeting.peer.has_ended)
+        connection = Connection(app, found, greeting.secret, self.host, self.checkpoints, presence)
         surface = registry.surface(app.settings.surface, app.settings)
         _freeze(app.settings.surface)
         return ConnectionContext(
@@ -265,9 +265,10 @@ async def serve_sockets(
                 task.cancel()
             if _identity(rendezvous) == mine:
                 rendezvous.clear()
+            was_quiet = await sockets.close()
+            await asyncio.to_thread(checkpoints.close)
             # Closing the store under a call that runs would wait for it, or break it.
-            if await sockets.close():
-                await asyncio.to_thread(checkpoints.close)
+            if was_quiet:
                 app.close()
 
 
