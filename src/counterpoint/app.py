@@ -20,6 +20,7 @@ from counterpoint.core.operations.recording.context import Caller, Ports
 from counterpoint.core.ports.evidence import Evidence
 from counterpoint.core.ports.signer import Signer
 from counterpoint.core.ports.store import Store
+from counterpoint.core.ports.witnesses import Witness
 from counterpoint.core.rules import wording
 from counterpoint.core.rules.identity import agent_of, doubt_of, name_of
 from counterpoint.dialects import nouns
@@ -46,6 +47,8 @@ NOUNS: Final = (*catalogue.NOUNS, *nouns.NOUNS)
 """What the product has tables for: the nouns of the core and those of its own dialects."""
 CREDENTIAL: Final = "COUNTERPOINT_CREDENTIAL"
 """The variable that a credential is passed by."""
+HOSTED: Final = ("grace_seconds", "git_witness", "witness_push")
+"""Settings of a connection that are those of the server it came to."""
 _NAME_LENGTH = 16
 _PASSING = "memory"
 
@@ -190,6 +193,7 @@ class App:
             lease_seconds=self.settings.lease_seconds,
             grace_seconds=self.settings.grace_seconds,
             host=self.host,
+            witnesses=lambda: self._witnesses,
             extras=lambda: self._extras,
         )
         if self.settings.tool_dependencies:
@@ -206,6 +210,22 @@ class App:
         passed = tuple(name for name in self.settings.pass_env.split(",") if name)
         return LocalEvidence(
             clock=self.clock, passed=passed, environ=self.environ, trees=self.trees
+        )
+
+    @cached_property
+    def _witnesses(self) -> tuple[Witness, ...]:
+        """Who keeps heads of the ledger elsewhere; loaded when one is told or asked."""
+        if self.settings.db == MEMORY:
+            return ()
+        from counterpoint.evidence.witnesses.opening import open_witnesses
+
+        said = self.settings
+        return open_witnesses(
+            self.places.home,
+            self.environ,
+            self.clock,
+            by_git=said.git_witness,
+            remote=said.witness_push,
         )
 
     @cached_property
@@ -272,8 +292,10 @@ class App:
         self.trees = host.trees
         self.met = host.met
         self.host = host.host
-        # How long others wait is not for those to say who want to have it.
-        self.settings = replace(self.settings, grace_seconds=host.settings.grace_seconds)
+        # How long others wait is not for those to say who want to have it, nor who is a witness.
+        self.settings = replace(
+            self.settings, **{name: getattr(host.settings, name) for name in HOSTED}
+        )
 
     def meet(self, found: Peer, credential: str) -> None:
         """Remember the agent behind a connection: what it starts is that agent, also if it writes nothing.

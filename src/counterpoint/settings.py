@@ -39,6 +39,8 @@ class Settings:
     lease_seconds: how long a claim holds if the caller does not say; from a second to a day.
     grace_seconds: how long others wait for what somebody left whose connection has ended; at most a day.
     signer: who signs the ledger; `file`: the state of this account, see docs/decisions/0032.
+    git_witness: whether heads are kept in the repository too, `on` or `off`. witness_push: the git remote
+    that they are pushed to; empty: none. Of a server that is shared, those count that it was started with.
     idle_minutes: how long a server that an agent's connection started stays when nobody is
     connected; at most a week; 0: it leaves with the last.
     """
@@ -61,6 +63,8 @@ class Settings:
     skills: str = ""
     pass_env: str = ""
     signer: str = "file"
+    git_witness: str = "on"
+    witness_push: str = ""
     lease_seconds: int = 1800
     grace_seconds: int = 60
     idle_minutes: int = 10

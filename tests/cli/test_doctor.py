@@ -14,7 +14,7 @@ from counterpoint.cli.doctor import Started, start_server
 
 CHECKS = [
     *("python", "git", "disk", "ledger", "integrity", "log file", "key", "clock"),
-    *("checkpoint", "leases", "you", "clients", "running", "server", "tools"),
+    *("checkpoint", "leases", "witness", "you", "clients", "running", "server", "tools"),
 ]
 
 

@@ -24,6 +24,7 @@ from counterpoint.cli.context import open_here, project_options, require
 from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.present import span
 from counterpoint.cli.trust.caller import ADVICE, said, why_unattested
+from counterpoint.cli.trust.witnessed import said_of
 from counterpoint.kernel.clock import Timestamp, elapsed_ms, moment
 from counterpoint.kernel.errors import CounterpointError, Unavailable
 from counterpoint.protocol.rendezvous import find_rendezvous
@@ -171,6 +172,27 @@ def _ledger(app: App) -> Iterator[Finding]:
     log = () if app.is_remote else (_log_file,)
     for examine in (_integrity, *log, _key, _clock, _checkpoint, _leases):
         yield _examined(app, examine)
+    yield from _witnesses(app)
+
+
+def _witnesses(app: App) -> Iterator[Finding]:
+    """Look at what others than the signer have of the ledger, and how old that is."""
+    core, now = app.person(), app.clock.now()
+    try:
+        found, size = core.witnessing.compare(), core.overview.state().ledger_size
+    except CounterpointError as refusal:
+        yield Finding(name="witness", verdict="fail", found=refusal.message, advice=refusal.hint)
+        return
+    for one in (*found.faults, *found.remarks):
+        verdict: Verdict = "warn" if isinstance(one, Unavailable) else "fail"
+        yield Finding(name="witness", verdict=verdict, found=one.message, advice=one.hint)
+    told = {one.facts["witness"] for one in (*found.faults, *found.remarks)}
+    for has in found.witnesses:
+        if has.witness not in told:
+            yield Finding(name="witness", verdict="ok", found=said_of(has, size, now))
+    if not found.witnesses and not told:
+        advice = "Run `git init`, or name one in COUNTERPOINT_WITNESSES."
+        yield Finding(name="witness", verdict="warn", found="there is none", advice=advice)
 
 
 def _examined(app: App, examine: Callable[[App], Finding]) -> Finding:

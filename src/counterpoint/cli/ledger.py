@@ -16,6 +16,7 @@ from counterpoint.cli.output import Output, one_line, output_for
 from counterpoint.cli.present import present_entry
 from counterpoint.cli.trust.epochs import epoch_command, present_epoch, print_epochs
 from counterpoint.cli.trust.erasing import redact_command
+from counterpoint.cli.trust.witnessed import present_witness, print_witnesses
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.ledger.lines import BundleReport
 from counterpoint.core.ledger.note import VerifierKey
@@ -72,7 +73,7 @@ def verify(
 
     Chain, tree, checkpoints, all tables, texts, search, schema and file. --quick leaves out what
     is made from the entries. Nothing is signed, nothing is
-    written: it is compared with what the signer signed last.
+    written: it is compared with what the signer signed last, and with what witnesses have.
     """
     if bundle is not None:
         if notes or db or project or quick:
@@ -90,6 +91,7 @@ def verify(
 def _print_audit(context: CommandContext, found: Audit) -> int:
     keys, epochs = context.core.signing.keys(), context.core.signing.epochs()
     key = keys[0].to_text() if keys else ""
+    now = context.app.clock.now()
     if context.out.json:
         fields = ("project", "size", "root", "last", "anchored", "redacted")
         answer = {name: getattr(found, name) for name in fields}
@@ -101,6 +103,7 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
                 "rows": dict(found.rows),
                 "key": key,
                 "epochs": told,
+                "witnesses": [present_witness(one, now) for one in found.witnesses],
                 "remarks": list(found.remarks),
                 "faults": faults(found.faults),
             }
@@ -116,6 +119,7 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
         if found.sound and found.rows:
             rows = sum(found.rows.values())
             out.line(f"  tables    {rows:,} rows, texts, search and schema are what they say")
+        print_witnesses(out, found.witnesses, found.size, now)
         print_epochs(out, epochs)
         for remark in found.remarks:
             out.aside(f"Not compared: {remark}.")

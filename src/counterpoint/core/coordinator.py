@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from counterpoint.core.operations.trust.exports import Exports
     from counterpoint.core.operations.trust.people import People
     from counterpoint.core.operations.trust.signing import Signing
+    from counterpoint.core.operations.trust.witnessing import Witnessing
 
 V = TypeVar("V")
 
@@ -106,6 +107,13 @@ class Core:
         from counterpoint.core.operations.trust.signing import Signing
 
         return Signing(self._context)
+
+    @cached_property
+    def witnessing(self) -> Witnessing:
+        """Verbs for those who keep heads of the ledger elsewhere."""
+        from counterpoint.core.operations.trust.witnessing import Witnessing
+
+        return Witnessing(self._context)
 
     @cached_property
     def erasing(self) -> Erasing:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from counterpoint.cli.server.witnesses import Witnesses
 from counterpoint.core.coordinator import Core
 from counterpoint.kernel.errors import CounterpointError
 
@@ -47,9 +48,10 @@ class Waiting:
 
 @dataclass(kw_only=True)
 class Checkpoints:
-    """Looks after the ledgers that are written through this process."""
+    """Looks after the ledgers that are written through this process. witnesses: hear of what was signed."""
 
     now: Callable[[], float] = time.monotonic
+    witnesses: Witnesses = field(default_factory=Witnesses)
     _ledgers: dict[str, Waiting] = field(init=False, default_factory=dict[str, Waiting])
     _over: threading.Event = field(init=False, default_factory=threading.Event)
     _thread: threading.Thread | None = field(init=False, default=None)
@@ -60,7 +62,8 @@ class Checkpoints:
         if project in self._ledgers:
             return
         with self._guard:
-            self._ledgers.setdefault(project, Waiting(core()))
+            one = self._ledgers.setdefault(project, Waiting(core()))
+            self.witnesses.tend(project, one.core)
             if self._thread is None and not self._over.is_set():
                 self._thread = threading.Thread(target=self._run, name="checkpoints", daemon=True)
                 self._thread.start()
@@ -70,6 +73,7 @@ class Checkpoints:
         self._over.set()
         if self._thread is not None:
             self._thread.join(PATIENCE)
+        self.witnesses.close(PATIENCE)
 
     def _run(self) -> None:
         while not self._over.wait(GLANCE):
@@ -87,6 +91,7 @@ class Checkpoints:
                 made = one.core.signing.sign()
                 one.signed = made.size if made else 0
                 one.since, one.why = None, ""
+                self.witnesses.wake()
         except CounterpointError as fault:
             one.not_before = self.now() + AGAIN
             if fault.message != one.why:
@@ -97,6 +102,8 @@ class Checkpoints:
         if one.signed < 0:
             last = one.core.signing.last()
             one.signed = last.size if last else 0
+            # What the process before signed when it was killed, its witnesses may not have heard of.
+            self.witnesses.wake()
         size, before = one.core.feed.last() + 1, one.seen
         one.seen = size
         # A ledger that is shorter than what was signed is for the signer to refuse.

@@ -18,6 +18,7 @@ from counterpoint.core.model.journal import (
 )
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import Claim, Handoff, Session
+from counterpoint.core.model.trust.heads import Witnessed
 from counterpoint.core.model.work import Criterion, Gate, Item, Project
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
@@ -162,6 +163,7 @@ class Audit:
     redacted: how many texts are gone on purpose; the chain holds without them.
     rows: how many rows of each table were compared; none if only the entries were looked at.
     remarks: what could not be compared with, in words; no fault of the ledger.
+    witnesses: what others than the signer have of the ledger.
     """
 
     project: str
@@ -173,6 +175,7 @@ class Audit:
     rows: Mapping[str, int]
     faults: tuple[CounterpointError, ...]
     remarks: tuple[str, ...] = ()
+    witnesses: tuple[Witnessed, ...] = ()
 
     @property
     def sound(self) -> bool:

@@ -25,6 +25,7 @@ from counterpoint.core.operations.auditing.whole import Look
 from counterpoint.core.operations.journal import redactions, told
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.trust.signing import NO_KEY, Signing, open_checkpoint
+from counterpoint.core.operations.trust.witnessing import Compared, Witnessing
 from counterpoint.kernel.errors import (
     CounterpointError,
     InvalidInput,
@@ -55,12 +56,14 @@ class Auditing:
         quick: bool | None = False,
         alone: bool = False,
     ) -> Audit:
-        """Check the ledger, and all that is made from it, against itself, its signer, the anchor, and checkpoints.
+        """Check the ledger, and all that is made from it, against itself, its signer, witnesses, and checkpoints.
 
         Nothing is signed and nothing is kept. progress: called with how many entries are read. quick: only the
-        entries are read, with what stands beside them, and the tree; None: if they are too many for somebody who
-        waits. alone: without the signer and the anchor, as for a backup that is older than both.
+        entries are read, with what stands beside them, and the tree; None: somebody waits: so if they are too
+        many, and witnesses elsewhere are not asked. alone: without signer, anchor and witnesses, as for a
+        backup that is older than them.
         """
+        waited_for = quick is None
         signing = Signing(self._context)
         faults: list[CounterpointError] = []
         known = dict.fromkeys((*notes, *(() if alone else signing.notes())))
@@ -70,9 +73,14 @@ class Auditing:
             beside = () if alone else tuple(signing.faults(view))
             if quick is None:
                 quick = view.head().size > _WAITED_FOR
+        witnessed = (
+            Compared() if alone else Witnessing(self._context).compare(elsewhere=not waited_for)
+        )
         look = Look(self._context, keys[0], sealed, progress)
         found = look.quick() if quick else look.whole()
         faults += (one for one in beside if not isinstance(one, Unavailable))
+        faults += witnessed.faults
+        away = (*(one for one in beside if isinstance(one, Unavailable)), *witnessed.remarks)
         return Audit(
             project=self._context.project,
             size=found.size,
@@ -82,7 +90,8 @@ class Auditing:
             redacted=found.redacted,
             rows=found.rows,
             faults=(*faults, *found.faults),
-            remarks=tuple(one.message for one in beside if isinstance(one, Unavailable)),
+            remarks=tuple(one.message for one in away),
+            witnesses=tuple(witnessed.witnesses),
         )
 
     def checkpoint(self) -> str:

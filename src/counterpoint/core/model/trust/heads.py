@@ -1,4 +1,4 @@
-"""Heads of a ledger that were signed, and the epochs they are of."""
+"""Heads of a ledger that were signed, their epochs, and who else has them."""
 
 from __future__ import annotations
 
@@ -73,3 +73,24 @@ class Unsigned:
     since: str
     why: str = ""
     broken: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WitnessedHead:
+    """The last head that a witness has. time: when it got it, UTC.
+
+    note: the signed checkpoint; empty if the witness tells no more than the size.
+    """
+
+    size: int
+    time: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Witnessed:
+    """What a witness vouches for: the first `size` entries, since `time`. size: -1 if it has no head."""
+
+    witness: str
+    size: int
+    time: str

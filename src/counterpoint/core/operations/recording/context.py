@@ -17,6 +17,7 @@ from counterpoint.core.ports.evidence import Evidence
 from counterpoint.core.ports.host import Host, OnlyHost
 from counterpoint.core.ports.signer import Signer
 from counterpoint.core.ports.store import Anchors, Library, Reading, Store, Writing
+from counterpoint.core.ports.witnesses import Witness
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.ids import Mint
 
@@ -76,6 +77,7 @@ class Ports:
     lease_seconds: how long a claim holds when the caller does not say.
     grace_seconds: how long others wait for what somebody left whose connection has ended.
     host: the process that runs the calls.
+    witnesses: answers who keeps heads of the ledger elsewhere; asked when somebody compares or tells.
     sharing: the texts that were kept last.
     extras: answers what only the verbs of a dialect ask for, each by its class; asked when they do.
     """
@@ -94,6 +96,7 @@ class Ports:
     lease_seconds: int = DEFAULT_LEASE_SECONDS
     grace_seconds: int = DEFAULT_GRACE_SECONDS
     host: Host = field(default_factory=OnlyHost)
+    witnesses: Callable[[], tuple[Witness, ...]] = tuple[Witness, ...]
     sharing: Sharing = field(default_factory=Sharing)
     extras: Callable[[], Mapping[type[Any], Any]] = dict[type[Any], Any]
 

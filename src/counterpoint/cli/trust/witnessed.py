@@ -1,0 +1,38 @@
+"""How witnesses are shown at the command line, with the age of what they have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from counterpoint.cli.output import Output
+from counterpoint.cli.present import span
+from counterpoint.core.model.trust.heads import Witnessed
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.clock import Timestamp, elapsed_ms
+
+
+def present_witness(one: Witnessed, now: Timestamp) -> Json:
+    """Return a witness as JSON; size, time and age are null if it has no head."""
+    if one.size < 0:
+        return {"witness": one.witness, "size": None, "time": None, "age_seconds": None}
+    age = elapsed_ms(Timestamp(one.time), now) // 1000 if one.time else None
+    return {
+        "witness": one.witness,
+        "size": one.size,
+        "time": one.time or None,
+        "age_seconds": age,
+    }
+
+
+def said_of(one: Witnessed, size: int, now: Timestamp) -> str:
+    """Return a witness in words: `git ref: 1,204 of 1,210 entries, 12 min ago`."""
+    if one.size < 0:
+        return f"{one.witness}: no head yet"
+    when = f", {span(Timestamp(one.time), now)} ago" if one.time else ""
+    return f"{one.witness}: {one.size:,} of {size:,} entries{when}"
+
+
+def print_witnesses(out: Output, found: Iterable[Witnessed], size: int, now: Timestamp) -> None:
+    """Show each witness in a line."""
+    for one in found:
+        out.line(f"  witness   {said_of(one, size, now)}")

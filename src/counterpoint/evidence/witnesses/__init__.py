@@ -1,0 +1,1 @@
+"""Those who keep heads elsewhere: the repository, and witnesses that cosign."""

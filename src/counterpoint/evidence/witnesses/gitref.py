@@ -1,0 +1,241 @@
+"""The repository of the project as a witness: its own ref, and that of a remote.
+
+Layout: `refs/counterpoint/heads/<ledger>` names a commit whose tree has one file, `checkpoint`, the signed
+note; its parent is the commit of the head before, its date is when it was written.
+
+1. Only plumbing is used (`hash-object`, `mktree`, `commit-tree`, `update-ref`) with a fixed identity: no branch,
+   no HEAD, no index, no work tree, no hook and no reflog is touched. `update-ref` names the old value, so that of
+   two processes one wins.
+2. A repository is used if the project's own folder has it; one somewhere above is somebody else's.
+3. A remote gets the ref only if it is named, by a push that is never forced and asks nobody for a password. It is read by
+   fetching into a folder that passes away: nothing of the repository changes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from counterpoint.core.model.trust.heads import SignedHead, WitnessedHead
+from counterpoint.core.ports.witnesses import Prove
+from counterpoint.evidence.git.call import GitCall, GitRefused
+from counterpoint.kernel.clock import Clock, moment, stamp
+from counterpoint.kernel.errors import InvalidInput, LedgerBroken, ProofMismatch, Unavailable
+
+_REFS = "refs/counterpoint/heads/"
+_LEDGER = re.compile(r"[a-z0-9_]{1,64}")
+_REMOTE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
+_FILE = "checkpoint"
+_LARGEST = 100_000
+_NAME = "counterpoint"
+_MAIL = "counterpoint@localhost"
+_LIMIT_SECONDS = 10.0
+_COMMITTED = re.compile(rb"^committer .* (\d{1,12}) [+-]\d{4}$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitRef:
+    """Keeps heads in a ref of the project's repository."""
+
+    git: GitCall
+    clock: Clock
+    name: str = "git ref"
+
+    def known(self, ledger: str) -> WitnessedHead | None:
+        """Return the head that the ref has; Unavailable, ProofMismatch if it is something else."""
+        found = self._read(ledger)
+        return found[1] if found else None
+
+    def ask(self, ledger: str, head: SignedHead, prove: Prove) -> WitnessedHead | None:
+        """Return the same: there is nobody to ask."""
+        del head, prove
+        return self.known(ledger)
+
+    def keep(self, ledger: str, head: SignedHead, prove: Prove) -> None:
+        """Let the ref name a commit with the head; Unavailable if it cannot be written."""
+        del prove
+        before = self._read(ledger)
+        identity = {
+            f"GIT_{who}_{what}": value
+            for who in ("AUTHOR", "COMMITTER")
+            for what, value in (
+                ("NAME", _NAME),
+                ("EMAIL", _MAIL),
+                ("DATE", f"@{int(moment(self.clock.now()).timestamp())} +0000"),
+            )
+        }
+        parents = ("-p", before[0]) if before else ()
+        message = f"{head.size} entries\n".encode()
+        try:
+            blob = _word(self.git.ask("hash-object", "-w", "--stdin", stdin=head.note.encode()))
+            listed = f"100644 blob {blob}\t{_FILE}\n".encode()
+            tree = _word(self.git.ask("mktree", stdin=listed))
+            commit = _word(
+                self.git.ask("commit-tree", tree, *parents, stdin=message, extra=identity)
+            )
+            old = before[0] if before else "0" * len(commit)
+            self.git.ask(
+                "-c",
+                "core.logAllRefUpdates=false",
+                "update-ref",
+                "--no-deref",
+                _ref(ledger),
+                commit,
+                old,
+            )
+        except GitRefused as fault:
+            raise Unavailable(f"git does not write it: {fault}") from fault
+
+    def _read(self, ledger: str) -> tuple[str, WitnessedHead] | None:
+        """Return the commit that the ref names and its head; None without the ref."""
+        return read_head(self.git, _ref(ledger))
+
+
+@dataclass(kw_only=True)
+class GitRemote:
+    """Has the ref of the repository at a remote."""
+
+    git: GitCall
+    remote: str
+    _sent: dict[str, WitnessedHead] = field(init=False, default_factory=dict[str, WitnessedHead])
+
+    @property
+    def name(self) -> str:
+        """What it is called in answers."""
+        return f"git remote {self.remote}"
+
+    def known(self, ledger: str) -> WitnessedHead | None:
+        """Return what this process has sent there."""
+        return self._sent.get(ledger)
+
+    def ask(self, ledger: str, head: SignedHead, prove: Prove) -> WitnessedHead | None:
+        """Return the head that the remote has; Unavailable, ProofMismatch."""
+        del head, prove
+        ref = _ref(ledger)
+        try:
+            listed = self.git.ask("ls-remote", "--quiet", "--", self.remote, ref, extra=_SILENT)
+            if not listed:
+                return None
+            commit = _word(listed.split(b"\t")[0])
+            objects = self.git.folder / self.git.line("rev-parse", "--git-path", "objects")
+            with tempfile.TemporaryDirectory(prefix="counterpoint-") as passing:
+                beside = {
+                    **_SILENT,
+                    "GIT_OBJECT_DIRECTORY": passing,
+                    "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.fspath(objects),
+                }
+                self.git.ask(*_FETCH, "--", self.remote, ref, extra=beside)
+                found = read_head(self.git, commit, beside)
+        except GitRefused as fault:
+            raise Unavailable(f"git does not reach it: {fault}") from fault
+        return found[1] if found else None
+
+    def keep(self, ledger: str, head: SignedHead, prove: Prove) -> None:
+        """Push the ref as the repository has it, without force; Unavailable."""
+        del head, prove
+        ref = _ref(ledger)
+        found = read_head(self.git, ref)
+        if found is None:
+            raise Unavailable("the repository has no head that could be pushed")
+        try:
+            push = ("push", "--quiet", "--no-verify", "--", self.remote)
+            self.git.ask(*push, f"{found[0]}:{ref}", extra=_SILENT)
+        except GitRefused as fault:
+            raise Unavailable(f"git does not push to it: {fault}") from fault
+        self._sent[ledger] = found[1]
+
+
+_SILENT = {"SSH_ASKPASS_REQUIRE": "never", "GCM_INTERACTIVE": "never"}
+"""What would ask somebody who is not there."""
+_FETCH = (
+    "fetch",
+    "--quiet",
+    "--no-tags",
+    "--no-write-fetch-head",
+    "--no-auto-gc",
+    "--no-recurse-submodules",
+    "--refmap=",
+)
+
+
+def open_git(
+    folder: Path, environ: Mapping[str, str], clock: Clock, remote: str = ""
+) -> tuple[GitRef | GitRemote, ...]:
+    """Return the repository of a folder as a witness, and a remote of it; none if there is no repository."""
+    if not os.path.lexists(folder / ".git"):
+        return ()
+    git = GitCall(folder=folder, environ=environ, limit_seconds=_LIMIT_SECONDS)
+    if not remote:
+        return (GitRef(git=git, clock=clock),)
+    if not _REMOTE.fullmatch(remote):
+        raise InvalidInput(
+            f"{remote!r} is no name of a git remote",
+            hint="Set COUNTERPOINT_WITNESS_PUSH to a name that `git remote` lists.",
+        )
+    return (GitRef(git=git, clock=clock), GitRemote(git=git, remote=remote))
+
+
+def read_head(
+    git: GitCall, commit: str, extra: Mapping[str, str] | None = None
+) -> tuple[str, WitnessedHead] | None:
+    """Return the id of a commit, and the head in it; None if there is no such commit.
+
+    Unavailable if git says nothing; ProofMismatch if it is another thing than we write.
+    """
+    asked = f"{commit}^{{commit}}\n{commit}:{_FILE}\n".encode()
+    try:
+        answer = git.ask("cat-file", "--batch", stdin=asked, extra=extra)
+    except GitRefused as fault:
+        raise Unavailable(f"git does not read it: {fault}") from fault
+    name, found, rest = _object(answer)
+    if found is None:
+        return None
+    _, note, _ = _object(rest)
+    date = _COMMITTED.search(found)
+    if note is None or date is None or len(note) > _LARGEST:
+        raise _strange()
+    try:
+        when = stamp(datetime.fromtimestamp(int(date[1]), UTC))
+        return name, WitnessedHead(
+            size=_size(note), time=when, note=note.decode("utf-8", "replace")
+        )
+    except (ValueError, OverflowError, OSError) as fault:
+        raise _strange() from fault
+
+
+def _object(answer: bytes) -> tuple[str, bytes | None, bytes]:
+    """Return name and content of the first object that `cat-file --batch` tells of, and the rest."""
+    line, _, rest = answer.partition(b"\n")
+    words = line.split()
+    if len(words) != 3 or not words[2].isdigit():  # noqa: PLR2004 - name, type, size
+        return "", None, rest
+    end = int(words[2])
+    return words[0].decode(), rest[:end], rest[end + 1 :]
+
+
+def _size(note: bytes) -> int:
+    """Return the size that a note says; the core looks whether it is signed."""
+    line = note.partition(b"\n")[2].partition(b"\n")[0]
+    return int(line) if line.isdigit() else 0
+
+
+def _strange() -> LedgerBroken:
+    return ProofMismatch(
+        "it names something that is no head of a ledger",
+        hint="Somebody else has written to it: see `git log refs/counterpoint/heads/…`.",
+    )
+
+
+def _ref(ledger: str) -> str:
+    if not _LEDGER.fullmatch(ledger):
+        raise Unavailable("this ledger has no id that a ref could have")
+    return _REFS + ledger
+
+
+def _word(answer: bytes) -> str:
+    return answer.decode("ascii", "replace").strip()
