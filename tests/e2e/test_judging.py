@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from builders import AgentProgram
+from builders import AgentProgram, commit, git
 from counterpoint.app import App
 from counterpoint.core.model.filters import Edit
 from counterpoint.core.model.journal import Verdict
@@ -247,6 +247,71 @@ def test_a_judge_of_the_same_name_and_without_a_type_judges(
     assert [one.independence for one in app.person().overview.rows(Verdict, item=item.id)] == [
         "attested"
     ]
+
+
+def test_a_worker_takes_no_gate_off_the_project(window: Opened, app: App) -> None:
+    """Nor does another window once work has begun; before that who did it does not do the work."""
+    planner, worker = window(), window()
+    gates = [{"command": "false", "label": "Tests", "required": True}]
+    planner.does(SYMPHONY, "configure_project", gates=gates)
+    made = planner.does(SYMPHONY, "create_issue", title="Make it float", labels=["phase:ready"])
+    app.person().items.edit(made["id"], Edit(status="open"))
+    planner.does(SYMPHONY, "configure_project", gates=gates, sensitive_paths=["keys/"])
+    planner.does(SYMPHONY, "configure_project", sensitive_paths=[])
+    bound = f"{SYMPHONY} --issue-id {made['identifier']}"
+    refusal = planner.is_refused(bound, "add_finding", category="bug", summary="x")
+    assert "does not do that work" in refusal
+    worker.does(bound, "add_finding", category="bug", summary="It leaks")
+    for who in (worker, planner):
+        refusal = who.is_refused(SYMPHONY, "configure_project", gates=[])
+        assert ("work has begun" in refusal, "agent create" in refusal) == (True, True)
+    worker.does(SYMPHONY, "configure_project", gates=[*gates, gates[0] | {"command": "true"}])
+
+
+def test_gates_over_what_is_not_committed_are_not_verified(
+    window: Opened, counterpoint: Callable[..., Any], repository: Path, app: App
+) -> None:
+    """Another file in the tree makes the check pass, and the branch has none of it."""
+    worker = window()
+    gates = [{"command": "test -f passes", "label": "Tests", "required": True}]
+    worker.does(SYMPHONY, "configure_project", gates=gates)
+    made = worker.does(SYMPHONY, "create_issue", title="Make it float", labels=["phase:ready"])
+    app.person().items.edit(made["id"], Edit(status="open"))
+    git(repository, "switch", "-q", "-c", "work")
+    commit(repository, "boat.txt", "afloat")
+    counterpoint("workspace", "open", made["identifier"], cwd=repository)
+    bound = f"{SYMPHONY} --issue-id {made['identifier']}"
+    asked = {"diff": "", "branch_name": "work", "base_branch": "main"}
+    (repository / "passes").write_text("")
+    dirty = worker.does(bound, "create_pr", **asked)
+    assert (dirty["gates"], dirty["risk"]["gates_used"]) == ([], "none")
+    assert "not committed: passes" in dirty["remarks"]
+    (repository / "passes").unlink()
+    commit(repository, "boat.txt", "afloat again")
+    (gate,) = worker.does(bound, "create_pr", **asked)["gates"]
+    assert (gate["source"], gate["exit_code"]) == ("verified", 1)
+
+
+def test_old_results_of_checks_do_not_count(window: Opened, repository: Path, app: App) -> None:
+    """Areas and sentences are not the worker's to take away, and no word passes by what finish looks at."""
+    planner, worker = window(), window()
+    passes = [sys.executable, "-c", "pass"]
+    words = {"areas": ["src"], "accept": ["it grows"], "verify": [passes]}
+    planner.does(NATIVE, "plan", markdown="# Orchard\n- [ ] Plant the walnut\n")
+    item = f"{app.person().items.project().prefix}-2"
+    planner.does(NATIVE, "edit", id=item, **words)
+    claim = worker.does(NATIVE, "start", id=item)["claim"]
+    worker.does(NATIVE, "verify", id=item, token=claim["token"])
+    (repository / "src").mkdir()
+    (repository / "src" / "walnut").write_text("felled")
+    done = {"id": item, "token": claim["token"], "outcome": "done", "summary": "Planted"}
+    for less in ({"areas": []}, {"areas": ["docs"]}, {"accept": []}, {"verify": []}):
+        assert "worked on" in worker.is_refused(NATIVE, "edit", id=item, **less)
+        assert "has begun" in planner.is_refused(NATIVE, "edit", id=item, **less)
+    for who in (worker, planner):
+        for status in ("done", "review"):
+            assert "before the last edit" in who.is_refused(NATIVE, "edit", id=item, status=status)
+    assert "before the last edit" in worker.is_refused(NATIVE, "finish", **done)
 
 
 def test_no_agent_asks_for_less_of_reviews(

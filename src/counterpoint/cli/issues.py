@@ -9,7 +9,7 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.core.model.filters import Edit
 from counterpoint.core.rules.wording import spoken_of
-from counterpoint.dialects.symphony.tools.workspace import MARKER
+from counterpoint.dialects.symphony.nouns.phases import MARKER
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.dialects.symphony.verbs.workspaces import Workspaces

@@ -30,6 +30,8 @@ PEOPLE: Final[Phrases] = {
     Act.WAIVE: "leave the gate to a person: `counterpoint waive ID GATE`",
     Act.ASK_LESS: "where nobody can be attested a person can let names be enough:"
     " `counterpoint policy --reviews declared`",
+    Act.CONFIGURE: "have a person do it, over a connection with a credential to maintain:"
+    " `counterpoint agent create NAME --maintain`",
     Act.VERIFY: "have its checks run by a client that can, or waived by a person:"
     " `counterpoint waive ID GATE`",
     Act.SUBMIT: "have its artifact handed in by a client that can, or waived by a person:"

@@ -34,6 +34,7 @@ class Act(Enum):
     CREDENTIAL = "have a person give each agent a credential"
     WAIVE = "have a person, or a maintainer who did not work on it, waive the gate"
     ASK_LESS = "a person can let this project ask for less of reviews"
+    CONFIGURE = "have a person do it, over a connection with a credential to maintain"
     REOPEN = "reopen it"
     RELEASE = "a person can free it"
     UNBLOCK = "resolve its blockers"

@@ -84,14 +84,14 @@ def test_a_failing_part_of_an_edit_undoes_the_rest(studio, ada, ids):
     studio.refuses(NotFound, lambda: ada.items.edit("demo-99", Edit(title="x")))
 
 
-def test_labels_areas_and_acceptance_are_replaced(ada, ids):
+def test_labels_areas_and_acceptance_are_replaced(ada, person, ids):
     """Labels by adding and removing, the others as whole lists; what was met stays met."""
     edit = Edit(add_labels=("x", "y", "x"), areas=("src", "docs"), acceptance=("one", "two"))
     after = ada.items.edit(ids["A"], edit)
     assert after.version == 2
     ada.claims.start(ids["A"])
     ada.tasks.finish(ids["A"], 1, Report(outcome="partial", summary="half", met=(1,)))
-    ada.items.edit(
+    person.items.edit(
         ids["A"], Edit(remove_labels=("x",), add_labels=("y",), areas=("docs", "lib"),
                        acceptance=("two",))
     )  # fmt: skip

@@ -12,6 +12,7 @@ from counterpoint.core.model.filters import Edit, Handover, Judgment, Note, Read
 from counterpoint.core.model.identity import Contribution, ProposedAct
 from counterpoint.core.model.journal import Verdict
 from counterpoint.core.model.work import Gate
+from counterpoint.core.operations.recording.contributions import loosen_project
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.kernel.errors import Forbidden, GateClosed
 from fakes.people import Person
@@ -286,3 +287,87 @@ def test_where_a_person_is_asked_for_only_a_key_is_one(
     assert verdict.independence == "person"
     less = ProposedAct(action="policy.changed", decision={"policy": "attested"})
     assert known.does(less).projects.ask_of_reviews("attested").reviews == "attested"
+
+
+CHECKED = """# Plan
+- [ ] A
+  - areas: src, docs
+  - accept: it grows
+  - accept: it blooms
+  - verify: true
+- [ ] B
+  - areas: src
+"""
+LESS = {
+    "areas": Edit(areas=()),
+    "an area": Edit(areas=("src/a", "docs")),
+    "a sentence": Edit(acceptance=("it blooms",)),
+    "other words": Edit(acceptance=("it may grow", "it blooms")),
+}
+
+
+@pytest.mark.parametrize("how", sorted(LESS))
+def test_what_checks_watch_and_what_must_be_true_is_taken_away_by_no_worker(
+    studio: Studio, ada: Core, bob: Core, person: Core, how: str
+) -> None:
+    """As a check: once work has begun by a person, before that by who then does not do it."""
+    item = ada.plans.create(ada.plans.read(CHECKED)).items[1].id
+    ada.claims.start(item)
+    ada.tasks.finish(item, 1, BACK)
+    for agent in (ada, bob):
+        studio.refuses(Forbidden, lambda agent=agent: agent.items.edit(item, LESS[how]))
+    assert person.items.edit(item, LESS[how]).version > 1
+    other = ada.plans.create(ada.plans.read(CHECKED)).items[1].id
+    ada.items.edit(other, LESS[how])
+    studio.refuses(Forbidden, lambda: ada.claims.start(other))
+    assert bob.claims.start(other).claim.token == 1
+
+
+def test_who_works_may_ask_more_of_himself(ada: Core) -> None:
+    """A wider area, one sentence more; and an area that no check watches is a plan."""
+    plan = ada.plans.create(ada.plans.read(CHECKED)).items
+    for item in (plan[1].id, plan[2].id):
+        ada.claims.start(item)
+    wider = Edit(areas=("**", "lib"), acceptance=("it bears", "it grows", "it blooms"))
+    ada.items.edit(plan[1].id, wider)
+    ada.items.edit(plan[2].id, Edit(areas=("lib",)))
+    assert ada.overview.facets(plan[2].id).areas == ("lib",)
+
+
+def test_the_mark_goes_along_when_an_item_below_is_moved_away(
+    studio: Studio, ada: Core, bob: Core, ids: dict[str, str]
+) -> None:
+    """Who let the review of a phase go does none of its tasks, wherever somebody puts them."""
+    ada.items.edit(ids["One"], Edit(waive=("review",), reason="small"))
+    ada.items.edit(ids["B"], Edit(parent=ids["Plan"]))
+    studio.refuses(Forbidden, lambda: ada.claims.start(ids["B"]))
+    assert parts(studio, "loosened") == {
+        (ids["One"], "cn_agent_ada"),
+        (ids["B"], "cn_agent_ada"),
+    }
+    assert bob.claims.start(ids["B"]).claim.token == 1
+
+
+def test_the_mark_of_a_project_holds_for_all_its_work(
+    studio: Studio, ada: Core, bob: Core, person: Core, ids: dict[str, str]
+) -> None:
+    """Made before work begins; afterwards it takes a person, or a maintainer who did not work."""
+
+    def lessen(core: Core) -> None:
+        with recording(studio.context(core), "policy.changed") as change:
+            loosen_project(change, "take gates from")
+            change.add_facts(less=True)
+
+    lessen(ada)
+    studio.refuses(Forbidden, lambda: ada.claims.start(ids["A"]))
+    assert ada.claims.take_next(ReadyFilter()) is None
+    bob.claims.start(ids["A"])
+    worker, maintainer = (studio.core(n, scopes=frozenset({"maintain"})) for n in ("bob", "cyd"))
+    for agent in (ada, bob, worker):
+        fault = studio.refuses(Forbidden, lambda agent=agent: lessen(agent))
+        assert "work has begun" in fault.message
+    for core in (person, maintainer):
+        lessen(core)
+    assert parts(studio, "loosened") == {("", "cn_agent_ada"), ("", "cn_agent_cyd")}
+    person.projects.ask_of_reviews("person")
+    studio.refuses(Forbidden, lambda: lessen(maintainer))

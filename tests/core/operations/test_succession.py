@@ -10,7 +10,7 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Actor, Principal
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, Handover, Judgment, Note, Report
-from counterpoint.core.model.identity import Contribution
+from counterpoint.core.model.identity import Contribution, Succession
 from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.operations.recording.context import Caller
 from counterpoint.core.ports.host import OnlyHost
@@ -18,6 +18,7 @@ from counterpoint.kernel.errors import AlreadyClaimed, ClaimLost, Forbidden
 from fakes.studio import ROOT, Studio
 
 DONE = Report(outcome="done", summary="so")
+NO = Judgment(approves=False, reason="no")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -110,7 +111,7 @@ def test_who_is_started_again_goes_on_where_he_was(studio, hall, first, item):
     again.journal.append(Note(kind="comment", body="back"))
     assert studio.last().facts["succeeds"] == "cn_1"
     assert again.overview.find(Session, mine(first)).principal == "cn_3"
-    assert again.overview.find(Contribution, item, "cn_3", "worked") is not None
+    assert again.overview.find(Succession, "cn_3", mine(first), "cn_1").is_whole
     assert again.tasks.finish(item, 1, DONE).item.status == "done"
     # The process of before, if it should live, is a stranger now; only its own secret could help it.
     late = window(studio, "cn_1", "lost", session=mine(first))
@@ -250,8 +251,9 @@ def test_what_is_handed_over_brings_the_parts_of_that_session_alone(studio, firs
     first.tasks.finish(item, 1, DONE)
     first.sessions.hand_over(Handover(action="pause", summary="s"))
     second.sessions.resume(mine(first))
-    assert second.overview.find(Contribution, item, "cn_2", "worked") is not None
-    assert second.overview.find(Contribution, elsewhere, "cn_2", "worked") is None
+    for core in (second, window(studio, "cn_2", "a third")):
+        studio.refuses(Forbidden, lambda core=core: core.reviews.review(item, NO))
+        core.reviews.review(elsewhere, NO)
 
 
 def test_who_shares_a_credential_takes_up_by_name_what_another_connection_left(studio, hall):
@@ -272,3 +274,22 @@ def test_who_shares_a_credential_takes_up_by_name_what_another_connection_left(s
     taken = again.sessions.hand_over(Handover(action="continue", session=mine(first)))
     assert [claim.item for claim in taken.claims] == [made]
     assert studio.last().facts["why"] == "principal"
+
+
+def test_who_is_started_again_judges_nothing_of_before_by_whatever_connection(studio, hall, first):
+    """Neither over one without the secret, nor after one more start; nor does he do what he had loosened."""
+    plan = "# P\n## One\n- review: yes\n- [ ] A\n- [ ] B\n  - verify: false\n"
+    first.plans.create(first.plans.read(plan))
+    first.items.edit("demo-4", Edit(checks=()))
+    first.claims.start("demo-3")
+    first.tasks.finish("demo-3", 1, DONE)
+    for principal in ("cn_3", "cn_4"):
+        again = window(studio, principal, "secret", session=mine(first))
+        again.journal.append(Note(kind="comment", body="back"))
+        beside = window(studio, principal, "a third")
+        for item in ("demo-2", "demo-3"):
+            fault = studio.refuses(
+                Forbidden, lambda item=item, beside=beside: beside.reviews.review(item, NO)
+            )
+            assert "worked on" in fault.message
+        studio.refuses(Forbidden, lambda beside=beside: beside.claims.start("demo-4"))

@@ -133,6 +133,26 @@ def test_a_check_that_passed_before_the_last_edit_does_not_count(studio, ada, cl
     assert ada.tasks.finish(item, token, DONE).item.status == "done"
 
 
+@pytest.mark.parametrize("status", ["done", "review"])
+def test_a_check_that_passed_too_early_does_not_count_by_word_either(studio, ada, claim, status):
+    """A word ends or hands in no more than a finish does; to leave the work is another matter."""
+    item, token = claim("verify: make test", "areas: src")
+    ada.gates.verify(Check(item=item), token)
+    studio.tree.write("src/a", "2")
+    studio.refuses(GateClosed, lambda: ada.items.edit(item, Edit(status=status)))
+    studio.refuses(NotFound, lambda: ada.items.edit("demo-99", Edit(status=status)))
+    ada.gates.verify(Check(item=item), token)
+    assert ada.items.edit(item, Edit(status=status)).status == status
+
+
+def test_work_with_an_early_check_may_be_left(studio, ada, claim):
+    """Nothing is said to be finished with that."""
+    item, token = claim("verify: make test", "areas: src")
+    ada.gates.verify(Check(item=item), token)
+    studio.tree.write("src/a", "2")
+    assert ada.items.edit(item, Edit(status="cancelled", reason="no")).status == "cancelled"
+
+
 def test_a_checked_file_that_is_gone_is_an_edit(studio, ada, claim):
     """Deleting what was checked is one more change."""
     item, token = claim("verify: make test", "areas: src")

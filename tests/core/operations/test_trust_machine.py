@@ -48,7 +48,10 @@ flags = st.booleans()
 
 
 class Trust(RuleBasedStateMachine):
-    """Three agents of one name, of whom one maintains, and a person; the reference: two sets for each item."""
+    """Three agents of one name, of whom one maintains, and a person.
+
+    The reference: two sets for each item, and who took which session from whom.
+    """
 
     folder: tempfile.TemporaryDirectory[str] | None = None
 
@@ -58,6 +61,7 @@ class Trust(RuleBasedStateMachine):
         self.cores = {name: self.connect(name) for name in (*AGENTS, PERSON)}
         self.worked: dict[str, set[str]] = defaultdict(set)
         self.loosened: dict[str, set[str]] = defaultdict(set)
+        self.taken: set[tuple[str, str, str]] = set()
 
     def open(self) -> Studio:
         return Studio()
@@ -115,7 +119,21 @@ class Trust(RuleBasedStateMachine):
 
     def may_loosen(self, who: str, item: str) -> bool:
         is_entitled = who in {PERSON, MAINTAINER}
-        return who not in self.worked[item] and (is_entitled or not self.worked[item])
+        return not self.has_part(who, item) and (is_entitled or not self.worked[item])
+
+    def has_part(self, who: str, item: str) -> bool:
+        """Who worked on it, or took the session in which somebody did; a whole has no session of its own."""
+        marks = {
+            one.session
+            for noun in (Claim, Outcome, Submission)
+            for one in self.all(noun, item=item)
+        }
+        (found,) = self.all(Item, id=item)
+        taken = [(session, giver) for taker, session, giver in self.taken if taker == who]
+        return who in self.worked[item] or any(
+            session in marks or (not found.is_workable and giver in self.worked[item])
+            for session, giver in taken
+        )
 
     def works(self, who: str, item: str) -> None:
         for one in self.line(item):
@@ -174,22 +192,17 @@ class Trust(RuleBasedStateMachine):
     def hand_over(self, giver: str, taker: str) -> None:
         session = self.cores[giver].caller.actor.session
         held = [one.item for one in self.all(Claim, state="live", session=session)]
-        # A maintainer takes over by right, and inherits more: see the tests of succession.
-        if not held or taker in {giver, MAINTAINER}:
+        if not held or taker == giver:
             return
         self.cores[giver].sessions.hand_over(Handover(action="pause", summary="for another"))
         self.cores[giver] = self.connect(giver)
         heir = self.connect(taker)
         asked = Handover(action="continue", session=session)
-        done = {
-            one.item
-            for noun in (Claim, Outcome, Submission)
-            for one in self.all(noun, session=session)
-        }
         may = all(self.may_take(taker, item) for item in held)
         if self.attempt(lambda: heir.sessions.hand_over(asked), may=may):
             self.cores[taker] = heir
-            for item in done:
+            self.taken.add((taker, session, giver))
+            for item in held:
                 self.works(taker, item)
 
     @rule(number=numbers)
@@ -204,7 +217,7 @@ class Trust(RuleBasedStateMachine):
         is_judged = item.category == "review" and status == "done"
         may = not is_begun or self.may_take(who, item.id)
         if is_judged and not self.all(Gate, item=item.id, kind="review", status=("met", "waived")):
-            may = who not in self.worked[item.id]
+            may = not self.has_part(who, item.id)
         edit = Edit(status=status)
         done = self.attempt(lambda: self.cores[who].items.edit(item.id, edit), may=may)
         if (
@@ -250,7 +263,7 @@ class Trust(RuleBasedStateMachine):
     def say(self, who: str, item: str, *, approves: bool) -> None:
         starts = self.closed(item, kind="review", holds="start")
         judgment = Judgment(approves=approves, reason="so")
-        may = who not in self.worked[item]
+        may = not self.has_part(who, item)
         done = self.attempt(lambda: self.cores[who].reviews.review(item, judgment), may=may)
         if done and approves and starts:
             self.loosens(who, item)
@@ -264,11 +277,14 @@ class Trust(RuleBasedStateMachine):
         left -= {gate for one in self.line(parent) for gate in self.closed(one)}
         may = not left or self.may_loosen(who, item.id)
         edit = Edit(parent=parent)
+        before = set(self.line(item.parent))
         if self.attempt(lambda: self.cores[who].items.edit(item.id, edit), may=may):
             if left:
                 self.loosens(who, item.id)
             for one in set(self.worked[item.id]):
                 self.works(one, item.id)
+            for one in before - set(self.line(item.id)):
+                self.loosened[item.id] |= self.loosened[one]
 
     # ── what always holds ──
 

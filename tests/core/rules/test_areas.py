@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from counterpoint.core.rules.areas import covers, outside, overlapping, overlaps
+from counterpoint.core.rules.areas import covers, includes, outside, overlapping, overlaps
 
 parts = st.sampled_from(["a", "b", "ab", "*", "a*", "*b", "?", "?b", "**", "a?*", "*a*"])
 patterns = st.lists(parts, min_size=1, max_size=4).map("/".join)
@@ -90,3 +90,24 @@ def test_patterns_made_to_be_slow_are_not():
     """Many stars against many letters take steps by the product, not by the power."""
     assert not overlaps("*a" * 60 + "b", "a" * 120)
     assert overlaps("/".join(["**", "a"] * 40), "/".join(["b"] * 60))
+
+
+@pytest.mark.parametrize(
+    ("areas", "pattern", "is_in"),
+    [
+        (["src"], "src", True),
+        (["src"], "src/a/*.py", True),
+        (["src"], "srcs", False),
+        (["src/a"], "src", False),
+        (["**"], "a/b", True),
+        (["src/**"], "src", True),
+        (["src/*"], "src/*", True),
+        (["src/*"], "src/**", False),
+        (["*.py"], "a.py", False),
+        (["lib", "docs"], "docs/x", True),
+        ([], "src", False),
+    ],
+)
+def test_an_area_includes_what_surely_lies_in_it(areas, pattern, is_in):
+    """A folder what is below it; one with wildcards only itself."""
+    assert includes(areas, pattern) is is_in

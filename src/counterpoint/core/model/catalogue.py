@@ -10,7 +10,13 @@ from collections.abc import Sequence
 
 from counterpoint.core.model.access import Token
 from counterpoint.core.model.documents import Document, Passage
-from counterpoint.core.model.identity import Confirmation, Connection, Contribution, Key
+from counterpoint.core.model.identity import (
+    Confirmation,
+    Connection,
+    Contribution,
+    Key,
+    Succession,
+)
 from counterpoint.core.model.journal import (
     Changeset,
     Outcome,
@@ -55,6 +61,7 @@ NOUNS: tuple[type[Noun], ...] = (
     Criterion,
     Gate,
     Contribution,
+    Succession,
     Claim,
     StartPoint,
     Outcome,

@@ -7,7 +7,17 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple
 
 from counterpoint.core.model.access import Principal
-from counterpoint.core.model.rows import Agent, Digest, Id, JsonText, Name, Noun, Time, Word
+from counterpoint.core.model.rows import (
+    Agent,
+    Digest,
+    Id,
+    JsonText,
+    Name,
+    Noun,
+    Partial,
+    Time,
+    Word,
+)
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 
@@ -101,17 +111,38 @@ Part = Literal["worked", "loosened", "hosted"]
 class Contribution(Noun):
     """A principal's part in an item, or in something below it; it stays when the claim goes to another.
 
-    principal: as `rules.claims.standing` gives it. how: `worked` for whoever claimed, handed in or
+    item: empty for the whole project, of which somebody took gates away. principal: as
+    `rules.claims.standing` gives it. how: `worked` for whoever claimed, handed in or
     moved it, or anything below it; `loosened` for whoever took a gate away before that: of this very item;
     `hosted` for the process through which the bearer of a credential worked.
     """
 
     table: ClassVar[str] = "contributions"
     key: ClassVar[tuple[str, ...]] = ("project", "item", "principal", "how")
+    partial: ClassVar[Partial | None] = Partial(
+        column="how", words=("loosened",), indexes=("principal,item",)
+    )
 
     item: Id
     principal: Name
     how: Part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Succession(Noun):
+    """A principal that has a session which was another's: what the other did counts as its own.
+
+    is_whole: whether it is the other one, started again: then all of it does; else what was done in that
+    session, and what holds it.
+    """
+
+    table: ClassVar[str] = "successions"
+    key: ClassVar[tuple[str, ...]] = ("project", "principal", "session", "former")
+
+    principal: Name
+    session: Name
+    former: Name
+    is_whole: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from counterpoint.core.model.answers import Checked
@@ -11,7 +11,7 @@ from counterpoint.core.model.evidence import Command, Execution, Snapshot
 from counterpoint.core.model.filters import Check
 from counterpoint.core.model.journal import Receipt
 from counterpoint.core.model.rows import Keep, Prose, Proses, image_of
-from counterpoint.core.model.work import Gate, Item
+from counterpoint.core.model.work import Area, Gate, Item
 from counterpoint.core.operations.claims import held, refuse_strangers
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
@@ -20,11 +20,14 @@ from counterpoint.core.operations.recording.moves import settle
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.operations.trust.signing import Signing
 from counterpoint.core.ports.evidence import Watch
-from counterpoint.core.rules.evidence import files_text
+from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules.areas import covers
+from counterpoint.core.rules.evidence import files_text, snapshot_of
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import (
     CounterpointError,
+    GateClosed,
     InvalidInput,
     NotFound,
     ProgramMissing,
@@ -168,6 +171,61 @@ class Gates:
             # The signature of the ledger's end, which comes later, covers the receipt too.
             return receipt
         return replace(receipt, signature=signature.hex())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassedChecks:
+    """The areas of an item, and the receipts with which its checks are met, by the names of those."""
+
+    areas: tuple[str, ...]
+    receipts: tuple[tuple[str, Receipt], ...]
+
+
+def passed_checks(view: Reading, item: str) -> PassedChecks:
+    """Return the checks of an item that have passed, and what they are to watch."""
+    gates = view.select(Gate, item=item, kind="check", status="met")
+    found = [(gate.name, view.find(Receipt, gate.proof)) for gate in gates]
+    return PassedChecks(
+        areas=tuple(area.pattern for area in view.select(Area, item=item)),
+        receipts=tuple((name, receipt) for name, receipt in found if receipt is not None),
+    )
+
+
+def refuse_stale_word(context: Context, item: str, status: str) -> None:
+    """Raise GateClosed if a word would hand in or end work whose checks have passed too early.
+
+    Every verb that takes such a word asks it before its transaction: nobody waits to write while git is asked.
+    """
+    with context.reading() as view:
+        found = view.find(Item, item)
+        if found is None or found.category in {"review", "done"}:
+            return
+        goal = found.states.named(status)
+        category = found.states.categories.get(goal)
+        if category not in {"review", "done"} or goal in found.states.skips:
+            return
+        passed = passed_checks(view, item)
+    refuse_stale(context, item, passed)
+
+
+def refuse_stale(context: Context, item: str, passed: PassedChecks) -> None:
+    """Raise GateClosed for a check that passed before the last edit inside the item's areas.
+
+    Without areas others' edits in the same tree could not be told from the caller's own.
+    """
+    evidence, root = context.ports.evidence, context.caller.root
+    for name, receipt in passed.receipts if passed.areas else ():
+        edited = [
+            change.path
+            for change in evidence.compare(root, snapshot_of(receipt)).changes
+            if any(covers(area, change.path) for area in passed.areas)
+        ]
+        if edited:
+            raise GateClosed(
+                f"gate {name} of {item} passed before the last edit of {edited[0]}",
+                hint=f"{Act.VERIFY} on the tree as it is now.",
+                edited=edited[:20],
+            )
 
 
 def signed_bytes(receipt: Receipt, commit: Keep) -> bytes:

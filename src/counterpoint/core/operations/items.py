@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -12,12 +12,13 @@ from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.rows import Prose, Proses, shared_fields
 from counterpoint.core.model.work import Area, Criterion, Dependency, Gate, Item, Project
 from counterpoint.core.operations.claims import refuse_held
+from counterpoint.core.operations.gates import refuse_stale_word
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.readiness import refuse_open_children
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.contributions import inherit, loosen
+from counterpoint.core.operations.recording.contributions import carry_marks, inherit, loosen
 from counterpoint.core.operations.recording.facets import (
     attributes_of,
     item_named,
@@ -41,6 +42,7 @@ from counterpoint.core.operations.recording.moves import (
     wake,
 )
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.rules.areas import includes
 from counterpoint.core.rules.drafting import field_faults
 from counterpoint.core.rules.wording import spoken_of
 from counterpoint.kernel.acts import Act
@@ -97,6 +99,8 @@ class Items:
         Raises StaleVersion, IllegalMove, CyclicDependency, NotFound, InvalidInput, AlreadyClaimed.
         """
         _refuse_beyond_limits(edit)
+        if edit.status is not None:
+            refuse_stale_word(self._context, item, edit.status)
         with recording(self._context, "item.edited", item) as change:
             change.open_session()
             found = change.get(Item, item)
@@ -145,12 +149,7 @@ class Items:
         relabel(change, item.id, edit.add_labels, edit.remove_labels)
         set_attributes(change, item, edit.attributes)
         if edit.areas is not None:
-            old = {area.pattern: area for area in change.select(Area, item=item.id)}
-            for pattern in old.keys() - set(edit.areas):
-                change.drop(old[pattern])
-            for pattern in dict.fromkeys(edit.areas):
-                if pattern not in old:
-                    change.put(Area(project=item.project, item=item.id, pattern=pattern))
+            _replace_areas(change, item, edit.areas)
         if edit.acceptance is not None:
             _replace_criteria(change, item, edit.acceptance)
         if edit.checks is not None:
@@ -228,11 +227,29 @@ def _refuse_beyond_limits(edit: Edit) -> None:
         raise InvalidInput("; ".join(faults), faults=faults)
 
 
+def _replace_areas(change: Change, item: Item, patterns: Sequence[str]) -> None:
+    """Make these the areas of an item; outside of them a check does not go stale (decision 0012)."""
+    old = {area.pattern: area for area in change.select(Area, item=item.id)}
+    is_less = not all(includes(patterns, pattern) for pattern in old)
+    if is_less and change.writing.exists(
+        Gate, item=item.id, kind="check", holds="finish", status=("closed", "met")
+    ):
+        loosen(change, item.id, "take an area from the checks of")
+    for pattern in old.keys() - set(patterns):
+        change.drop(old[pattern])
+    for pattern in dict.fromkeys(patterns):
+        if pattern not in old:
+            change.put(Area(project=item.project, item=item.id, pattern=pattern))
+
+
 def _replace_criteria(change: Change, item: Item, sentences: Iterable[str]) -> None:
+    """Make these the acceptance sentences of an item; to take one away, or to word it anew, is to loosen."""
     old = change.select(Criterion, item=item.id)
     # A sentence that stays is as met as it was, wherever it stands now.
     met = {criterion.text: criterion.met for criterion in old}
     wanted = list(sentences)
+    if not met.keys() <= set(map(Prose, wanted)):
+        loosen(change, item.id, "take an acceptance sentence from")
     for criterion in old[len(wanted) :]:
         change.drop(criterion)
     for position, sentence in enumerate(wanted):
@@ -302,6 +319,7 @@ def _reparent(change: Change, item: Item, parent: str) -> Item:
     after = shift(change, after, held - item.held)
     _set_root(change, after, root)
     change.add_facts(parent=parent)
+    carry_marks(change, after.id, item.parent)
     inherit(change, after.id, parent)
     if not after.is_closed and after.category != "open":
         wake(change, parent)

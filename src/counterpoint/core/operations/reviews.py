@@ -23,6 +23,7 @@ from counterpoint.core.model.journal import Submission, SubmissionKind, Submissi
 from counterpoint.core.model.rows import Prose, Proses, shared_fields
 from counterpoint.core.model.work import Gate, Holds, Item
 from counterpoint.core.operations.claims import held
+from counterpoint.core.operations.gates import refuse_stale_word
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.readiness import has_open_children, refuse_open_children
 from counterpoint.core.operations.recording.change import Change, missing
@@ -83,6 +84,7 @@ class Reviews:
         """
         if path:
             path = self._context.ports.evidence.contain(self._context.caller.root, path)
+        refuse_stale_word(self._context, item, "review")
         # Before the transaction: nobody waits to write while files are hashed.
         sha256, size, commit = self._measure(path)
         with recording(self._context, "phase.submitted", item) as change:

@@ -11,8 +11,9 @@ from counterpoint.core.model.filters import Report
 from counterpoint.core.model.journal import Outcome, Outcomes, Receipt, StartPoint
 from counterpoint.core.model.rows import Prose, Proses
 from counterpoint.core.model.sessions import Claim
-from counterpoint.core.model.work import Area, Criterion, Gate, Item
+from counterpoint.core.model.work import Area, Criterion, Item
 from counterpoint.core.operations.claims import held
+from counterpoint.core.operations.gates import PassedChecks, passed_checks, refuse_stale
 from counterpoint.core.operations.readiness import refuse_open_children
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
@@ -25,11 +26,9 @@ from counterpoint.core.operations.recording.moves import (
     refuse_closed_gates,
 )
 from counterpoint.core.operations.recording.unit import recording
-from counterpoint.core.rules.areas import covers
 from counterpoint.core.rules.evidence import evidence_text, measured, remarks_on, snapshot_of
 from counterpoint.core.rules.secrets import mask
-from counterpoint.kernel.acts import Act
-from counterpoint.kernel.errors import GateClosed, InvalidInput
+from counterpoint.kernel.errors import InvalidInput
 
 _STATUS: dict[Outcomes, str] = {
     "done": "done",
@@ -44,8 +43,7 @@ class _Before:
     """What a claim began with, and the checks that have passed since."""
 
     point: StartPoint
-    areas: tuple[str, ...]
-    passed: tuple[tuple[str, Receipt], ...]
+    passed: PassedChecks
 
 
 class Tasks:
@@ -70,7 +68,7 @@ class Tasks:
             self._context.caller.root, snapshot_of(before.point)
         )
         if report.outcome == "done":
-            self._refuse_stale_checks(item, before)
+            refuse_stale(self._context, item, before.passed)
         with recording(self._context, f"task.{_verb(report.outcome)}", item) as change:
             session = change.open_session()
             # Asked again: others may have taken the item over while the tree was measured.
@@ -117,13 +115,7 @@ class Tasks:
             point = view.find(StartPoint, item, claim.token)
             if point is None:
                 raise missing(StartPoint, item, claim.token)
-            gates = view.select(Gate, item=item, kind="check", status="met")
-            found = [(gate.name, view.find(Receipt, gate.proof)) for gate in gates]
-            return _Before(
-                point=point,
-                areas=tuple(area.pattern for area in view.select(Area, item=item)),
-                passed=tuple((name, receipt) for name, receipt in found if receipt is not None),
-            )
+            return _Before(point=point, passed=passed_checks(view, item))
 
     def _mark(self, change: Change, item: str, met: Sequence[int]) -> None:
         for position in met:
@@ -134,27 +126,6 @@ class Tasks:
                     hint="Number them from 0, in the order in which the item shows them.",
                 )
             change.put(replace(criterion, met=True))
-
-    def _refuse_stale_checks(self, item: str, before: _Before) -> None:
-        """Refuse a check that passed before the last edit inside the item's areas.
-
-        Without areas others' edits in the same tree could not be told from the caller's own.
-        """
-        for name, receipt in before.passed if before.areas else ():
-            edited = self._edited_since(receipt, before.areas)
-            if edited:
-                raise GateClosed(
-                    f"gate {name} of {item} passed before the last edit of {edited[0]}",
-                    hint=f"{Act.VERIFY} on the tree as it is now.",
-                    edited=edited[:20],
-                )
-
-    def _edited_since(self, receipt: Receipt, areas: Sequence[str]) -> list[str]:
-        evidence, root = self._context.ports.evidence, self._context.caller.root
-        changes = evidence.compare(root, snapshot_of(receipt)).changes
-        return [
-            change.path for change in changes if any(covers(area, change.path) for area in areas)
-        ]
 
     def _end(
         self,

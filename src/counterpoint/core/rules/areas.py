@@ -37,6 +37,17 @@ def overlapping(mine: Iterable[str], theirs: Sequence[str]) -> list[tuple[str, s
     return [(one, other) for one in mine for other in theirs if overlaps(one, other)]
 
 
+def includes(areas: Iterable[str], pattern: str) -> bool:
+    """Return whether every path of an area surely lies in another one; wildcards are compared as they stand."""
+    asked = parts_of(pattern)
+    for area in areas:
+        *folder, _ = parts_of(area)
+        is_wild = any(map(_is_wild, folder))
+        if parts_of(area) == asked or (not is_wild and asked[: len(folder)] == tuple(folder)):
+            return True
+    return False
+
+
 def outside(patterns: Sequence[str], paths: Iterable[str]) -> list[str]:
     """Return the paths that lie in none of the areas."""
     return [path for path in paths if not any(covers(area, path) for area in patterns)]

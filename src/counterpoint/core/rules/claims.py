@@ -14,7 +14,7 @@ judge that may be one with who worked, since one of them may have left the other
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from counterpoint.core.model.access import Actor, Principal
 from counterpoint.core.model.identity import Connection, Contribution
@@ -30,6 +30,16 @@ Dependence = Literal["own", "unattested", "orphan"]
 """Why somebody may not judge."""
 
 _DECLARED: Final = "?"
+
+
+class Past(NamedTuple):
+    """Who somebody was before: the principals that he is, started again, and sessions that were another's."""
+
+    principals: Collection[str] = ()
+    sessions: Collection[str] = ()
+
+
+NO_PAST: Final = Past()
 
 
 def prove(claim: Claim | None, session: str, token: int | None) -> Proof:
@@ -82,17 +92,19 @@ def dependence(
     sessions: Collection[str],
     own: Connection | None = None,
     others: Iterable[Connection] = (),
+    *,
+    past: Past = NO_PAST,
 ) -> Dependence | None:
     """Return why an actor may not judge what others contributed to; None: he may.
 
     sessions: those in which it was worked on. own: the connection behind the actor. others: those behind
-    the contributions.
+    the contributions. past: whom he succeeds.
     """
     # Two credentials tell apart what one process hosts; without one, a host may be any of those he has hosted.
     counted = {"worked"} if _has_credential(actor) else {"worked", "hosted"}
     worked = {one.principal for one in contributions if one.how in counted}
-    is_same = standing(actor) in worked or (own is not None and own.id in worked)
-    if is_same or (actor.session and actor.session in sessions):
+    selves = {standing(actor), *past.principals, *([own.id] if own else ())}
+    if selves & worked or {actor.session, *past.sessions}.intersection(filter(None, sessions)):
         return "own"
     if _is_unattested(actor.principal, worked):
         return "unattested"

@@ -15,7 +15,10 @@ import pytest
 import counterpoint
 from counterpoint.app import open_app
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.filters import Note, Report
+from counterpoint.core.model.access import Principal
+from counterpoint.core.model.filters import Handover, Note, Report
+from counterpoint.core.model.identity import Contribution
+from counterpoint.core.operations.recording.unit import recording
 
 PACKAGE = str(Path(counterpoint.__file__).parent)
 NOTE = {"statements": 8, "functions": 84}
@@ -128,6 +131,56 @@ def test_a_note_after_another_process_reads_what_that_changed(
     statements.clear()
     note(core())
     assert len(statements) <= AFTER_ANOTHER, "\n".join(statements)
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_to_take_a_session_costs_the_same_after_much_work_as_after_little(
+    core: Callable[[], Core], statements: list[str], tmp_path: Path, is_same: bool
+) -> None:
+    """Whether by who was started again or by another: no statement more, and none that walks a table."""
+    found: list[list[str]] = []
+    for parts in (10, 10_000):
+        secret = f"secret-{parts}"
+        worker, heir = (
+            window(core(), f"cn_{parts}_{n}", secret if is_same or n == 1 else "other")
+            for n in (1, 2)
+        )
+        note(worker)
+        with recording(worker._context, "test.made") as change:
+            for number in range(parts):
+                part = Contribution(
+                    project="demo", item=f"x-{number}", principal=f"cn_{parts}_1", how="worked"
+                )
+                change.put(part)
+        session = worker.caller.actor.session
+        if not is_same:
+            worker.sessions.hand_over(Handover(action="pause", summary="s"))
+        statements.clear()
+        if is_same:
+            note(window(heir, f"cn_{parts}_2", secret, session))
+        else:
+            heir.sessions.resume(session)
+        found.append(list(statements))
+    assert len(found[0]) == len(found[1]), "\n".join(found[1])
+    with closing(apsw.Connection(str(tmp_path / "ledger.db"))) as looking:
+        for text in filter(lambda one: one.startswith("SELECT"), found[1]):
+            values = (None,) * text.count("?")
+            plan = looking.execute(f"EXPLAIN QUERY PLAN {text}", values).fetchall()
+            lines = [str(line[-1]) for line in plan]
+            # All rows of a project are looked at where nothing but the project is known of them.
+            walks = [one for one in lines if "SCAN" in one or one.endswith("(project=?)")]
+            assert "LIMIT" in text or not walks, (text, lines)
+
+
+def window(core: Core, principal: str, secret: str, session: str = "") -> Core:
+    """Answer the core of another agent's process."""
+    actor = replace(
+        core.caller.actor,
+        session=session or f"ses_{principal}",
+        principal=Principal(strength="connection", id=principal),
+    )
+    caller = replace(core.caller, actor=actor, capability=secret, connection=None)
+    return Core(core._context.ports, caller)
 
 
 def test_the_end_of_a_task_executes_few_statements(

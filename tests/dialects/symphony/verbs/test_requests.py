@@ -11,6 +11,7 @@ import pytest
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Judgment, Note
 from counterpoint.core.model.journal import Receipt, Record
+from counterpoint.dialects.symphony.nouns.phases import MARKER
 from counterpoint.dialects.symphony.nouns.policy import GateCommand, PolicyEdit
 from counterpoint.dialects.symphony.nouns.requests import (
     DIFF_LIMIT,
@@ -154,6 +155,25 @@ def test_a_gate_that_took_too_long_did_not_pass(
     studio.tree.exits["pytest"] = -9
     request = ada.use(Requests).propose(Proposal(item=item))
     assert load(request.changes.gates)[0]["exit_code"] == -9
+
+
+def test_gates_over_what_is_not_committed_say_nothing_of_the_branch(
+    studio: Studio, ada: Core, person: Core, item: str
+) -> None:
+    """A changed or an untracked file could make them pass; the marker of the worktree is no such file."""
+    person.use(Policies).edit(PolicyEdit(gates=(TESTS,)))
+    head = studio.tree.branches["work"].head
+    studio.tree.write("conftest.py", "all passes")
+    claimed = ClaimedGate(command=TESTS.command, label="Tests", exit_code=0, output="")
+    request = ada.use(Requests).propose(Proposal(item=item, gates=(claimed,)))
+    assert request.submission.commit == head
+    assert [gate["verified"] for gate in load(request.changes.gates)] == [False]
+    assert "1 paths are not committed: conftest.py" in request.changes.remarks
+    assert studio.tree.ran == []
+    del studio.tree.files["conftest.py"]
+    studio.tree.write(MARKER, "{}")
+    again = ada.use(Requests).propose(Proposal(item=item, gates=(claimed,)))
+    assert load(again.changes.gates)[0]["verified"] is True
 
 
 def test_gates_are_not_run_on_other_files_than_were_committed(

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 from counterpoint.core.ledger.derived import Origin, compact, compact_change, rules
 from counterpoint.core.ledger.entry import GENESIS, Entry, RowImage, refer
 from counterpoint.core.ledger.merkle import Frontier, leaf_hash
-from counterpoint.core.model.identity import Connection, Contribution
+from counterpoint.core.model.identity import Connection, Contribution, Succession
 from counterpoint.core.model.rows import (
     REDACTED,
     Cell,
@@ -235,18 +235,32 @@ class Change:
         after = replace(session, principal=standing(caller.actor))
         self.keep_connection()
         self.put(after)
-        self.inherit(session)
+        self.inherit(session, is_whole=True)
         return after
 
-    def inherit(self, session: Session) -> None:
-        """Give an agent every part in work of whom a session belonged to, and say so in the entry."""
+    def inherit(self, session: Session, *, is_whole: bool) -> None:
+        """Write down that an agent has a session of somebody else, and with it his parts in work.
+
+        is_whole: whether it is he, started again. What that costs does not grow with what he did.
+        """
         actor, before = self.context.caller.actor, session.principal
-        if actor.kind != "agent" or before == standing(actor):
+        mine = standing(actor)
+        if actor.kind != "agent" or before == mine:
             return
         self.add_facts(succeeds=before)
-        for part in self.select(Contribution, principal=before):
-            if self.find(Contribution, part.item, standing(actor), part.how) is None:
-                self.put(replace(part, principal=standing(actor)))
+        if self.find(Succession, mine, session.id, before) is None:
+            self.put(
+                Succession(
+                    project=self.context.project,
+                    principal=mine,
+                    session=session.id,
+                    former=before,
+                    is_whole=is_whole,
+                )
+            )
+        for mark in self.select(Contribution, principal=before, how="loosened") if is_whole else ():
+            if self.find(Contribution, mark.item, mine, "loosened") is None:
+                self.put(replace(mark, principal=mine))
 
     def keep_connection(self) -> None:
         """Keep who stands behind the caller, if that is an agent's process that is not known yet."""

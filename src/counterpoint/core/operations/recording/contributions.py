@@ -2,7 +2,8 @@
 
 Rule 1: a part is written down where work is taken up, handed in or moved on. It is one in everything above the
 item, so that one look at an item tells who may judge it: whoever worked below it has a part in it. Rule 2: a mark of
-whoever loosened an item stands at that item alone; it is looked for from the item that is taken up to its root.
+whoever loosened an item stands at that item alone, or at the project; it is looked for from the item that is taken up
+to its root, and goes along when an item below it is moved away.
 Beside the bearer of a credential stands the
 process that hosted him. Rule 3: to loosen what nobody has worked on is open to all but for rule 2; later it is for people and maintainers.
 """
@@ -13,12 +14,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from counterpoint.core.model.access import Independence
-from counterpoint.core.model.identity import Connection, Contribution, Part
+from counterpoint.core.model.identity import Connection, Contribution, Part, Succession
 from counterpoint.core.model.journal import Outcome, Submission
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Item, Project
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.rules.claims import Dependence, dependence, standing
+from counterpoint.core.ports.store import Reading
+from counterpoint.core.rules.claims import NO_PAST, Dependence, Past, dependence, standing
 from counterpoint.core.rules.trust.independence import (
     has_same_name,
     independence,
@@ -28,6 +30,8 @@ from counterpoint.core.rules.trust.independence import (
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import Forbidden
 
+PROJECT: Final = ""
+"""Where the mark of whoever loosened what is asked of all work stands."""
 _WHY: Final[dict[Dependence, str]] = {
     "own": "{name} worked on {item} and cannot {act} it",
     "unattested": "nothing tells {name} from who worked on {item}, so that {name} cannot {act} it",
@@ -57,10 +61,12 @@ def take_up(change: Change, item: str) -> None:
     caller = change.context.caller
     actor, principal = caller.actor, standing(caller.actor)
     for here in _line(change, item):
-        known = _marks_of(change, here.id)
-        if any(one.how == "loosened" for one in known):
+        known = _marks_of(change, here)
+        loosened = next((one for one in known if one.how == "loosened"), None)
+        if loosened is not None:
+            what = loosened.item or "this project"
             raise Forbidden(
-                f"{actor.name} changed what {here.id} asks for, and so does not do that work",
+                f"{actor.name} changed what {what} asks for, and so does not do that work",
                 hint=f"{Act.TAKE_OTHER_WORK}, or leave it to a person.",
             )
         if not any(one.principal == principal for one in known):
@@ -72,7 +78,7 @@ def take_up(change: Change, item: str) -> None:
 def has_loosened(change: Change, item: str) -> bool:
     """Return whether the caller loosened an item or something above it, and so does not do it."""
     return any(
-        one.how == "loosened" for here in _line(change, item) for one in _marks_of(change, here.id)
+        one.how == "loosened" for here in _line(change, item) for one in _marks_of(change, here)
     )
 
 
@@ -85,10 +91,48 @@ def inherit(change: Change, item: str, above: str) -> None:
                 _note(change, here.id, one.principal, one.how)
 
 
+def carry_marks(change: Change, item: str, above: str) -> None:
+    """Let whoever loosened what an item stood below not do it where it stands now either."""
+    over = {here.id for here in _line(change, item)}
+    for one in loosened_over(change.writing, above):
+        if one.item not in over:
+            _note(change, item, one.principal, "loosened")
+
+
+def loosened_over(view: Reading, item: str) -> list[Contribution]:
+    """Return the marks of whoever loosened an item, or anything above it."""
+    found: list[Contribution] = []
+    while item:
+        found += view.select(Contribution, item=item, how="loosened")
+        here = view.find(Item, item)
+        item = here.parent if here is not None else ""
+    return found
+
+
 def mark_loosened(change: Change, item: str) -> None:
     """Write down that the caller made an item easier to finish or to begin; people do no work of agents."""
     if is_known_agent(change):
         _note(change, item, standing(change.context.caller.actor), "loosened")
+
+
+def loosen_project(change: Change, act: str) -> None:
+    """Pass who may take away what a project asks of all work, as the same of an item; Forbidden.
+
+    act: what he would do, as in `take gates from`. The mark is one of all work of the project.
+    """
+    caller = change.context.caller
+    mine = _selves(change)
+    if change.writing.exists(Contribution, how="worked"):
+        may = may_loosen(caller.actor, caller.scopes, is_agent=is_known_agent(change))
+        is_worker = change.writing.exists(Contribution, principal=mine, how="worked")
+        policy = change.get(Project).reviews
+        is_sure = policy != "person" or suffices(independence(caller.actor, ()), policy)
+        if not (may and is_sure) or (is_worker and is_known_agent(change)):
+            raise Forbidden(
+                f"work has begun: {caller.actor.name} cannot {act} this project",
+                hint=f"{Act.CONFIGURE}.",
+            )
+    mark_loosened(change, PROJECT)
 
 
 def loosen(change: Change, item: str, act: str, *, opens: bool = False) -> Independence:
@@ -127,7 +171,8 @@ def refuse_own(
     ]
     sessions = {mark.session for mark in marks}
     policy = change.get(Project).reviews
-    why = dependence(caller.actor, parts, sessions, caller.connection, others)
+    past = _past(change, change.get(Item, item)) if parts else NO_PAST
+    why = dependence(caller.actor, parts, sessions, caller.connection, others, past=past)
     if why not in {None, "own"} and policy == "declared":
         why = "own" if has_same_name(caller.actor, parts, others) else None
     if why is not None:
@@ -161,12 +206,34 @@ def is_known_agent(change: Change) -> bool:
     return principal is not None and change.find(Connection, principal.id) is not None
 
 
-def _marks_of(change: Change, item: str) -> list[Contribution]:
-    """Return what is written down at an item of the caller, and of the process that hosts him."""
+def _past(change: Change, item: Item) -> Past:
+    """Return who the caller was before, as far as it bears on an item; as many looks as he was started again."""
+    found: dict[str, bool] = {}
+    sessions: set[str] = set()
+    waiting = {standing(change.context.caller.actor)}
+    while waiting:
+        rows = change.select(Succession, principal=tuple(waiting))
+        waiting = {one.former for one in rows if one.is_whole} - found.keys()
+        sessions |= {one.session for one in rows}
+        # What holds work has no session of its own, so there the principal counts.
+        found |= {one.former: one.is_whole for one in rows if one.is_whole or not item.is_workable}
+    return Past(found, sessions)
+
+
+def _marks_of(change: Change, item: Item) -> list[Contribution]:
+    """Return what is written down at an item of the caller, and of the process that hosts him.
+
+    With a root comes what is written down at the project.
+    """
+    places = (item.id,) if item.parent else (item.id, PROJECT)
+    return change.select(Contribution, item=places, principal=_selves(change))
+
+
+def _selves(change: Change) -> tuple[str, ...]:
+    """Return the caller's principal, and the process that hosts it."""
     caller = change.context.caller
     principal = standing(caller.actor)
-    host = caller.connection.id if caller.connection else principal
-    return change.select(Contribution, item=item, principal=(principal, host))
+    return principal, caller.connection.id if caller.connection else principal
 
 
 def _host(change: Change, item: str, process: str) -> None:

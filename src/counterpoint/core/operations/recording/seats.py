@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from counterpoint.core.model.journal import Outcome, Submission
 from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.contributions import contribute, is_known_agent
+from counterpoint.core.operations.recording.contributions import is_known_agent
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import held_until
 from counterpoint.core.rules.sessions import may_write
@@ -70,18 +69,9 @@ def may_have(
 
 
 def take_parts(change: Change, session: Session, reason: Reason) -> None:
-    """Give the caller the parts in work of whoever had a session: of what is handed over, those of that."""
+    """Write down why the caller has what was another's: all that is his if he is the other, else the session's."""
     change.add_facts(why=reason)
-    if reason != "handed_over":
-        change.inherit(session)
-        return
-    done: list[Claim | Outcome | Submission] = [
-        *change.select(Claim, session=session.id),
-        *change.select(Outcome, session=session.id),
-        *change.select(Submission, session=session.id),
-    ]
-    for item in dict.fromkeys(one.item for one in done):
-        contribute(change, item)
+    change.inherit(session, is_whole=reason == "capability")
 
 
 def refuse_ending(change: Change, item: Item) -> None:

@@ -22,6 +22,7 @@ from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Gate, Item
 from counterpoint.core.operations.claims import refuse_held
+from counterpoint.core.operations.gates import refuse_stale_word
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.readiness import obstacles
@@ -117,6 +118,8 @@ class Steps:
         Raises NotFound, NotReady with what it waits for, Conflict for a plan that is put away,
         GateClosed, AlreadyClaimed for a task below it.
         """
+        if to == "done":
+            refuse_stale_word(self._context, self.phase(plan, phase).item.id, to)
         with recording(self._context, "phase.moved") as change:
             change.open_session()
             above = plan_named(change.writing, plan)
@@ -147,6 +150,11 @@ class Steps:
     def _move_task(
         self, plan: str, phase: Place, task: Place, to: str | None, notes: str | None
     ) -> MovedStep:
+        if to in {"done", _TOGGLED}:
+            with self._context.reading() as view:
+                named = phase_at(view, plan_named(view, plan), phase)
+                known = task_at(view, named, task).id
+            refuse_stale_word(self._context, known, "done")
         with recording(self._context, "task.moved") as change:
             change.open_session()
             above = plan_named(change.writing, plan)

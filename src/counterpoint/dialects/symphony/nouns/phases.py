@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from counterpoint.core.model.journal import Submission, SubmissionStatus, Verdict
 
+MARKER: Final = ".symphony-worktree"
+"""The file in a worktree that says which issue it was opened for."""
 Confidence = Literal["high", "medium", "low"]
 Fate = Literal["passed", "rejected", "stale", "superseded", "waiting", "left"]
 """What became of a claim: `left` if another process took it first, `waiting` for a verdict."""

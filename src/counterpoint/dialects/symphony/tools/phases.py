@@ -11,13 +11,14 @@ from counterpoint.core.model.journal import Submission, Verdict
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import clip, sparse
 from counterpoint.dialects.symphony.nouns.phases import (
+    MARKER,
     RESULTS,
     Confidence,
     PhaseReport,
     PhaseVerdict,
 )
 from counterpoint.dialects.symphony.rules.handing import report_of
-from counterpoint.dialects.symphony.tools.workspace import MARKER, verified
+from counterpoint.dialects.symphony.tools.workspace import verified
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.dialects.symphony.words import Lines, Said, Text, bound
 from counterpoint.kernel.canonical import Json

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from counterpoint.dialects.call import Call
-from counterpoint.dialects.symphony.nouns.phases import Workspace
+from counterpoint.dialects.symphony.nouns.phases import MARKER, Workspace
 from counterpoint.dialects.symphony.verbs.workspaces import Workspaces
 from counterpoint.dialects.symphony.words import bound
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
-
-MARKER: Final = ".symphony-worktree"
-"""The file in a worktree that says which issue it was opened for."""
 
 
 @tool(reads=True)

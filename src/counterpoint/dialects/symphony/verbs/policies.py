@@ -7,6 +7,7 @@ from typing import Final
 from counterpoint.core.model.journal import StateEntry
 from counterpoint.core.model.rows import Prose, load_object
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.contributions import loosen_project
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.symphony.nouns.policy import (
@@ -17,6 +18,7 @@ from counterpoint.dialects.symphony.nouns.policy import (
     PolicyEdit,
 )
 from counterpoint.dialects.symphony.rules.commands import argv_of
+from counterpoint.dialects.symphony.rules.policy import looser
 from counterpoint.dialects.symphony.rules.risk import thresholds_of
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -38,7 +40,10 @@ class Policies:
             return policy_of(view)
 
     def edit(self, edit: PolicyEdit) -> Policy:
-        """Change the parts that are named; InvalidInput if none is, or one cannot be so."""
+        """Change the parts that are named; InvalidInput if none is, or one cannot be so.
+
+        Forbidden to lessen what is asked once work has begun, but for a person or a maintainer.
+        """
         parts = _parts(edit)
         if not parts and not edit.instructions:
             raise InvalidInput("nothing is to be changed", hint="Name at least one setting.")
@@ -47,6 +52,10 @@ class Policies:
             change.open_session()
             before = change.find(StateEntry, _SCOPE, _NAME)
             kept = load_object(before.value) if before else {}
+            asked = policy_of(change.writing)
+            if less := looser(asked, edit):
+                loosen_project(change, f"lessen the {' and '.join(less)} of")
+                change.add_facts(loosened=less)
             if edit.instructions:
                 parts["instructions"] = {**kept.get("instructions", {}), **edit.instructions}
             entry = StateEntry(

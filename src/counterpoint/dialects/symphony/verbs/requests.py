@@ -26,7 +26,8 @@ from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.reviews import hand_in
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.wording import spoken_of
+from counterpoint.core.rules.wording import few, spoken_of
+from counterpoint.dialects.symphony.nouns.phases import MARKER
 from counterpoint.dialects.symphony.nouns.policy import GateCommand, Policy
 from counterpoint.dialects.symphony.nouns.requests import (
     DIFF_LIMIT,
@@ -164,8 +165,9 @@ class Requests:
         if branch and proposal.diff and _shape(parse(proposal.diff)) != _shape(diff):
             notes.append("the diff that was sent is not that of the branch; git's own is kept")
         ran: list[dict[str, Json]] = []
-        if policy.gates and branch and not self._lies_there(proposal, branch):
-            notes.append("the gates were not run: no tree is on the head of the branch")
+        why = self._not_as_committed(proposal, branch) if policy.gates and branch else ""
+        if why:
+            notes.append(f"the gates were not run: {why}")
         else:
             ran = self._run(proposal, policy.gates, watch)
         gates = (*ran, *map(_claimed, proposal.gates))
@@ -179,13 +181,18 @@ class Requests:
             remarks=tuple(notes),
         )
 
-    def _lies_there(self, proposal: Proposal, branch: Branch) -> bool:
-        """Return whether what is on disk is what was committed last: else gates would see other files."""
+    def _not_as_committed(self, proposal: Proposal, branch: Branch) -> str:
+        """Return why what is on disk is not what was committed last, so that gates would see other files."""
+        away = "no tree is on the head of the branch"
         try:
             snapshot = self._context.ports.evidence.snapshot(self._tree(proposal))
         except NotFound:
-            return False
-        return snapshot.commit == branch.head
+            return away
+        if snapshot.commit != branch.head:
+            return away
+        # The marker of the worktree is the server's own file.
+        left = sorted(snapshot.files.keys() - {MARKER})
+        return f"{len(left)} paths are not committed: {few(left)}" if left else ""
 
     def _tree(self, proposal: Proposal) -> Path:
         return Path(proposal.tree) if proposal.tree else self._context.caller.root

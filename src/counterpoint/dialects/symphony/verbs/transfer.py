@@ -30,7 +30,7 @@ from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import refuse_open_children
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.contributions import loosen
+from counterpoint.core.operations.recording.contributions import loosen, loosened_over
 from counterpoint.core.operations.recording.facets import (
     attributes_of,
     kept_object,
@@ -267,10 +267,11 @@ class _Trust:
     @classmethod
     def of(cls, view: Reading, item: str) -> _Trust:
         """Return what there is about an issue."""
-        parts = view.select(Contribution, item=item)
+        parts, here = view.select(Contribution, item=item), view.find(Item, item)
+        above = here.parent if here is not None else ""
         behind = tuple(one.principal for one in parts)
         return cls(
-            parts=parts,
+            parts=[*parts, *(replace(one, item=item) for one in loosened_over(view, above))],
             connections=view.select(Connection, id=behind) if behind else [],
             gates=view.select(Gate, item=item),
         )
