@@ -185,7 +185,8 @@ def test_the_end_of_a_server_with_calls_under_way_signs_what_waits(ledger):
         writer.close()
 
     asyncio.run(run())
-    assert not [one for one in threading.enumerate() if one.name == "checkpoints"]
+    assert checkpoints._thread is not None
+    assert not checkpoints._thread.is_alive()
     last = app.itself().signing.last()
     assert last is not None
     assert last.size == app.itself().feed.last() + 1 > 6
