@@ -8,6 +8,8 @@ import os
 import socket
 import threading
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +159,59 @@ def test_a_guest_that_says_nothing_is_let_go(house, monkeypatch):
         await endless.say(b"x" * 100_000)
         assert "at most" in (await endless.hear())["error"]["message"]
         assert sockets.clients == 0
+
+    living(house, course)
+
+
+def test_one_account_takes_not_all_places(house, monkeypatch):
+    """It gets half of them, in words, for agents and for who has not said who he is; a place that is left is free."""
+    monkeypatch.setattr(sockets_module, "PLACES", 8)
+
+    async def course(sockets):
+        guests = [await house.seated() for _ in range(4)]
+        fifth = await house.guest()
+        await fifth.say(GREETING)
+        error = (await fifth.hear())["error"]
+        assert error["code"] == "rate_limited"
+        assert "too many connections of agents" in error["message"]
+        assert await fifth.at_end()
+        guests.pop().writer.close()
+        while not sockets._seats.may_take(f"uid {os.getuid()}"):  # noqa: ASYNC110 -- no event tells of it
+            await asyncio.sleep(0)
+        await house.seated()
+        silent = [await house.guest() for _ in range(2)]
+        third = await house.guest()
+        said = (await third.hear())["error"]["message"]
+        assert "have not said who they are" in said
+        for one in silent:
+            await one.say({"counterpoint": 1, "ask": "status"})
+            assert (await one.hear())["clients"] == 4
+        # Another account finds a place in both.
+        other = PeerProcess(pid=1, user=7)
+        monkeypatch.setattr(sockets_module, "held_peer", lambda *_: nullcontext(other))
+        await house.seated()
+
+    living(house, course)
+
+
+def test_calls_of_one_caller_leave_threads_to_another(house):
+    """Over the socket: as many connections as one opens, its calls are counted together."""
+    callers = iter(["one", "one", "other"])
+    admit = house.admit
+    house.admit = lambda greeting: replace(admit(greeting), caller=next(callers))
+    long = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "hang", "arguments": {}}}
+    short = {"name": "echo", "arguments": {"text": "x"}}
+
+    async def course(_sockets):
+        mine = [await house.seated(), await house.seated()]
+        other = await house.seated()
+        for number, guest in enumerate(mine * 3, 1):
+            await guest.say({**long, "id": number})
+        # Read before the next call: what is under way on it is counted.
+        await mine[1].say({"jsonrpc": "2.0", "id": 9, "method": "ping"})
+        await mine[1].hear()
+        await other.say({**long, "id": 1, "params": short})
+        assert (await other.hear())["result"]["structuredContent"]["text"] == "x"
 
     living(house, course)
 

@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import sys
 import threading
+from collections.abc import Callable
 from functools import partial
 from queue import SimpleQueue
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from counterpoint.kernel.errors import NotFound, Unexpected
-from counterpoint.protocol.workers import Workers
+from counterpoint.protocol.workers import CALLER, Workers
 
 word: contextvars.ContextVar[str] = contextvars.ContextVar("word")
 
@@ -144,3 +145,69 @@ def test_work_sees_the_context_of_the_one_who_asked() -> None:
         return await Workers().run(word.get)
 
     assert asyncio.run(run()) == "told"
+
+
+def test_calls_that_run_long_leave_threads_to_other_callers() -> None:
+    """One caller gets half of them, the next half of the rest; what waits is begun as soon as there is room."""
+    begun: SimpleQueue[str] = SimpleQueue()
+    ends = {name: threading.Semaphore(0) for name in ("a", "b")}
+
+    def work(name: str) -> None:
+        begun.put(name)
+        ends[name].acquire()
+
+    async def run() -> None:
+        workers, told = Workers(8), asyncio.Semaphore(0)
+
+        def call(name: str, what: Callable[[], object]) -> None:
+            before = CALLER.set(name)
+            workers.submit(what, lambda _: told.release())
+            CALLER.reset(before)
+
+        async def hear(many: int) -> list[str]:
+            return [await asyncio.to_thread(begun.get, True, 10) for _ in range(many)]
+
+        for _ in range(8):
+            call("a", partial(work, "a"))
+        for _ in range(8):
+            call("b", partial(work, "b"))
+        assert sorted(await hear(6)) == ["a"] * 4 + ["b"] * 2
+        call("c", partial(begun.put, "c"))
+        assert await hear(1) == ["c"]
+        assert begun.empty()
+        ends["a"].release()
+        # A place is free again: it is the turn of who has fewer.
+        assert await hear(1) == ["b"]
+        ends["a"].release(7)
+        ends["b"].release(8)
+        async with asyncio.timeout(10):
+            for _ in range(17):
+                await told.acquire()
+
+    asyncio.run(run())
+
+
+def test_of_those_that_wait_each_has_his_turn() -> None:
+    """However many one has put there before, the call of another comes next but one."""
+    begun: list[str] = []
+    go_on, blocked = threading.Event(), threading.Event()
+
+    def block() -> None:
+        blocked.set()
+        go_on.wait(10)
+
+    async def run() -> None:
+        workers, told = Workers(1), asyncio.Semaphore(0)
+        workers.submit(block, lambda _: None)
+        await asyncio.to_thread(blocked.wait, 10)
+        for name in "aaaabbc":
+            before = CALLER.set(name)
+            workers.submit(partial(begun.append, name), lambda _: told.release())
+            CALLER.reset(before)
+        go_on.set()
+        async with asyncio.timeout(10):
+            for _ in range(7):
+                await told.acquire()
+
+    asyncio.run(run())
+    assert "".join(begun) == "abcabaa"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -213,6 +215,27 @@ def test_an_enveloped_call_needs_no_handshake(scene, monkeypatch):
         assert client.hear()["id"] == 3
         client.ask(4, "initialize", **HELLO)
         assert there.hear()["method"] == "initialize"
+
+    assert scene.play(course) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells that something was not read")
+def test_what_a_server_that_was_killed_had_not_read_goes_to_the_next_one(scene):
+    """A call that comes while the kernel takes a killed server apart has reached nobody."""
+    scene.listen()
+
+    def course(client):
+        shake(client)
+        killed = scene.accept()
+        assert [killed.hear()["method"] for _ in range(2)][-1] == "notifications/initialized"
+        client.ask(2, "tools/call", name="note")
+        select.select([killed._reads], [], [])
+        killed.close()
+        following = scene.accept()
+        call = [following.hear() for _ in range(3)][-1]
+        assert (call["id"], call["params"]["name"]) == (2, "note")
+        following.answer(call, ok=True)
+        assert client.hear()["result"] == {"ok": True}
 
     assert scene.play(course) == 0
 

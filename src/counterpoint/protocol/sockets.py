@@ -8,6 +8,11 @@ are answered by `{"ok": false, "error": {"code", "message", "hint"}}` and the en
 
 A connection holds nothing but memory: what its client asked for is answered, or not, and whoever
 does not read `UNREAD` bytes of answers is let go, so that the others do not wait for it.
+
+No account takes all places (kernel/shares.py): there are so many for agents that the process has descriptors for
+them, and half as many for those who have not said their first line yet, which must come whole in
+`PATIENCE` seconds. Who finds no place is refused at once, in words. A question takes no place of an agent, so that
+a server that is full can be asked, and stopped.
 """
 
 from __future__ import annotations
@@ -17,8 +22,9 @@ import contextlib
 import gc
 import logging
 import os
+import resource
 import socket
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
@@ -28,14 +34,15 @@ import orjson
 
 from counterpoint import __version__
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import CounterpointError, Forbidden, InvalidInput
+from counterpoint.kernel.errors import CounterpointError, Forbidden, InvalidInput, RateLimited
+from counterpoint.kernel.shares import Shares
 from counterpoint.protocol.peers import PeerProcess, held_peer
 from counterpoint.protocol.rendezvous import PROTOCOL
 from counterpoint.protocol.surface import Caller, Surface, contained
 from counterpoint.protocol.wire.direct import Direct
 from counterpoint.protocol.wire.inbox import Inbox
 from counterpoint.protocol.wire.outbox import Outbox
-from counterpoint.protocol.workers import Workers
+from counterpoint.protocol.workers import CALLER, Workers
 
 C = TypeVar("C")
 
@@ -45,6 +52,12 @@ GREETING: Final = 2_000_000
 """Bytes that a first line may have: an environment is in it."""
 PATIENCE: Final = 10.0
 """Seconds until a first line must have come."""
+PLACES: Final = 2_000
+"""How many agents may be connected at once, all accounts together."""
+_APIECE: Final = 2
+"""Descriptors of one connection: its socket, and its process."""
+_OWN: Final = 100
+"""Descriptors that the server needs for itself."""
 UNWIND: Final = 0.1
 """Seconds that calls under way get when the server leaves."""
 
@@ -70,11 +83,15 @@ class Greeting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionContext(Generic[C]):
-    """What a connection is served with; `leave` is called once, in the event loop, when it has ended."""
+    """What a connection is served with; `leave` is called once, in the event loop, when it has ended.
+
+    caller: whose calls are counted together, so that nobody takes all threads.
+    """
 
     surface: Surface[C]
     call_for: Callable[[Caller], C]
     leave: Callable[[], None] = lambda: None
+    caller: str = ""
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -110,6 +127,8 @@ class Sockets(Generic[C]):
         self._started_at = started_at
         self._more = more
         self._users = frozenset(users) | {os.getuid()}
+        places = _places()
+        self._seats, self._doorstep = Shares(places), Shares(places // 2)
         self._open: set[_Open] = set()
         self._greeted: set[asyncio.Task[None]] = set()
         self._accepting: asyncio.Task[None] | None = None
@@ -177,7 +196,8 @@ class Sockets(Generic[C]):
     async def _receive(self, to: socket.socket) -> None:
         with held_peer(to, self._users) as peer:
             try:
-                line, begun = await asyncio.wait_for(_first_line(to), PATIENCE)
+                with _place(self._doorstep, peer, "that have not said who they are"):
+                    line, begun = await asyncio.wait_for(_first_line(to), PATIENCE)
             except (TimeoutError, ConnectionError):
                 return
             if not line:
@@ -186,11 +206,13 @@ class Sockets(Generic[C]):
             if "ask" in first:
                 await self._answer(to, first["ask"], peer.user)
                 return
-            # A dialect may have to be loaded for it, which the others need not wait for.
-            context = await asyncio.to_thread(self._admit, _greeting(first, peer))
-            await _send(to, {"ok": True, "version": __version__})
-            # The process is held as long as it is served: so its end is known before that of the connection.
-            await self._serve(to, context, begun)
+            with _place(self._seats, peer, "of agents"):
+                # A dialect may have to be loaded for it, which the others need not wait for.
+                context = await asyncio.to_thread(self._admit, _greeting(first, peer))
+                await _send(to, {"ok": True, "version": __version__})
+                CALLER.set(context.caller)
+                # The process is held as long as it is served: so its end is known before that of the connection.
+                await self._serve(to, context, begun)
 
     async def _answer(self, to: socket.socket, question: object, user: int) -> None:
         """Return a question about the server itself."""
@@ -243,6 +265,29 @@ class Sockets(Generic[C]):
                 )
                 await server.run(inbox, outbox, server.create_initialization_options())
             await outbox.drain(UNWIND)
+
+
+def _places() -> int:
+    """Return how many agents may be connected, as far as descriptors go."""
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return (
+        PLACES if most == resource.RLIM_INFINITY else min(PLACES, max(4, (most - _OWN) // _APIECE))
+    )
+
+
+@contextlib.contextmanager
+def _place(places: Shares, peer: PeerProcess, whose: str) -> Generator[None]:
+    """Have a place of those for an account during the block; RateLimited."""
+    account = f"uid {peer.user}"
+    if not places.take(account):
+        raise RateLimited(
+            f"this account has too many connections {whose}",
+            hint="End agents that are not needed, or connect again later.",
+        )
+    try:
+        yield
+    finally:
+        places.give_back(account)
 
 
 @cache

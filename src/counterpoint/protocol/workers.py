@@ -1,5 +1,8 @@
 """Threads for the synchronous work behind a server, never waited for at exit.
 
+This is the one place where calls wait. Whoever's they are (`CALLER`), those of one run beside each other in so many threads that as many
+are left for others (kernel/shares.py), and of those that wait each has his turn: one call, then it is the next one's.
+
 The threads are daemons, for a process that is told to end must not wait for a tool that runs:
 nothing that was not answered counts as done.
 """
@@ -9,19 +12,23 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
-from typing import Generic, TypeVar, cast
+from typing import Final, Generic, TypeVar, cast
 
 from counterpoint.kernel.errors import CounterpointError, Unexpected
+from counterpoint.kernel.shares import Shares
 
 T = TypeVar("T")
 
 SIZE = 8
 """How many calls may run at once."""
+CALLER: Final = contextvars.ContextVar("caller", default="")
+"""Whose calls a task makes; empty for the server's own work, which is given no share."""
 
 
 class Workers:
@@ -32,6 +39,9 @@ class Workers:
         self._size = size
         self._count = 0
         self._idle = threading.Semaphore(0)
+        self._sharing = threading.Lock()
+        self._threads = Shares(size)
+        self._waiting: dict[str, deque[Job[object]]] = {}
         self._jobs: SimpleQueue[Job[object]] = SimpleQueue()
         self._post: _LoopQueue | None = None
 
@@ -54,13 +64,30 @@ class Workers:
         loop, queue = asyncio.get_running_loop(), self._post
         if queue is None or queue.loop is not loop:
             queue = self._post = _LoopQueue(loop)
-        job = Job(work=work, deliver=deliver, queue=queue, context=contextvars.copy_context())
-        self._jobs.put(cast("Job[object]", job))
-        # Never waits: with no thread idle a further one starts, or the job waits in the queue.
-        if not self._idle.acquire(blocking=False) and self._count < self._size:
-            self._count += 1
-            self._start()
+        caller = CALLER.get()
+        context = contextvars.copy_context()
+        job = Job(work=work, deliver=deliver, queue=queue, context=context, caller=caller)
+        with self._sharing:
+            self._waiting.setdefault(caller, deque()).append(cast("Job[object]", job))
+        self._begin()
         return job
+
+    def _begin(self) -> None:
+        """Let begin what may: never waits."""
+        with self._sharing:
+            found = next(filter(self._threads.may_take, self._waiting), None)
+            while found is not None:
+                waiting = self._waiting.pop(found)
+                self._threads.take(found)
+                self._jobs.put(waiting.popleft())
+                if waiting:
+                    # At the end: the others come first now.
+                    self._waiting[found] = waiting
+                # With no thread idle a further one starts; there are never more jobs than threads.
+                if not self._idle.acquire(blocking=False) and self._count < self._size:
+                    self._count += 1
+                    self._start()
+                found = next(filter(self._threads.may_take, self._waiting), None)
 
     def _start(self) -> None:
         threading.Thread(target=self._serve, name="tool", daemon=True).start()
@@ -68,11 +95,18 @@ class Workers:
     def _serve(self) -> None:
         try:
             while True:
-                self._jobs.get().run()
+                job = self._jobs.get()
+                try:
+                    job.run()
+                finally:
+                    with self._sharing:
+                        self._threads.give_back(job.caller)
                 self._idle.release()
+                self._begin()
         finally:
             # Work that ends its thread must not take the place of the thread with it.
             self._start()
+            self._begin()
 
 
 class _LoopQueue:
@@ -110,6 +144,7 @@ class Job(Generic[T]):
     deliver: Callable[[T | CounterpointError], None]
     queue: _LoopQueue
     context: contextvars.Context
+    caller: str = ""
     is_wanted: bool = True
 
     def drop(self) -> None:

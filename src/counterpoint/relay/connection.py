@@ -58,6 +58,8 @@ class Relay:
         self._to_server, self._to_client = bytearray(), bytearray()
         self._waiting: list[tuple[bytes, object, Json | None]] = []
         self._under_way: dict[object, Json] = {}
+        self._last_sent: tuple[bytes, object] = b"", None
+        self._is_unread = False
         self._is_over = self._was_told = False
 
     # ── the loop ──
@@ -242,7 +244,7 @@ class Relay:
     def _pass(self, line: bytes, name: object = None, request: Json | None = None) -> None:
         """Send a line to the server; what cannot have reached one waits for the next."""
         server = self._server
-        if server is not None and self._send(line):
+        if server is not None and self._send(line, name):
             if request is not None:
                 self._under_way[name] = request
             return
@@ -277,12 +279,13 @@ class Relay:
     def _begin(self, server: _socket.socket) -> None:
         """Speak with a server that was found: tell it who is there, and what waits."""
         self._server, self._deadline, self._from_server = server, 0.0, Lines()
+        self._is_unread = False
         if self._hello is not None:
             self._greet()
         waiting, self._waiting = self._waiting, []
         for line, name, request in waiting:
             # Only once: a server that dies of a request must not be started for it for ever.
-            self._send(line)
+            self._send(line, name)
             if request is not None:
                 self._under_way[name] = request
 
@@ -291,8 +294,9 @@ class Relay:
         self._send(json.dumps(hello).encode())
         self._send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
 
-    def _send(self, line: bytes) -> bool:
+    def _send(self, line: bytes, name: object = None) -> bool:
         """Send a line, or keep what is not taken yet; answer whether there is a server to take it."""
+        self._last_sent = line, name
         self._to_server += line + b"\n"
         return self._push()
 
@@ -322,7 +326,9 @@ class Relay:
                 chunk = server.recv(_CHUNK)
             except BlockingIOError:
                 return True
-            except OSError:
+            except OSError as fault:
+                # So the kernel says that its end had not read all that was sent: the last line is not among it.
+                self._is_unread = isinstance(fault, ConnectionResetError)
                 return False
             if not chunk:
                 return False
@@ -340,11 +346,15 @@ class Relay:
         self._to_client += line + b"\n"
 
     def _lose(self, server: _socket.socket) -> None:
-        """Say of everything under way that its answer never comes."""
+        """Say of everything under way that its answer never comes; what was not read goes to the next one."""
         server.close()
         self._server = None
         self._to_server.clear()
         lost, self._under_way = self._under_way, {}
+        line, last = self._last_sent
+        if self._is_unread and last in lost:
+            self._waiting.append((line, last, lost.pop(last)))
+            self._connect()
         for name, request in lost.items():
             safe, hint = self._retry(request)
             data = {"code": "server_gone", "safe_to_retry": safe, "hint": hint}

@@ -21,6 +21,7 @@ from counterpoint.cli.server import serving
 from counterpoint.cli.server.serving import ConnectionApps, end_server, serve_sockets
 from counterpoint.core.model.access import Actor
 from counterpoint.core.model.filters import Handover, Note
+from counterpoint.core.model.identity import Peer
 from counterpoint.dialects import registry
 from counterpoint.kernel.errors import (
     CircuitOpen,
@@ -118,6 +119,19 @@ def test_a_connection_goes_on_where_the_one_with_its_secret_ended(app, ledger):
     assert later.sessions.get(later.caller.actor.session).session.seat == began.caller.actor.session
     # One that never called is not known, and does no harm by leaving.
     enter("b").leave()
+
+
+def test_the_calls_of_one_principal_are_counted_together(app, ledger, monkeypatch):
+    """Whatever it calls itself, and however many connections it opens; who has a credential is another."""
+    hall = ConnectionApps(host=app)
+    given = {"COUNTERPOINT_CREDENTIAL": "cpt_" + "0" * 64}
+    one = hall.admit(greeting(ledger, agent="ada"))
+    same = hall.admit(greeting(ledger, agent="bob"))
+    other = hall.admit(greeting(ledger, environ=given))
+    assert one.caller == same.caller == next(iter(app.met))
+    assert other.caller not in {one.caller, given["COUNTERPOINT_CREDENTIAL"]}
+    monkeypatch.setattr(serving, "peer", lambda _: Peer((), "boot"))
+    assert {hall.admit(greeting(ledger)).caller for _ in range(2)} == {"unattested"}
 
 
 @pytest.mark.parametrize("is_late", [False, True])

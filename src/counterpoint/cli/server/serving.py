@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
@@ -24,7 +24,8 @@ from counterpoint.app import App, Identity, open_app
 from counterpoint.cli.server.checkpoints import Checkpoints
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.identity import Peer
-from counterpoint.core.rules.access import capability_of
+from counterpoint.core.rules.access import capability_of, digest_of
+from counterpoint.core.rules.identity import principal_of
 from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
 from counterpoint.evidence.host import Presence
@@ -116,7 +117,16 @@ class Connection:
         self._identity = replace(app.agent(), capability=capability)
         self._presence = presence or Presence()
         self._hall = (host or app).host
+        self.caller = self._caller(peer, (host or app).met)
         self._opening = threading.Lock()
+
+    def _caller(self, peer: Peer, met: Collection[str]) -> str:
+        """Return whose share of the threads its calls take: the principal's, as far as it is known before a call."""
+        if self._app.credential:
+            return digest_of(self._app.credential)
+        process = principal_of(peer, met)
+        # Those whom nothing attests are one: to be nobody must not bring more.
+        return process.id if process else "unattested"
 
     @cached_property
     def _secret(self) -> bytes:
@@ -203,6 +213,7 @@ class ConnectionApps:
             surface=surface,
             call_for=lambda caller: connection.call(caller.client),
             leave=connection.leave,
+            caller=connection.caller,
         )
 
 

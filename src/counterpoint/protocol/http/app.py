@@ -58,7 +58,7 @@ from counterpoint.protocol.http.quotas import QuotaStore, Spending
 from counterpoint.protocol.http.subscribers import Subscribers
 from counterpoint.protocol.server import create_server
 from counterpoint.protocol.surface import Caller, Surface
-from counterpoint.protocol.workers import Workers
+from counterpoint.protocol.workers import CALLER, Workers
 
 C = TypeVar("C")
 
@@ -337,7 +337,7 @@ class HttpApp(Generic[C]):
         scope[WHY] = refusal_of(grant, message) or await self._spend(grant, visit)
         chosen = served.stream if streams else served.plain
         hearing = ResponseObserver(send, visit, streams=streams)
-        with self._lasting(visit.rpc == "subscriptions/listen"):
+        with self._lasting(visit.rpc == "subscriptions/listen"), _calling(grant):
             await chosen.handle_request(scope, guards.replayed(body, receive), hearing)
 
     @contextmanager
@@ -426,6 +426,16 @@ _BEGINS = frozenset({"http.response.start", "websocket.http.response.start", "we
 
 _SAFE = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 """What stands on every answer: it is never guessed at and never kept by something in between."""
+
+
+@contextmanager
+def _calling(grant: Grant) -> Generator[None]:
+    """Have the calls of a request counted as those of its token; without one, as those of all who have none."""
+    before = CALLER.set(grant.id or "without a token")
+    try:
+        yield
+    finally:
+        CALLER.reset(before)
 
 
 def _later(seconds: int) -> list[tuple[bytes, bytes]]:
