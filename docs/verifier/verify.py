@@ -307,7 +307,8 @@ def check_person(entry, ring, leaves):  # ring: keys by id, those revoked, nonce
     )
     place, leaf = told["head"]["n"], told["head"]["leaf"]
     need(0 <= place < len(leaves) and leaves[place].hex() == leaf, "another ledger was signed")
-    first = [one["v"] for one in keys if one["k"]["id"] == signer] if not ring["keys"] else []
+    first = not ring["keys"] or entry["a"] == "key.recovered"
+    first = [one["v"] for one in keys if one["k"]["id"] == signer and first]
     public = first[0]["public_key"] if first else ring["keys"].get(signer)
     need(public and signer not in ring["revoked"], "a key that is not in force")
     message = b"counterpoint/act/v1\n" + made["statement"].encode()
@@ -315,7 +316,7 @@ def check_person(entry, ring, leaves):  # ring: keys by id, those revoked, nonce
     ring["used"].add(told["nonce"])
     for reference in made.get("reason", {}).values():
         ring["reasons"][reference] = told["reason"]
-    if entry["a"] not in ("key.enrolled", "key.revoked"):
+    if entry["a"] not in ("key.enrolled", "key.recovered", "key.revoked"):
         need(not keys, "a key that the action does not tell of")
         return
     need(len(keys) == 1 and keys[0]["k"]["id"] == facts["key"], "another key than is told")
@@ -327,10 +328,57 @@ def check_person(entry, ring, leaves):  # ring: keys by id, those revoked, nonce
         ring["revoked"].add(name)
         return
     need(name == fingerprint(row["public_key"]) and name not in ring["keys"], "no new key")
+    by = signer
+    if entry["a"] == "key.recovered":  # by an epoch that it opens itself
+        opened = [(one["k"], one.get("v") or {}) for one in rows if one["t"] == "epochs"]
+        need(len(opened) == 1 and name == signer, "a key that another one recovers")
+        need(opened[0][0] == {"number": facts["epoch"]}, "a key of another epoch")
+        need(not opened[0][1].get("confirmed_by"), "a recovery that says to be confirmed")
+        by = f"epoch {facts['epoch']}"
     shown = (row.get("owner"), row.get("storage"), row.get("enrolled_by"))
-    need(shown == (facts.get("owner"), facts.get("storage"), signer), "a key enrolled wrongly")
+    need(shown == (facts.get("owner"), facts.get("storage"), by), "a key enrolled wrongly")
     need(not row.get("revoked_at") and not row.get("revoked_by"), "a new key that is revoked")
     ring["keys"][name] = row["public_key"]
+
+
+def check_asked(
+    entry, asked
+):  # asked: the last epoch, the last that let a key in, the policy, reviews
+    rows, facts = entry.get("r", ()), entry.get("f", {})
+    person = entry["w"].get("i", {}).get("k") == "person"
+    made = [one["k"] for one in rows if one["t"] == "items" and one.get("v")]
+    for row in rows:
+        columns = row.get("v") or row.get("c") or {}
+        if row["t"] == "epochs":
+            number, before = row["k"].get("number"), asked["recovered"]
+            need(is_number(number) and number > asked["epoch"], "an epoch not above the last")
+            need(row.get("v"), "an epoch that is changed")
+            told = type(facts.get("left")) is int and facts["left"] in (before, 0)
+            need(told or before != asked["epoch"], "an epoch that leaves another than it says")
+            asked["epoch"] = number
+            asked["recovered"] = number if entry["a"] == "key.recovered" else before
+        if row["t"] == "projects" and ("v" in row or "reviews" in columns):
+            policy = columns.get("reviews", "")
+            lower = asked["policy"] == "person" != policy
+            need(not lower or (person and facts.get("policy") == policy), "a policy nobody signed")
+            asked["policy"] = policy
+        if row["t"] == "gates":
+            gate, status = (row["k"].get("item"), row["k"].get("name")), columns.get("status")
+            was, mine = gate in asked["reviews"], person and entry.get("s") == gate[0]
+            if "v" in row:
+                asked["reviews"] -= {gate}
+                asked["reviews"] |= {gate} if columns.get("kind") == "review" else set()
+            if asked["policy"] != "person":
+                continue
+            named = facts.get("waived")
+            named = isinstance(named, list) and gate[1] in named
+            need(status != "waived" or (mine and named), "a gate that nobody signed was waived")
+            if status == "met" and (was or columns.get("kind") == "review"):
+                approved = mine and entry["a"] in ("item.approved", "change.approved")
+                new = not was and {"id": gate[0]} in made
+                need(approved or new, "a review that nobody signed")
+            elif was and status != "waived":
+                need("v" not in row, "a review that is taken away")
 
 
 def raw(text):
@@ -473,6 +521,7 @@ def check_ledger(head, lines, key):
     before, time, leaves, wanted, gone = "0" * 64, "", [], set(), set()
     chains, trees, sealed, known = {}, {}, set(), set()
     ring = {"keys": {}, "revoked": set(), "used": set(), "reasons": {}}
+    asked = {"epoch": 1, "recovered": 0, "policy": "", "reviews": set()}
     for place, line in enumerate(lines[:size]):
         entry = load(line)
         check_form(entry)
@@ -482,10 +531,16 @@ def check_ledger(head, lines, key):
         wanted |= named
         gone = gone - named | gone_by(entry)
         check_rows(entry, chains, trees, sealed, known, key)
+        check_asked(entry, asked)
         check_person(entry, ring, leaves)
         leaves.append(digest(b"\0", line))
         before, time = leaves[-1].hex(), entry["t"]
     need((len(leaves), root(leaves)) == (size, expected), "another size or root than was signed")
+    lines_of = head["checkpoint"].split("\n\n")[0].split("\n")
+    told = [int(one[6:]) for one in lines_of if re.fullmatch("epoch [1-9][0-9]{0,8}", one)]
+    need(
+        asked["recovered"] <= (told or [1])[0], "a key was recovered in an epoch that is not signed"
+    )
     for text in check_texts(lines[size:], wanted, gone):
         if text["text"] in ring["reasons"]:
             kept = json.loads(text["body"])

@@ -13,8 +13,9 @@ import pytest
 from counterpoint.cli.doctor import Started, start_server
 
 CHECKS = [
-    *("python", "git", "disk", "ledger", "integrity", "log file", "key", "clock"),
-    *("checkpoint", "leases", "witness", "you", "clients", "running", "server", "tools"),
+    *("python", "git", "disk", "ledger", "integrity", "log file", "key", "people", "account"),
+    *("clock", "checkpoint", "leases", "witness"),
+    *("you", "clients", "running", "server", "tools"),
 ]
 
 
@@ -30,6 +31,8 @@ def test_a_sound_installation_passes(call, ledger):
     assert said.code == 0
     found = verdicts(said)
     assert list(found) == CHECKS
+    (account,) = (one["found"] for one in said.json["checks"] if one["name"] == "account")
+    assert "what runs under it, agents too, can write both" in account
     assert {name for name, verdict in found.items() if verdict != "ok"} <= {
         *("checkpoint", "clients", "running", "server"),
     }

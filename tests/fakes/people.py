@@ -68,6 +68,11 @@ class Person:
         proposed = self.unsigned.people.enrolment(self.public_key, self.name, "passphrase")
         return (by or self).does(proposed).people.enrol(self.public_key, proposed)
 
+    def recover(self, reason: str = "it was lost") -> Key:
+        """Let the key in by an epoch."""
+        proposed = self.unsigned.people.recovery(self.public_key, self.name, "passphrase")
+        return self.does(proposed, reason).people.recover(self.public_key, proposed, reason)
+
     def revoke(self, key: Key) -> Key:
         """Revoke a key."""
         return self.does(self.unsigned.people.revocation(key)).people.revoke(key.id)

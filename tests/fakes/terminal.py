@@ -7,11 +7,12 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 _LEAD = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
 """Makes the terminal that of a process, as a login does, and becomes the program."""
+PASSPHRASE = "correct horse battery"  # noqa: S105 -- of keys that end with their test
 PATIENCE = 40.0
 """Seconds that a test waits for a word before it fails."""
 
@@ -72,3 +73,26 @@ class Terminal:
             return False
         self.seen += said.decode(errors="replace").replace("\r\n", "\n")
         return bool(said)
+
+
+Open = Callable[..., Terminal]
+
+
+def make_key(at: Open, name: str = "ann") -> None:
+    """Make a key under the passphrase; it is the first of the project."""
+    terminal = at("key", "add", "--name", name)
+    terminal.expect("Passphrase for a fresh key:")
+    terminal.type(PASSPHRASE)
+    terminal.expect("The same again:")
+    terminal.type(PASSPHRASE)
+    terminal.expect("Passphrase of your key:")
+    terminal.type(PASSPHRASE)
+    terminal.expect("signs from now on")
+    assert terminal.end() == 0
+
+
+def sign(terminal: Terminal, passphrase: str = PASSPHRASE) -> int:
+    """Unlock the key; answer the exit code."""
+    terminal.expect("Passphrase of your key:")
+    terminal.type(passphrase)
+    return terminal.end()

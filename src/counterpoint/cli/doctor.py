@@ -24,6 +24,7 @@ from counterpoint.cli.context import open_here, project_options, require
 from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.present import span
 from counterpoint.cli.trust.caller import ADVICE, said, why_unattested
+from counterpoint.cli.trust.enrolling import recoveries
 from counterpoint.cli.trust.witnessed import said_of
 from counterpoint.kernel.clock import Timestamp, elapsed_ms, moment
 from counterpoint.kernel.errors import CounterpointError, Unavailable
@@ -170,7 +171,7 @@ def _ledger(app: App) -> Iterator[Finding]:
     size = "" if app.is_remote else f", {_size(app.database.stat().st_size)}"
     yield Finding(name="ledger", verdict="ok", found=f"{app.place}{size}")
     log = () if app.is_remote else (_log_file,)
-    for examine in (_integrity, *log, _key, _clock, _checkpoint, _leases):
+    for examine in (_integrity, *log, _key, _people, _account, _clock, _checkpoint, _leases):
         yield _examined(app, examine)
     yield from _witnesses(app)
 
@@ -236,6 +237,28 @@ def _key(app: App) -> Finding:
         return Finding(name="key", verdict=verdict, found=fault.message, advice=fault.hint)
     found = f"{core.signing.key.to_text()}, {app.settings.signer}"
     return Finding(name="key", verdict="ok", found=found)
+
+
+def _people(app: App) -> Finding:
+    """Look at the keys of people, and at those that nobody but the signer let in."""
+    core = app.person()
+    found = recoveries(core)
+    if found:
+        advice = "Ask their owners. `counterpoint key revoke` ends one that is not theirs."
+        return Finding(name="people", verdict="warn", found="; ".join(found), advice=advice)
+    live = sum(key.is_in_force for key in core.people.list())
+    return Finding(name="people", verdict="ok", found=f"{live} keys of people are in force")
+
+
+def _account(app: App) -> Finding:
+    """Say whose the ledger and its signer are: the one thing that no check of the ledger can tell."""
+    if app.is_remote:
+        found = "whoever has the password of this database can write the ledger past the server"
+    else:
+        found = (
+            "ledger and signer are of this account: what runs under it, agents too, can write both"
+        )
+    return Finding(name="account", verdict="ok", found=found)
 
 
 def _clock(app: App) -> Finding:

@@ -14,6 +14,7 @@ import click
 from counterpoint.cli.context import CommandContext, opened_context, project_options, with_context
 from counterpoint.cli.output import Output, one_line, output_for
 from counterpoint.cli.present import present_entry
+from counterpoint.cli.trust.enrolling import recoveries
 from counterpoint.cli.trust.epochs import epoch_command, present_epoch, print_epochs
 from counterpoint.cli.trust.erasing import redact_command
 from counterpoint.cli.trust.witnessed import present_witness, print_witnesses
@@ -104,6 +105,7 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
                 "key": key,
                 "epochs": told,
                 "witnesses": [present_witness(one, now) for one in found.witnesses],
+                "recovered": [*recoveries(context.core)],
                 "remarks": list(found.remarks),
                 "faults": faults(found.faults),
             }
@@ -121,6 +123,8 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
             out.line(f"  tables    {rows:,} rows, texts, search and schema are what they say")
         print_witnesses(out, found.witnesses, found.size, now)
         print_epochs(out, epochs)
+        for key in recoveries(context.core):
+            out.line(f"  {key}")
         for remark in found.remarks:
             out.aside(f"Not compared: {remark}.")
     return 0 if found.sound else 1

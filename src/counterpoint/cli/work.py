@@ -11,6 +11,7 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.output import Output, one_line
 from counterpoint.cli.present import headline, key_of, lease, present, present_briefly, span
 from counterpoint.cli.trust.caller import said, shown, why_unattested
+from counterpoint.cli.trust.enrolling import recoveries
 from counterpoint.core.model.answers import ReadyItem, State
 from counterpoint.core.model.filters import ItemFilter, ReadyFilter
 from counterpoint.core.model.trust.heads import Unsigned
@@ -47,7 +48,11 @@ def _print_status(context: CommandContext) -> None:
     progress = {one.item.id: one.progress.by_category() for one in facets}
     if context.out.json:
         context.out.answer(
-            {**_state(state, progress, unsigned), "you": shown(core.caller.actor, why)}
+            {
+                **_state(state, progress, unsigned),
+                "you": shown(core.caller.actor, why),
+                "recovered": [*recoveries(core)],
+            }
         )
         return
     out = context.out
@@ -55,6 +60,8 @@ def _print_status(context: CommandContext) -> None:
     out.line(f"{state.project.title}: {state.ledger_size:,} entries in the ledger{age}")
     out.line(f"Reviews: {state.project.reviews}")
     out.line(f"You: {said(core.caller.actor, why)}")
+    for key in recoveries(core):
+        out.line(f"Keys: {key}", style="yellow")
     if unsigned.broken:
         out.line(f"Broken: {unsigned.why}; run `counterpoint audit verify`.", style="red")
     elif unsigned.waiting or unsigned.why:

@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 
 from counterpoint.app import App
-from counterpoint.core.ledger.entry import Entry
+from counterpoint.core.coordinator import Core
+from counterpoint.core.ledger.entry import Entry, RowImage
 from counterpoint.core.ledger.merkle import Frontier, leaf_hash
 from counterpoint.core.model.access import Actor, Principal
+from counterpoint.core.model.filters import Report
+from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.ports.store import Append
 from counterpoint.kernel.clock import Timestamp
 from fakes.people import Person
@@ -21,8 +24,14 @@ from fakes.studio import Studio
 VERIFIER = Path(__file__).parents[3] / "docs" / "verifier" / "verify.py"
 
 
-def enter(app: App, principal: Principal) -> None:
-    """Write an approval straight into the database, its chain, tree and head made anew."""
+def enter(
+    app: App,
+    principal: Principal | None,
+    action: str = "item.approved",
+    subject: str = "",
+    rows: tuple[RowImage, ...] = (),
+) -> None:
+    """Write an approval, or another act, straight into the database, its chain, tree and head made anew."""
     with app.store.writing(app.project) as writing:
         head = writing.head()
         entry = Entry(
@@ -30,9 +39,10 @@ def enter(app: App, principal: Principal) -> None:
             sequence=head.size,
             time=Timestamp(head.time),
             actor=Actor(kind="human", name="ann", principal=principal),
-            action="item.approved",
-            subject=f"{app.project}-3",
+            action=action,
+            subject=subject or f"{app.project}-3",
             facts={"subject": "abc"},
+            rows=rows,
             previous=head.leaf,
         )
         data = entry.to_bytes()
@@ -71,9 +81,43 @@ def test_a_forged_approval_is_found_by_every_verifier(
         verifier["verify"](Path("forged").read_bytes())
 
 
-def enrol(app: App) -> str:
-    """Answer the id of a key that a person enrolled."""
+@pytest.mark.parametrize("what", ["review", "waiver", "policy"])
+def test_what_nobody_signed_is_found_where_a_person_is_asked_for(
+    app: App, call: Callable[..., Any], agent: Core, what: str
+) -> None:
+    """It claims no key: an unsigned person met or waived the gate of a review, or asked for less."""
     person = Person(studio=Studio())
+    enrol(app, person)
+    strict = ProposedAct(action="policy.changed", decision={"policy": "person"})
+    people = app.person().people
+    signed = people.sign(people.prepare(strict, person.key), person.seal)
+    app.confirmed(signed).projects.ask_of_reviews("person")
+    task = agent.plans.create(agent.plans.read("# Extra\n- [ ] Bolt\n  - review: yes\n")).ready[0]
+    token = agent.claims.start(task).claim.token
+    agent.tasks.finish(task, token, Report(outcome="done", summary="it holds"))
+    assert call("audit", "verify").code == 0
+    gate = {"item": task, "name": "review"}
+    acts = {
+        "review": ("item.approved", "gates", gate, {"status": "met"}),
+        "waiver": ("item.edited", "gates", gate, {"status": "waived"}),
+        "policy": ("policy.changed", "projects", {}, {"reviews": "attested"}),
+    }
+    action, table, key, columns = acts[what]
+    row = RowImage(table=table, key=key, values=columns, whole=False)
+    enter(app, None, action, task, (row,))
+    said = call("audit", "verify")
+    assert said.code == 1
+    assert ("no person signed that" if what == "policy" else "review without a person") in said.out
+    assert call("audit", "export", "forged").code == 0
+    assert call("verify", "forged").code == 1
+    verifier = runpy.run_path(str(VERIFIER))
+    with pytest.raises(verifier["Broken"], match="nobody signed"):
+        verifier["verify"](Path("forged").read_bytes())
+
+
+def enrol(app: App, person: Person | None = None) -> str:
+    """Answer the id of a key that a person enrolled."""
+    person = person or Person(studio=Studio())
     people = app.person().people
     proposed = people.enrolment(person.public_key, "ann", "passphrase")
     signed = people.sign(people.prepare(proposed, person.key), person.seal)

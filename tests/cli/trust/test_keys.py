@@ -7,8 +7,7 @@ import os
 import runpy
 import shutil
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,27 +19,10 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.people import sshsig
 from counterpoint.core.model.filters import Report
 from counterpoint.core.model.identity import Confirmation
-from fakes.terminal import Terminal
+from fakes.terminal import PASSPHRASE, Open, make_key, sign
 
-PASSPHRASE = "correct horse battery"  # noqa: S105 -- of keys that end with their test
 VERIFIER = Path(__file__).parents[3] / "docs" / "verifier" / "verify.py"
-Open = Callable[..., Terminal]
 Call = Callable[..., Any]
-
-
-@pytest.fixture
-def at(ledger: Path) -> Iterator[Open]:
-    """Start the command line in a terminal of its own."""
-    opened: list[Terminal] = []
-
-    def open_(*words: str, **environ: str) -> Terminal:
-        command = [sys.executable, "-m", "counterpoint", *words]
-        opened.append(Terminal(command, ledger, dict(os.environ) | environ))
-        return opened[-1]
-
-    yield open_
-    for terminal in opened:
-        terminal.kill()
 
 
 @pytest.fixture
@@ -54,26 +36,6 @@ def ssh(place: Path) -> Path:
         if program is not None:
             (place.parent / "programs" / name).symlink_to(program)
     return Path(found)
-
-
-def make_key(at: Open, name: str = "ann") -> None:
-    """Make a key under the passphrase; it is the first of the project."""
-    terminal = at("key", "add", "--name", name)
-    terminal.expect("Passphrase for a fresh key:")
-    terminal.type(PASSPHRASE)
-    terminal.expect("The same again:")
-    terminal.type(PASSPHRASE)
-    terminal.expect("Passphrase of your key:")
-    terminal.type(PASSPHRASE)
-    terminal.expect("signs from now on")
-    assert terminal.end() == 0
-
-
-def sign(terminal: Terminal, passphrase: str = PASSPHRASE) -> int:
-    """Unlock the key; answer the exit code."""
-    terminal.expect("Passphrase of your key:")
-    terminal.type(passphrase)
-    return terminal.end()
 
 
 def last(call: Call) -> dict[str, object]:

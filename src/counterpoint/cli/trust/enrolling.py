@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import click
+
 from counterpoint.cli.context import CommandContext
 from counterpoint.cli.trust import signing
+from counterpoint.core.coordinator import Core
 from counterpoint.core.model.identity import Key, KeyStorage
 from counterpoint.evidence.trust import personal
 from counterpoint.evidence.trust.personal import HeldKey
@@ -16,6 +19,13 @@ def add_made(context: CommandContext, owner: str) -> HeldKey | None:
 
     One that was made before, for another project, is taken up.
     """
+    key = _made(context)
+    is_in = enrol(context, key.public_key, owner, key.storage, key)
+    return key if is_in else None
+
+
+def _made(context: CommandContext) -> HeldKey:
+    """Return a key under a passphrase that is not enrolled here; made now unless one is held."""
     folder, enrolled = signing.folder(context), {key.id for key in context.core.people.list()}
     known = [key for key in personal.held(folder) if key.storage == "passphrase"]
     key = next((key for key in known if key.id not in enrolled), None)
@@ -25,8 +35,46 @@ def add_made(context: CommandContext, owner: str) -> HeldKey | None:
             raise InvalidInput("the two are not the same", hint="Nothing was made: try again.")
         key = personal.make(folder, passphrase)
         context.out.aside(f"Made a key in {folder}.")
-    is_in = enrol(context, key.public_key, owner, key.storage, key)
-    return key if is_in else None
+    return key
+
+
+def recover_key(context: CommandContext, owner: str, reason: str, own: HeldKey | None) -> None:
+    """Let a key in by an epoch, once the person has seen what that leaves behind; Forbidden, Conflict."""
+    people, out = context.core.people, context.out
+    people.refuse_recovery()
+    for held in personal.held(signing.folder(context)):
+        if people.finish_recovery(held.id):
+            out.result({"id": held.id}, f"{held.id} signs from now on: its epoch is signed now.")
+            return
+    for key in people.list():
+        if key.is_in_force:
+            out.aside(f"In force: {key.id} of {key.owner}, since {key.enrolled_at}.")
+    out.aside(
+        "Whoever has one of these lets you in with `counterpoint key add --public FILE`, and nobody needs"
+        " to trust the signer alone. What you do now is shown for ever as recovered, unconfirmed."
+    )
+    if not click.confirm("Is every one of them lost?", default=False, err=True):
+        raise Forbidden("nothing was recovered")
+    key = own or _made(context)
+    proposed = people.recovery(key.public_key, owner, key.storage)
+    made = signing.signed(context, proposed, key, reason).people.recover(
+        key.public_key, proposed, reason
+    )
+    if own is not None:
+        personal.remember(signing.folder(context), key.public_key, key.storage, key.path)
+    out.result(shown(made), f"{made.id} of {made.owner} signs from now on: {recovered(made)}.")
+    out.aside("Revoke what is lost: `counterpoint key revoke ID --reason TEXT`.")
+
+
+def recovered(key: Key) -> str:
+    """Return what is said for ever of a key that an epoch let in; empty for any other."""
+    return f"recovered in epoch {key.recovered_in}, unconfirmed" if key.recovered_in else ""
+
+
+def recoveries(core: Core) -> list[str]:
+    """Return what is said of each key that an epoch let in."""
+    keys = (key for key in core.people.list() if key.recovered_in)
+    return [f"the key {key.id} of {key.owner}, {state_of(key)}: {recovered(key)}" for key in keys]
 
 
 def enrol(
@@ -68,6 +116,7 @@ def shown(key: Key) -> dict[str, Json]:
         "storage": key.storage,
         "public_key": key.public_key,
         "enrolled_by": key.enrolled_by,
+        "recovered_in": key.recovered_in or None,
         "enrolled_at": key.enrolled_at,
         "revoked_by": key.revoked_by,
         "revoked_at": key.revoked_at,

@@ -8,7 +8,14 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.trust import signing
-from counterpoint.cli.trust.enrolling import add_made, enrol, shown, state_of
+from counterpoint.cli.trust.enrolling import (
+    add_made,
+    enrol,
+    recover_key,
+    recovered,
+    shown,
+    state_of,
+)
 from counterpoint.core.ledger.people import sshsig
 from counterpoint.core.model.identity import Key
 from counterpoint.evidence.trust import personal, ssh
@@ -63,7 +70,40 @@ def add(
         _add_ssh(context, owner, ssh_key, agent_asks=agent_asks)
 
 
+@key_command.command("recover")
+@click.option(
+    "--reason", required=True, metavar="TEXT", help="Why; it stands in the ledger for ever."
+)
+@click.option("--name", metavar="TEXT", help="Whose key it is; your name here without it.")
+@click.option(
+    "--ssh", "ssh_key", metavar="PATH", help="Your SSH key, in place of one that is made."
+)
+@click.option("--agent-asks", is_flag=True, help="Its agent asks before each use (`ssh-add -c`).")
+@with_context
+def recover(
+    context: CommandContext, *, reason: str, name: str | None, ssh_key: str | None, agent_asks: bool
+) -> None:
+    """Let a key of yours in when all that are in force are lost.
+
+    It opens an epoch. Every later verification says that nobody but the signer confirmed this key.
+    """
+    owner = name or context.core.caller.actor.name
+    signing.refuse_no_terminal()
+    recover_key(
+        context,
+        owner,
+        reason,
+        None if ssh_key is None else _ssh_key(context, ssh_key, agent_asks=agent_asks),
+    )
+
+
 def _add_ssh(context: CommandContext, owner: str, named: str, *, agent_asks: bool) -> None:
+    key = _ssh_key(context, named, agent_asks=agent_asks)
+    enrol(context, key.public_key, owner, key.storage, key)
+    personal.remember(signing.folder(context), key.public_key, key.storage, key.path)
+
+
+def _ssh_key(context: CommandContext, named: str, *, agent_asks: bool) -> HeldKey:
     if named == _GIT:
         named = ssh.configured(context.app.places.tree, context.app.environ)
         if not named:
@@ -78,14 +118,12 @@ def _add_ssh(context: CommandContext, owner: str, named: str, *, agent_asks: boo
             hint="Add it to the agent with `ssh-add -c`, so that it asks you each time, and repeat"
             " this with --agent-asks.",
         )
-    key = HeldKey(
+    return HeldKey(
         id=sshsig.key_id_of(found.public_key),
         public_key=found.public_key,
         storage=found.storage,
         path=found.path,
     )
-    enrol(context, key.public_key, owner, key.storage, key)
-    personal.remember(signing.folder(context), key.public_key, key.storage, key.path)
 
 
 @key_command.command("list")
@@ -101,7 +139,7 @@ def list_(context: CommandContext) -> None:
             (
                 key.id,
                 key.owner,
-                state_of(key),
+                ", ".join(filter(None, (state_of(key), recovered(key)))),
                 key.storage,
                 "yes" if key.id in mine else "",
                 key.enrolled_at,
@@ -131,7 +169,7 @@ def revoke(context: CommandContext, *, which: str, reason: str) -> None:
     after = signing.signed(context, proposed, signer, reason).people.revoke(key.id)
     context.out.result(shown(after), f"{after.id} of {after.owner} signs nothing from now on.")
     if not any(key.is_in_force for key in people.list()):
-        context.out.aside("No key is in force any more: nobody can enrol one in this ledger.")
+        context.out.aside("No key is in force any more: `counterpoint key recover` lets one in.")
 
 
 @key_command.command("export")

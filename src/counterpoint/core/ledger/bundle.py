@@ -30,6 +30,7 @@ from typing import Any, Final
 from counterpoint.core.ledger import checkpoint as checkpoints
 from counterpoint.core.ledger.chain import Verification
 from counterpoint.core.ledger.entry import list_references
+from counterpoint.core.ledger.growth import epoch_of
 from counterpoint.core.ledger.lines import (
     BundleReport,
     Texts,
@@ -132,6 +133,7 @@ def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
     verification = Verification(header.project, checkpoints=[checkpoint], watch=watch)
     verification.read(_entries(islice(stream, checkpoint.size), referred))
     verification.close()
+    people.close(epoch_of(checkpoint.extensions))
     # A text that is referred to again after it was taken away was written again.
     gone = {digest for digest, place in redacted.items() if referred.get(digest, -1) <= place}
     texts = Texts(set(referred), gone, people.text_faults)

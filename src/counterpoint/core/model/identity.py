@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Final, Literal, NamedTuple
 
 from counterpoint.core.model.access import Principal
 from counterpoint.core.model.rows import (
@@ -158,6 +158,8 @@ class Attested:
     scopes: frozenset[str] = frozenset()
 
 
+BY_EPOCH: Final = "epoch "
+"""What stands before its number where an epoch let a key in."""
 KeyStorage = Literal["passphrase", "ssh", "agent", "hardware"]
 """Where the private half of a person's key is, and so what unlocks it."""
 
@@ -167,7 +169,8 @@ class Key(Noun):
     """The public key of a person, whose private half stands outside of the repository.
 
     id: its fingerprint, as `ssh-keygen -l` says it. owner: whose it is; a label. public_key: the sort and the base64 of
-    OpenSSH. enrolled_by, revoked_by: the keys that signed it; the first key of a ledger is enrolled by itself.
+    OpenSSH. enrolled_by, revoked_by: the keys that signed it; the first key of a ledger is enrolled by itself, and one
+    that was recovered by `epoch N`.
     """
 
     table: ClassVar[str] = "keys"
@@ -186,6 +189,12 @@ class Key(Noun):
     def is_in_force(self) -> bool:
         """Whether it may sign what comes now."""
         return not self.revoked_at
+
+    @property
+    def recovered_in(self) -> int:
+        """The epoch that let it in, which nobody else confirmed; 0: a key that was in force, or it was the first."""
+        number = self.enrolled_by.removeprefix(BY_EPOCH)
+        return int(number) if number != self.enrolled_by else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

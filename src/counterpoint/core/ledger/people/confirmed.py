@@ -9,13 +9,21 @@ Read entry by entry, the acts of people are sound if and only if
     the same name; the facts that tell what was decided (`DECIDED`) are all in the decision, where the entry has them;
 (4) its head is an entry before this one, with that leaf hash;
 (5) the signature of the statement holds under the key, which is in force: enrolled by an entry before, and not revoked by one;
-(6) the first entry that enrols a key at all is signed by that key itself;
+(6) the first entry that enrols a key at all is signed by that key itself, and so is each with the action `key.recovered`;
 (7) rows of `keys` are written by such entries alone. One with the action `key.enrolled` writes one whole row: its id is the
     fingerprint of its public key and the fact `key`, its `owner` and `storage` are the facts of these names, its
-    `enrolled_by` the signer. One with `key.revoked` sets `revoked_by`, to the
+    `enrolled_by` the signer. One with `key.recovered` does the same, with `enrolled_by` `epoch N`, and opens that epoch: it writes
+    one row of `epochs`, whole, with the number N of the fact `epoch` and no `confirmed_by`. One with `key.revoked` sets `revoked_by`, to the
     signer, and `revoked_at` of the key in the fact `key`, which was in force, and nothing else;
 (8) the reason, unless it was taken away, is the one that the statement commits to;
-(9) only such an entry writes a verdict or a gate whose `independence` is `person`, or an epoch with a `confirmed_by`.
+(9) only such an entry writes a verdict or a gate whose `independence` is `person`, or an epoch with a `confirmed_by`;
+(10) numbers of epochs rise from 2. Once an epoch has let a key in, the checkpoint that is verified says an epoch that is not below it, and
+    the entry that writes the next row of `epochs` has the fact `left` with its number, or 0;
+(11) what a project asks of reviews is kept (see policy.py).
+
+Rule 10 leaves the recovery of a key to the signer: it is asked for every epoch, and the product writes to `left` the epoch that the signer says
+it left (0: it remembers none). Whoever has the database alone has no signature of the epoch he tells of; and when a person opens the next one,
+the signer has left another.
 
 So nobody can enter an act of a person without the person's private key, whatever else he holds; and since the head is
 in what is signed, nobody can put other entries in the place of those before it. What a revoked key signed before stays sound.
@@ -31,15 +39,17 @@ from counterpoint.core.ledger.derived import expand
 from counterpoint.core.ledger.entry import origin_of_fields
 from counterpoint.core.ledger.faults import Faults
 from counterpoint.core.ledger.people import sshsig
+from counterpoint.core.ledger.people.policy import Policy
 from counterpoint.core.ledger.people.sshsig import Verify
 from counterpoint.core.ledger.people.statement import Statement, is_reason, message_of
-from counterpoint.core.model.identity import Confirmation, Key
+from counterpoint.core.model.identity import BY_EPOCH, Confirmation, Key
 from counterpoint.core.model.journal import Verdict
-from counterpoint.core.model.trust.heads import Epoch
+from counterpoint.core.model.trust.heads import FIRST_EPOCH, Epoch
 from counterpoint.core.model.work import Gate
 from counterpoint.kernel.errors import MalformedDocument, ProofMismatch
 
 ENROLLED: Final = "key.enrolled"
+RECOVERED: Final = "key.recovered"
 REVOKED: Final = "key.revoked"
 DECIDED: Final[frozenset[str]] = frozenset(
     (
@@ -89,6 +99,8 @@ class Confirmed:
         """Begin before the first entry."""
         self._verify = verify
         self._leaves = bytearray()
+        self._policy = Policy()
+        self._epochs = _Epochs()
         self.ring = Ring()
         self.reasons: dict[str, str] = {}
         self.faults = Faults()
@@ -102,6 +114,8 @@ class Confirmed:
         """Check one more entry, as its short keys; faults are kept, not raised."""
         # The hash of the entry before: at the place n of this list stands the leaf of n - 1.
         self._leaves += bytes.fromhex(entry["h"])
+        for why in (*self._policy.read(entry), *self._epochs.read(entry)):
+            self.faults.add(_fault(entry, why))
         if not bears_on_people(entry):
             return
         for fault in entry_faults(entry, self.ring, self._leaf, self._verify):
@@ -109,6 +123,16 @@ class Confirmed:
         for row in entry.get("r", ()):
             if row["t"] == Confirmation.table and type(row.get("v")) is dict:
                 self._remember(row["v"])
+
+    def close(self, epoch: int) -> None:
+        """Say, after the last entry, which epoch the checkpoint says that vouches for them."""
+        if self._epochs.recovered > epoch:
+            self.faults.add(
+                ProofMismatch(
+                    f"a key was recovered in epoch {self._epochs.recovered}, but epoch {epoch} was signed",
+                    hint=_FORGED,
+                )
+            )
 
     def reason_faults(self, text: Callable[[str], str | None]) -> Iterator[ProofMismatch]:
         """Say which reasons are not those that were signed; text: answers one by its digest, or None."""
@@ -136,6 +160,30 @@ class Confirmed:
             return  # told as a fault above
         if kept:
             self.reasons[next(iter(kept.values()))] = signed
+
+
+@dataclass(slots=True)
+class _Epochs:
+    """The epochs up to a place of the ledger. recovered: the last that let a key in; 0: none did."""
+
+    last: int = FIRST_EPOCH
+    recovered: int = 0
+
+    def read(self, entry: Mapping[str, Any]) -> Iterator[str]:
+        """Say in words what is wrong with an epoch that an entry opens."""
+        for row in entry.get("r", ()):
+            if row["t"] != Epoch.table:
+                continue
+            number = row["k"].get("number")
+            if type(number) is not int or number <= self.last or not row.get("v"):
+                yield "opens an epoch that is not above the last one"
+                continue
+            left = entry.get("f", {}).get("left")
+            is_told = type(left) is int and left in (self.recovered, 0)
+            if self.recovered == self.last and not is_told:
+                yield f"leaves another epoch than {self.recovered}, in which a key was recovered"
+            self.last = number
+            self.recovered = number if entry["a"] == RECOVERED else self.recovered
 
 
 def bears_on_people(entry: Mapping[str, Any]) -> bool:
@@ -179,7 +227,7 @@ def entry_faults(
     for why in _departures(entry, confirmation, statement, signer, ring, leaf_of):
         yield _fault(entry, why)
     enrolled = {row["k"].get("id"): row for row in keys if type(row.get("v")) is dict}
-    if not ring.known and signer in enrolled:
+    if signer in enrolled and (not ring.known or entry["a"] == RECOVERED):
         public_key = expand(Key, enrolled[signer]["k"], enrolled[signer]["v"], origin)["public_key"]
     else:
         public_key = "" if signer in ring.revoked else ring.known.get(signer, "")
@@ -226,7 +274,7 @@ def _key_faults(
     entry: Mapping[str, Any], rows: list[Row], signer: str, ring: Ring
 ) -> Iterator[str]:
     """Say what is wrong with the keys that a signed entry writes; the ring goes on to after it."""
-    if entry["a"] not in {ENROLLED, REVOKED}:
+    if entry["a"] not in {ENROLLED, RECOVERED, REVOKED}:
         if rows:
             yield "writes a key, and its action does not say so"
         return
@@ -234,14 +282,15 @@ def _key_faults(
         yield "writes another key than it tells"
         return
     row, name = rows[0], str(rows[0]["k"].get("id"))
-    if entry["a"] == ENROLLED:
+    if entry["a"] != REVOKED:
         if type(row.get("v")) is not dict or name in ring.known:
             yield "does not write a whole key that is new"
             return
         key = expand(Key, row["k"], row["v"], origin_of_fields(entry))
         public_key = str(key["public_key"])
         facts: Row = entry["f"]
-        told = facts.get("owner"), facts.get("storage"), signer, "", ""
+        by = _recovery(entry, signer) if entry["a"] == RECOVERED else signer
+        told = facts.get("owner"), facts.get("storage"), by, "", ""
         columns = ("owner", "storage", "enrolled_by", "revoked_by", "revoked_at")
         if not _is_key(public_key, name) or tuple(map(key.get, columns)) != told:
             yield f"enrols the key {name} wrongly"
@@ -257,6 +306,16 @@ def _key_faults(
         yield f"revokes the key {name} wrongly"
         return
     ring.revoked.add(name)
+
+
+def _recovery(entry: Mapping[str, Any], signer: str) -> str:
+    """Return the epoch that lets in the key which signs an entry, as in its row; empty if none does."""
+    number = entry["f"].get("epoch")
+    opened = [row for row in entry["r"] if row["t"] == Epoch.table]
+    keys = [row["k"] for row in opened if row.get("v") and not row["v"].get("confirmed_by")]
+    if type(number) is not int or keys != [{"number": number}] or entry["f"]["key"] != signer:
+        return ""
+    return f"{BY_EPOCH}{number}"
 
 
 def _is_key(public_key: str, name: str) -> bool:

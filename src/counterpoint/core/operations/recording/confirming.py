@@ -74,9 +74,9 @@ def refuse_unsigned(view: Reading, data: bytes) -> None:
 
 
 def _before(ring: Ring, action: str, key: str) -> Ring:
-    from counterpoint.core.ledger.people.confirmed import ENROLLED, REVOKED
+    from counterpoint.core.ledger.people.confirmed import ENROLLED, RECOVERED, REVOKED
 
-    if action == ENROLLED:
+    if action in {ENROLLED, RECOVERED}:
         ring.known.pop(key, None)
     elif action == REVOKED:
         ring.revoked.discard(key)

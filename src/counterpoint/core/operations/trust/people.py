@@ -7,13 +7,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from counterpoint.core.ledger.people import sshsig
-from counterpoint.core.ledger.people.confirmed import ENROLLED, REVOKED
+from counterpoint.core.ledger.people.confirmed import ENROLLED, RECOVERED, REVOKED
 from counterpoint.core.ledger.people.statement import Statement, message_of
-from counterpoint.core.model.identity import Confirmation, Key, KeyStorage, ProposedAct
+from counterpoint.core.model.identity import (
+    BY_EPOCH,
+    Confirmation,
+    Connection,
+    Key,
+    KeyStorage,
+    ProposedAct,
+)
 from counterpoint.core.model.rows import Prose
+from counterpoint.core.model.trust.heads import Epoch
+from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.confirming import is_person
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.operations.trust.signing import Signing
 from counterpoint.core.rules.secrets import mask, mask_json
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -102,22 +112,74 @@ class People:
     def enrol(self, public_key: str, proposed: ProposedAct) -> Key:
         """Let a key sign from now on, as was signed; Forbidden without a signature."""
         with recording(self._context, ENROLLED) as change:
-            key = Key(
-                project=self._context.project,
-                id=proposed.decision["key"],
-                owner=proposed.decision["owner"],
-                public_key=sshsig.public_key_of(public_key),
-                storage=proposed.decision["storage"],
-                enrolled_by=self._signer(),
-                enrolled_at=change.now,
-                revoked_by="",
-                revoked_at="",
+            return self._put(change, public_key, proposed, self._signer())
+
+    def _put(self, change: Change, public_key: str, proposed: ProposedAct, by: str) -> Key:
+        key = Key(
+            project=self._context.project,
+            id=proposed.decision["key"],
+            owner=proposed.decision["owner"],
+            public_key=sshsig.public_key_of(public_key),
+            storage=proposed.decision["storage"],
+            enrolled_by=by,
+            enrolled_at=change.now,
+            revoked_by="",
+            revoked_at="",
+        )
+        if change.find(Key, key.id) is not None:
+            raise Conflict(f"the key {key.id} was enrolled before")
+        change.put(key)
+        change.add_facts(key=key.id, owner=key.owner, storage=key.storage)
+        return key
+
+    def recovery(self, public_key: str, owner: str, storage: KeyStorage) -> ProposedAct:
+        """Return what letting a key in without one that is in force decides; Conflict if nobody has one, Forbidden."""
+        self.refuse_recovery()
+        enrolment = self.enrolment(public_key, owner, storage)
+        epoch = Signing(self._context).proposed().decision["epoch"]
+        return ProposedAct(action=RECOVERED, decision={**enrolment.decision, "epoch": epoch})
+
+    def recover(self, public_key: str, proposed: ProposedAct, reason: str) -> Key:
+        """Let a key in with an epoch of its own, as was signed with it; Forbidden, InvalidInput, Unavailable.
+
+        That only this epoch vouches for it is told for ever.
+        """
+        signing = Signing(self._context)
+        with recording(self._context, RECOVERED) as change:
+            if proposed.decision["key"] != self._signer():
+                raise Forbidden("a key that is recovered signs for itself")
+            epoch = signing.begin(change, reason)
+            key = self._put(change, public_key, proposed, f"{BY_EPOCH}{epoch.number}")
+        signing.go_on(epoch)
+        return key
+
+    def finish_recovery(self, key: str) -> bool:
+        """Have the signer open the epoch that let a key in, if that was not done; answer whether it was so."""
+        self.refuse_recovery()
+        signing = Signing(self._context)
+        with self._context.reading() as view:
+            found = view.find(Key, key)
+            epoch = view.find(Epoch, found.recovered_in) if found else None
+        last = signing.last()
+        if epoch is None or (last is not None and last.epoch >= epoch.number):
+            return False
+        signing.go_on(epoch)
+        return True
+
+    def refuse_recovery(self) -> None:
+        """Raise Forbidden if an agent is known to stand behind who would recover a key, Conflict if none is lost."""
+        actor = self._context.caller.actor
+        with self._context.reading() as view:
+            known = actor.principal is not None and view.find(Connection, actor.principal.id)
+        if actor.kind == "agent" or known:
+            raise Forbidden(
+                "an agent cannot recover a key", hint="Ask a person: `counterpoint key recover`."
             )
-            if change.find(Key, key.id) is not None:
-                raise Conflict(f"the key {key.id} was enrolled before")
-            change.put(key)
-            change.add_facts(key=key.id, owner=key.owner, storage=key.storage)
-            return key
+        if not self.list():
+            raise Conflict(
+                "nobody has had a key here, so that none is lost",
+                hint="`counterpoint key add` makes the first.",
+            )
 
     def revocation(self, key: Key) -> ProposedAct:
         """Return what revoking a key decides; Conflict for one that is not in force."""

@@ -21,7 +21,7 @@ from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.ledger.growth import epoch_of, place_fault
 from counterpoint.core.ledger.merkle import Frontier, consistency_proof, frontier_at
 from counterpoint.core.ledger.note import VerifierKey
-from counterpoint.core.model.identity import ProposedAct
+from counterpoint.core.model.identity import Key, ProposedAct
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.trust.heads import (
     FIRST_EPOCH,
@@ -31,6 +31,7 @@ from counterpoint.core.model.trust.heads import (
     Unsigned,
 )
 from counterpoint.core.model.work import Project
+from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.confirming import is_person
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.contributions import refuse_agent
@@ -187,33 +188,51 @@ class Signing:
 
         It stands in the ledger for ever, with the head that was left.
         """
-        if not reason.strip():
-            raise InvalidInput("an epoch has a reason", hint="Say why the ledger is another one.")
         with recording(self._context, "epoch.opened") as change:
             refuse_agent(change, "open an epoch", "Ask a person: `counterpoint audit epoch`")
-            project = change.get(Project)
-            last = self._last(change.writing)
-            number = self._next_epoch(change.writing, last)
             actor = self._context.caller.actor
             signer = actor.principal.id if actor.principal and is_person(actor) else ""
-            epoch = Epoch(
-                project=self._context.project,
-                number=number,
-                public_key=self._signer.public_key(project.ledger).hex(),
-                left_size=last.size if last else -1,
-                left_root=last.root.hex() if last else "",
-                reason=Prose(reason.strip()),
-                confirmed_by=signer,
-                agent=actor.name,
-                opened_at=change.now,
-            )
-            change.put(epoch)
-            change.add_facts(epoch=number, confirmed=bool(signer))
+            epoch = self.begin(change, reason, signer)
+        self.go_on(epoch)
+        return epoch
+
+    def begin(self, change: Change, reason: str, confirmed_by: str = "") -> Epoch:
+        """Return an epoch that an entry opens; InvalidInput, Unavailable, ForkRefused.
+
+        confirmed_by: the key of the person who signs that, and does not come in by it.
+        """
+        if not reason.strip():
+            raise InvalidInput("an epoch has a reason", hint="Say why the ledger is another one.")
+        project = change.get(Project)
+        # Asked of the signer alone: what lies beside the database is of whoever can write there.
+        left = self._signer.last(project.ledger)
+        _refuse_recovered(change.writing, left)
+        last = self._last(change.writing)
+        epoch = Epoch(
+            project=self._context.project,
+            number=self._next_epoch(change.writing, last),
+            public_key=self._signer.public_key(project.ledger).hex(),
+            left_size=last.size if last else -1,
+            left_root=last.root.hex() if last else "",
+            reason=Prose(reason.strip()),
+            confirmed_by=confirmed_by,
+            agent=self._context.caller.actor.name,
+            opened_at=change.now,
+        )
+        change.put(epoch)
+        change.add_facts(
+            epoch=epoch.number, confirmed=bool(confirmed_by), left=left.epoch if left else 0
+        )
+        return epoch
+
+    def go_on(self, epoch: Epoch) -> None:
+        """Have the signer sign the present end as that of an epoch; ForkRefused, Unavailable."""
         with self._context.ports.store.reading(self._context.project) as view:
-            asked = self._growth(view, None)
+            project, asked = view.find(Project), self._growth(view, None)
+        if project is None or asked.epoch != epoch.number:
+            raise ForkRefused(f"the ledger tells of epoch {asked.epoch}, and not of {epoch.number}")
         made = self._signer.open_epoch(project.ledger, asked)
         self._context.ports.anchors.keep(self._context.project, made.note)
-        return epoch
 
     def proposed(self) -> ProposedAct:
         """Return what opening an epoch would decide now, for a person to sign."""
@@ -300,6 +319,17 @@ def named(view: Reading) -> list[str]:
     keys = [one.public_key for one in view.select(Epoch, order="number desc")]
     keys += [project.public_key] if project else []
     return [one for one in keys if _KEY.fullmatch(one)]
+
+
+def _refuse_recovered(view: Reading, left: SignedHead | None) -> None:
+    """Raise ForkRefused if a ledger tells of a recovered key in an epoch that the signer never opened."""
+    for key in view.select(Key):
+        if left is not None and key.recovered_in > left.epoch:
+            raise ForkRefused(
+                f"the ledger tells that the key {key.id} was recovered in epoch {key.recovered_in}, but"
+                f" epoch {left.epoch} was signed",
+                hint="Nobody had the signer do that: restore a backup.",
+            )
 
 
 def last_epoch(view: Reading) -> int:

@@ -285,8 +285,11 @@ class _Trust:
         for part in self.parts:
             change.put(replace(part, **place))
         for gate in self.gates:
-            anew = gate if gate.status == "waived" else replace(gate, status="closed", proof="")
-            change.put(replace(anew, **place, updated_at=change.now))
+            # Who waived it did so there; where a person is asked for, one says so again.
+            stays = gate.status == "waived" and change.get(Project).reviews != "person"
+            anew = gate if stays else replace(gate, status="closed", proof="")
+            sure = "" if anew.independence == "person" else anew.independence
+            change.put(replace(anew, **place, updated_at=change.now, independence=sure))
             if anew.holds == "start" and anew.status == "closed":
                 shift(change, change.get(Item, moved.id), 1)
 
