@@ -19,6 +19,10 @@ A bundle holds if and only if
     `h` is the leaf hash of the entry before (zeros in the first), `t` never falls. In `r`, a row of
     `thoughts` comes with its record and follows its task's chain; a row of `seals` fits the thoughts of
     its session and its checkpoint, of origin NAME/SESSION; no later entry writes in that session;
+    `version` is 2. Between entries and texts stand signatures of writers: `delegation`, `n`, `sig`, by `n`.
+    The writer's key is named by the ledger's, and signs first and last place, number and root of all
+    entries between whose principal it is. The ledger's keys are `vkey` and those that its rows name;
+    what signs a seal is the one named last before it;
  4b format counterpoint-session, origin NAME/SESSION: each line is a thought of that session (ten
     keys) and follows its task's chain, in which others may stand between. `ledger` has a checkpoint
     of origin NAME and entries with paths to its root; the first entry writes this very seal;
@@ -32,6 +36,7 @@ import hashlib
 import json
 import re
 import sys
+from bisect import bisect_left, bisect_right
 
 KEYS = "agent content id previous sequence session task timestamp type version"
 TEXT = re.compile(rb'\{"\$text":"([0-9a-f]{64})"\}')
@@ -40,6 +45,7 @@ STATEMENT = "act decision head key nonce project reason subject time version"
 KEY = re.compile(rb'[{,]"\$([^"\\]|\\.)*":')  # a key that begins with $
 dump = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
 HEX, NAME = re.compile("[0-9a-f]{64}"), re.compile(r"[^\s+\x1c-\x1f]+")
+NUMBER = re.compile("0|[1-9][0-9]{0,18}")
 TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
 ACTION = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+")
 HEADS = {
@@ -152,7 +158,8 @@ def point(data):  # RFC 8032, section 5.1.3
 
 
 def is_signed(public, message, signature):  # RFC 8032, section 5.1.7
-    need(len(public) == 32 and len(signature) == 64, "no key or signature of Ed25519")
+    if len(public) != 32 or len(signature) != 64:
+        return False
     r, s = signature[:32], int.from_bytes(signature[32:], "little")
     k = int.from_bytes(hashlib.sha512(r + public + message).digest(), "little") % L
     a = times(s, point((4 * pow(5, -1, P) % P).to_bytes(32, "little")))
@@ -387,20 +394,27 @@ def raw(text):
     return found
 
 
-def checkpoint(note, key, origin):
+def signed_lines(note, *keys):  # the lines of a signed note, and which of the keys has signed it
     text, _, signatures = note.rpartition("\n\n")
-    lines, signed = text.split("\n"), False
-    need(signatures.endswith("\n"), "a checkpoint is not a signed note")
-    need(not re.search("[\0-\x09\x0b-\x1f]", note), "a checkpoint has control characters")
+    need(text.strip("\n") and signatures.endswith("\n"), "no signed note")
+    need(not re.search("[\0-\x09\x0b-\x1f]", note), "a note has control characters")
     need(signatures.count("\n") <= 100, "more than a hundred signatures")
+    made = []
     for line in signatures[:-1].split("\n"):
         dash, name, data = line.split(" ")
         need(dash == "—" and NAME.fullmatch(name) and len(raw(data)) > 4, "no signature line")
-        if (name, raw(data)[:4]) == key[:2]:
-            signed = is_signed(key[2], text.encode() + b"\n", raw(data)[4:])
-            need(signed, "a signature does not fit")
-    need(signed and lines[0] == origin, "a checkpoint is not signed, or of another log")
-    need(all(lines) and re.fullmatch("0|[1-9][0-9]{0,18}", lines[1]), "no checkpoint")
+        made.append((name, raw(data)[:4], raw(data)[4:]))
+    for key in keys:
+        mine = [one[2] for one in made if one[:2] == key[:2]]
+        if mine and all(is_signed(key[2], text.encode() + b"\n", one) for one in mine):
+            return text.split("\n"), key
+    raise Broken("Broken: a note is not signed by the key, or a signature does not fit.")
+
+
+def checkpoint(note, key, origin):
+    lines, _ = signed_lines(note, key)
+    need(lines[0] == origin, "a checkpoint of another log")
+    need(all(lines) and NUMBER.fullmatch(lines[1]), "no checkpoint")
     need(int(lines[1]) < 2**63 and len(raw(lines[2])) == 32, "no size or root")
     return int(lines[1]), raw(lines[2])
 
@@ -462,6 +476,44 @@ def gone_by(entry):
     return {one for one in told if isinstance(one, str)} if isinstance(told, list) else set()
 
 
+def key_after(
+    entry, key
+):  # the first entry and each epoch may name the key that signs from there on
+    for row in entry.get("r", ()):
+        names = row["t"] == "epochs" or (row["t"] == "projects" and entry["n"] == 0)
+        public = (row.get("v") or {}).get("public_key") if names else None
+        key = named_key(key[0], bytes.fromhex(public)) if is_hash(public) else key
+    return key
+
+
+def named_key(name, public):
+    return (name, digest(name.encode(), b"\n\1", public)[:4], public)
+
+
+def check_writer(
+    line, before, keys, writers
+):  # writers: by each, its places and leaf hashes, and how many are signed
+    one = load(line)
+    need(has(one, ["delegation", "n", "sig"]) and is_number(one["n"]), "no signature of a writer")
+    need(one["n"] > before, "a signature out of order")
+    named, (name, _, _) = signed_lines(one["delegation"], *keys)
+    need(len(named) == 4 and named[:2] == ["counterpoint/delegation/v1", name], "no delegation")
+    key = named_key(f"{name}/{named[2]}", raw(named[3]))
+    told, _ = signed_lines(one["sig"], key)
+    begin = ["counterpoint/writer/v1", name, named[2], str(one["n"])]
+    need(len(told) == 7 and told[:4] == begin, "a signature of something else")
+    need(NUMBER.fullmatch(told[4]), "no place")
+    all_places, all_leaves, done = writers.get(named[2], ([], [], 0))
+    start, end = bisect_left(all_places, one["n"]), bisect_right(all_places, int(told[4]))
+    places, leaves = all_places[start:end], all_leaves[start:end]
+    need(places and (places[0], places[-1]) == (one["n"], int(told[4])), "no entry of this writer")
+    need(start >= done, "two signatures over one entry")
+    found = [str(len(places)), base64.b64encode(root(leaves)).decode()]
+    need(found == told[5:], "the entries are not those that their writer signed")
+    writers[named[2]] = (all_places, all_leaves, end)
+    return one["n"]
+
+
 def check_rows(
     entry, chains, leaves, sealed, known, key
 ):  # a whole row leaves out what the entry tells
@@ -519,7 +571,8 @@ def check_texts(lines, wanted, gone):
 def check_ledger(head, lines, key):
     size, expected = checkpoint(head["checkpoint"], key, key[0])
     before, time, leaves, wanted, gone = "0" * 64, "", [], set(), set()
-    chains, trees, sealed, known = {}, {}, set(), set()
+    chains, trees, sealed, known, writers = {}, {}, set(), set(), {}
+    present, keys = key, {key: None}
     ring = {"keys": {}, "revoked": set(), "used": set(), "reasons": {}}
     asked = {"epoch": 1, "recovered": 0, "policy": "", "reviews": set()}
     for place, line in enumerate(lines[:size]):
@@ -530,10 +583,17 @@ def check_ledger(head, lines, key):
         named = {one.decode() for one in TEXT.findall(line)}
         wanted |= named
         gone = gone - named | gone_by(entry)
-        check_rows(entry, chains, trees, sealed, known, key)
+        present = key_after(entry, present)
+        keys[present] = None
+        check_rows(entry, chains, trees, sealed, known, present)
         check_asked(entry, asked)
         check_person(entry, ring, leaves)
         leaves.append(digest(b"\0", line))
+        who = entry["w"].get("i", {"k": "person"})
+        if who["k"] != "person":
+            places, written, _ = writers.setdefault(who["i"], ([], [], 0))
+            places.append(place)
+            written.append(leaves[-1])
         before, time = leaves[-1].hex(), entry["t"]
     need((len(leaves), root(leaves)) == (size, expected), "another size or root than was signed")
     lines_of = head["checkpoint"].split("\n\n")[0].split("\n")
@@ -541,7 +601,10 @@ def check_ledger(head, lines, key):
     need(
         asked["recovered"] <= (told or [1])[0], "a key was recovered in an epoch that is not signed"
     )
-    for text in check_texts(lines[size:], wanted, gone):
+    rest, before = lines[size:], -1
+    while rest and rest[0].startswith(b'{"delegation":'):
+        before = check_writer(rest.pop(0), before, keys, writers)
+    for text in check_texts(rest, wanted, gone):
         if text["text"] in ring["reasons"]:
             kept = json.loads(text["body"])
             salt, reason = bytes.fromhex(kept["salt"]), kept["text"].encode()
@@ -581,7 +644,8 @@ def verify(data, trusted=""):
     try:
         head = load(first)
         need(has(head, HEADS[head["format"]].split()), "a header with other keys")
-        need(type(head["version"]) is int and head["version"] == 1, "another version")
+        version = 2 if head["format"] == "counterpoint-bundle" else 1
+        need(type(head["version"]) is int and head["version"] == version, "another version")
         need(trusted in ("", head["vkey"]), "another key")
         need(are_texts(*(head[one] for one in head if one not in ("ledger", "version"))), "no text")
         name, key_id, public = head["vkey"].split("+", 2)

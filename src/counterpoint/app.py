@@ -16,6 +16,7 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model import catalogue, lifecycles
 from counterpoint.core.model.access import Actor, ActorKind, Principal
 from counterpoint.core.model.identity import Attested, Confirmation, Peer
+from counterpoint.core.operations.recording.authored import Authored
 from counterpoint.core.operations.recording.context import Caller, Ports
 from counterpoint.core.ports.evidence import Evidence
 from counterpoint.core.ports.signer import Signer
@@ -75,7 +76,7 @@ class App:
 
     breaker: counts the faults of the database; only guarded callers ask it.
     trees: the working trees that were looked at. evidence: what measures and runs; None: this machine.
-    met: the agents that were seen to connect.
+    met: the agents that were seen to connect. authored: what this process has appended, for each project.
     """
 
     settings: Settings
@@ -86,6 +87,7 @@ class App:
     trees: OpenTrees = field(default_factory=OpenTrees, repr=False)
     evidence: Evidence | None = field(default=None, repr=False)
     met: Met = field(default_factory=Met, repr=False)
+    authored: dict[str, Authored] = field(default_factory=dict[str, Authored], repr=False)
 
     @property
     def database(self) -> Path:
@@ -194,6 +196,7 @@ class App:
             grace_seconds=self.settings.grace_seconds,
             host=self.host,
             witnesses=lambda: self._witnesses,
+            authored=self.authored.setdefault(self.project, Authored()),
             extras=lambda: self._extras,
         )
         if self.settings.tool_dependencies:
@@ -291,6 +294,7 @@ class App:
         self.signer = host.signer
         self.trees = host.trees
         self.met = host.met
+        self.authored = host.authored
         self.host = host.host
         # How long others wait is not for those to say who want to have it, nor who is a witness.
         self.settings = replace(

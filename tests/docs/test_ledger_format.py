@@ -32,4 +32,5 @@ def test_the_page_is_of_the_versions_that_are_written() -> None:
     assert f"| `v` | {entry.VERSION}, the version of this format |" in PAGE
     for sort in (bundle, sealed):
         assert f'"format": "{sort.FORMAT}"' in PAGE
-        assert sort.VERSION == 1
+        assert f'"version": {sort.VERSION}' in PAGE
+    assert (bundle.VERSION, sealed.VERSION) == (2, 1)

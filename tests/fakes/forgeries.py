@@ -125,14 +125,26 @@ def _raw(old: bytes, new: bytes) -> Callable[[Bundle], object]:
     return change
 
 
-simple("header: a key twice", _raw(b'"version":1,', b'"version":1,"version":1,'))
-simple("header: a key twice, the last wins", _raw(b'"version":1,', b'"version":2,"version":1,'))
-simple("header: white space", _raw(b'"version":1,', b'"version": 1,'))
-simple("header: a number with a point", _raw(b'"version":1,', b'"version":1.0,'))
+def _spelled(spelling: bytes) -> Callable[[Bundle], object]:
+    """Write the version in another way; `1` in a spelling stands for it."""
+
+    def change(bundle: Bundle) -> None:
+        version = str(bundle.head["version"]).encode()
+        old, made = b'"version":%b,' % version, spelling.replace(b"1", version)
+        bundle.raw_head = lambda data: data.replace(old, made, 1)
+
+    return change
+
+
+simple("header: a key twice", _spelled(b'"version":1,"version":1,'))
+simple("header: a key twice, the last wins", _spelled(b'"version":0,"version":1,'))
+simple("header: white space", _spelled(b'"version": 1,'))
+simple("header: a number with a point", _spelled(b'"version":1.0,'))
 simple("header: no object", _raw(b'{"checkpoint"', b'[{"checkpoint"'))
 simple("header: true for 1", lambda b: b.head.update(version=True))
-simple("header: version as a text", lambda b: b.head.update(version="1"))
-simple("header: version 2", lambda b: b.head.update(version=2))
+simple("header: version as a text", lambda b: b.head.update(version=str(b.head["version"])))
+simple("header: version 3", lambda b: b.head.update(version=3))
+simple("header: version of the other", lambda b: b.head.update(version=3 - b.head["version"]))
 simple("header: version 0", lambda b: b.head.update(version=0))
 simple("header: an unknown key", lambda b: b.head.update(more=1))
 simple("header: without project", lambda b: b.head.pop("project"))

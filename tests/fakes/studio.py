@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,10 @@ class FixedKey:
     def sign(self, message: bytes) -> bytes:
         """Answer the signature."""
         return self._key.sign(message)
+
+    def derived(self, purpose: str) -> FixedKey:
+        """Answer the key for a purpose."""
+        return FixedKey(sha256(self.public_key + purpose.encode()).digest())
 
 
 def fixed_signer(clock: Clock, seed: bytes = bytes(32)) -> MemorySigner:

@@ -94,7 +94,7 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
     key = keys[0].to_text() if keys else ""
     now = context.app.clock.now()
     if context.out.json:
-        fields = ("project", "size", "root", "last", "anchored", "redacted")
+        fields = ("project", "size", "root", "last", "anchored", "redacted", "signed", "unsigned")
         answer = {name: getattr(found, name) for name in fields}
         told: list[Json] = [present_epoch(one) for one in epochs]
         context.out.answer(
@@ -106,6 +106,7 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
                 "epochs": told,
                 "witnesses": [present_witness(one, now) for one in found.witnesses],
                 "recovered": [*recoveries(context.core)],
+                "unsigned_places": list(found.unsigned_places),
                 "remarks": list(found.remarks),
                 "faults": faults(found.faults),
             }
@@ -118,6 +119,9 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
             out.line(f"  key       {key or 'none has signed it yet'}")
             out.line(f"  anchored  {found.anchored:,} entries agree with an earlier checkpoint")
             out.line(f"  redacted  {found.redacted:,} texts are gone on purpose")
+            out.line(
+                f"  signed    {found.signed:,} entries are signed by those they were written for"
+            )
         if found.sound and found.rows:
             rows = sum(found.rows.values())
             out.line(f"  tables    {rows:,} rows, texts, search and schema are what they say")
@@ -127,7 +131,18 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
             out.line(f"  {key}")
         for remark in found.remarks:
             out.aside(f"Not compared: {remark}.")
+        _print_unsigned(out, found.unsigned, found.unsigned_places)
     return 0 if found.sound else 1
+
+
+def _print_unsigned(out: Output, count: int, places: Sequence[int]) -> None:
+    """Say which entries nobody can be shown to have written: no fault, a process may have ended before it signed."""
+    if count:
+        more = ", …" if count > len(places) else ""
+        where = ", ".join(map(str, places))
+        out.aside(
+            f"Not signed by the connection or credential they are of: {count:,} entries ({where}{more})."
+        )
 
 
 def _print_verdict(out: Output, found: Sequence[CounterpointError], what: str) -> None:
@@ -164,8 +179,11 @@ def _verify_bundle(out: Output, bundle: Path, key: str | None) -> int:
         out.line(f"  thoughts  {found.thoughts:,} in chains, {found.seals:,} sessions sealed")
     if found.confirmed:
         out.line(f"  people    {found.confirmed:,} acts are signed by those who did them")
+    if found.signed:
+        out.line(f"  signed    {found.signed:,} entries are signed by those they were written for")
     if found.redacted:
         out.line(f"  redacted  {found.redacted:,} texts are gone on purpose")
+    _print_unsigned(out, found.unsigned, found.unsigned_places)
     if found.sound and not found.trusted:
         out.aside("The key is the one that the bundle brings; name yours with --key to trust it.")
     return 0 if found.sound else 1
@@ -173,11 +191,12 @@ def _verify_bundle(out: Output, bundle: Path, key: str | None) -> int:
 
 def _bundle(found: BundleReport) -> Json:
     fields = ("project", "session", "size", "root", "last", "key", "trusted")
-    fields += ("thoughts", "seals", "confirmed", "texts", "redacted")
+    fields += ("thoughts", "seals", "confirmed", "texts", "redacted", "signed", "unsigned")
     answer = {name: getattr(found, name) for name in fields}
     return {
         "sound": found.sound,
         **answer,
+        "unsigned_places": list(found.unsigned_places),
         "fault_count": found.fault_count,
         "faults": faults(found.faults),
     }

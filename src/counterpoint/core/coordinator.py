@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from counterpoint.core.operations.trust.people import People
     from counterpoint.core.operations.trust.signing import Signing
     from counterpoint.core.operations.trust.witnessing import Witnessing
+    from counterpoint.core.operations.trust.writers import Writers
 
 V = TypeVar("V")
 
@@ -114,6 +115,13 @@ class Core:
         from counterpoint.core.operations.trust.witnessing import Witnessing
 
         return Witnessing(self._context)
+
+    @cached_property
+    def writers(self) -> Writers:
+        """Verbs for what connections and credentials sign."""
+        from counterpoint.core.operations.trust.writers import Writers
+
+        return Writers(self._context)
 
     @cached_property
     def erasing(self) -> Erasing:

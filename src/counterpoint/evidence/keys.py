@@ -12,6 +12,7 @@ A link is made only where there is none, so of racing processes one wins, and al
 
 from __future__ import annotations
 
+import hmac
 import os
 import secrets
 import stat
@@ -19,8 +20,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from counterpoint.kernel.errors import Unavailable
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 _PRIVATE = "ed25519"
 _PUBLIC = "ed25519.pub"
@@ -40,10 +45,18 @@ class ProjectKey:
     public_key: bytes
     public_pem: bytes
     _sign: Callable[[bytes], bytes] = field(repr=False)
+    _seed: bytes = field(repr=False)
 
     def sign(self, message: bytes) -> bytes:
         """Return the 64 bytes of the signature (RFC 8032, section 5.1)."""
         return self._sign(message)
+
+    def derived(self, purpose: str) -> ProjectKey:
+        """Return the key for a purpose: its seed is HMAC-SHA256 of the purpose under the seed of this one."""
+        from cryptography.hazmat.primitives.asymmetric import ed25519
+
+        seed = hmac.digest(self._seed, purpose.encode(), "sha256")
+        return _key_of(ed25519.Ed25519PrivateKey.from_private_bytes(seed))
 
 
 def open_key(folder: Path) -> ProjectKey:
@@ -119,6 +132,12 @@ def _load(content: bytes) -> ProjectKey:
         raise _unusable("is not a PEM key without passphrase") from fault
     if not isinstance(key, ed25519.Ed25519PrivateKey):
         raise _unusable("is not an Ed25519 key")
+    return _key_of(key)
+
+
+def _key_of(key: Ed25519PrivateKey) -> ProjectKey:
+    from cryptography.hazmat.primitives import serialization
+
     public = key.public_key()
     return ProjectKey(
         public_key=public.public_bytes_raw(),
@@ -126,6 +145,7 @@ def _load(content: bytes) -> ProjectKey:
             serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
         ),
         _sign=key.sign,
+        _seed=key.private_bytes_raw(),
     )
 
 

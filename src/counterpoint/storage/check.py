@@ -40,7 +40,7 @@ def ledger_faults(ask: Ask, tables: Tables) -> Iterator[LedgerBroken]:
                 f"the head of {project} says {size} entries, but there are {found[0]}", "heads"
             )
     yield from _node_faults(ask, sizes)
-    for table in ("entries", "nodes", "texts", *tables):
+    for table in ("entries", "nodes", "texts", "signatures", *tables):
         for (project,) in ask(f"SELECT DISTINCT project FROM {table}"):
             if project not in sizes:
                 yield _wrong(f"{table} has rows of {project!r}, which has no ledger", table)

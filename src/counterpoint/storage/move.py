@@ -1,10 +1,10 @@
 """Moves a project's ledger from one store into another.
 
-What is moved: the entries byte by byte, the texts they name, and the hashes of the tree, which are
+What is moved: the entries byte by byte, the texts they name, what writers signed, and the hashes of the tree, which are
 made anew from the entries. Rows are not copied: they are the fold of the entries in the other store.
 
 A project has moved if and only if (1) the other store had nothing of it, (2) entries, head and tree
-of both are the same, (3) every table of both is the same, cell by cell, (4) so are the texts. All of
+of both are the same, (3) every table of both is the same, cell by cell, (4) so are the texts, and what writers signed. All of
 it happens in one transaction of the other store, which is undone if one of these does not hold.
 """
 
@@ -57,6 +57,8 @@ def move_project(
             for _, text in view.texts():
                 writing.keep({text.commitment: text})
                 texts += 1
+            for one in view.signatures():
+                writing.vouch(one)
             frontier = _copy(view, writing, progress)
             # Before the commit: what is not the same is undone.
             _compare(view, writing)
@@ -95,6 +97,7 @@ def _compare(view: Reading, writing: Writing) -> None:
         raise _differs("the end of the ledger")
     _check_same("the entries", view.entries(), writing.entries())
     _check_same("the texts", view.texts(), writing.texts())
+    _check_same("the signatures", view.signatures(), writing.signatures())
     for noun in view.tables.values():
         _check_same(f"the table {noun.table}", view.table(noun), writing.table(noun))
 

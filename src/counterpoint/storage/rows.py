@@ -11,16 +11,18 @@ written is followed, or forgotten. So it may serve the next transaction too, if 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, cast
 
 from counterpoint.core.ledger.entry import is_digest
 from counterpoint.core.model.rows import Cell, N, Noun, cell_of, cells_of, noun_of, prose_columns
+from counterpoint.core.model.trust.writers import WriterSignature
 from counterpoint.core.model.work import Item
 from counterpoint.core.ports.store import Append, Filter, Head, Hit, Kept, Salted
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import LedgerBroken, StateDiffers, StoreCorrupt
 from counterpoint.storage import statements
 from counterpoint.storage.digests import HALF, from_blob, from_kept, no_digest, to_blob
+from counterpoint.storage.link import Answer, Link, Row
 from counterpoint.storage.search import (
     Document,
     Narrowed,
@@ -31,7 +33,6 @@ from counterpoint.storage.search import (
     watched_row,
 )
 
-Row = tuple[Any, ...]
 Tables = Mapping[str, type[Noun]]
 """The nouns that a database was opened with, by their tables."""
 
@@ -42,71 +43,6 @@ MOST_ROWS: Final = 256
 _ALL: Final = 2**62
 _Place = tuple[type[Noun], tuple[Cell, ...]]
 """A row of a project: its noun, and its key without the project."""
-
-
-class Answer(Protocol):
-    """The rows that a statement answers."""
-
-    def __iter__(self) -> Iterator[Any]:
-        """Read them one after the other."""
-        ...
-
-    def fetchone(self) -> Row | None:
-        """Return the next row, or None."""
-        ...
-
-    def fetchall(self) -> list[Row]:
-        """Return all of them."""
-        ...
-
-
-class Link(Protocol):
-    """One transaction of a database, bound to a project."""
-
-    @property
-    def project(self) -> str:
-        """The project that the ledger and the search are of."""
-        ...
-
-    def execute(self, text: str, values: Sequence[Any] = ..., /) -> Answer:
-        """Run a statement of statements.py."""
-        ...
-
-    def changes(self) -> int:
-        """Return how many rows the last statement that changes something met."""
-        ...
-
-    def head(self) -> Head:
-        """Return the end of a ledger."""
-        ...
-
-    def entries(self, start: int, stop: int | None) -> Iterator[bytes]:
-        """Return the bytes of entries in order."""
-        ...
-
-    def kept(self) -> Iterator[Kept]:
-        """Return every entry in order, with what stands beside its bytes."""
-        ...
-
-    def nodes(self, level: int, start: int, stop: int) -> list[bytes]:
-        """Return hashes of a level of the tree in order, those that are there."""
-        ...
-
-    def append(self, entry: Append) -> None:
-        """Append an entry; LedgerBroken unless its sequence is the next."""
-        ...
-
-    def index(self, noun: type[Noun], key: tuple[Cell, ...], document: Document | None) -> None:
-        """Bring the search in step with one row; None: it is gone."""
-        ...
-
-    def hits(self, words: Sequence[str], narrowed: Narrowed) -> list[Hit]:
-        """Return the documents of a project that have any of the words, best first."""
-        ...
-
-    def stems(self, words: Sequence[str]) -> list[str]:
-        """Return the stem of each word as the search has it; a word without one stays as it is."""
-        ...
 
 
 class StoreReading:
@@ -228,6 +164,14 @@ class StoreReading:
                 yield from_blob(last), Salted(salt, body)
             if last <= begin:
                 raise StoreCorrupt("the texts are not in the order of their commitments")
+
+    def signatures(self) -> Iterator[WriterSignature]:
+        """Return what writers signed, by the places of the first entries."""
+        last = -1
+        bound = self.project
+        while page := self._link.execute(statements.SIGNATURES, (bound, last, PAGE)).fetchall():
+            for writer, last, delegation, note in page:
+                yield WriterSignature(writer=writer, first=last, delegation=delegation, note=note)
 
     def head(self) -> Head:
         """Return the end of the ledger."""
@@ -408,6 +352,12 @@ class StoreWriting(StoreReading):
         # Any row that is remembered may have been made with the text.
         self._rows.clear()
         self._link.execute(statements.FORGET, held)
+
+    def vouch(self, signature: WriterSignature) -> None:
+        """Keep what a writer signed, in place of what begins with the same entry."""
+        one = signature
+        values = (self.project, one.writer, one.first, one.delegation, one.note)
+        self._link.execute(statements.VOUCH, values)
 
     def use(self, subject: str, measure: str, used: int) -> None:
         """Set how much of a measure a subject has used."""

@@ -96,6 +96,17 @@ CREATE TABLE nodes (
   PRIMARY KEY (project, level, position)
 ){small};
 
+-- What writers signed of their entries. No state either: it vouches for entries, and stands beside them.
+
+CREATE TABLE signatures (
+  project {text} NOT NULL,
+  first {number} NOT NULL,
+  writer {text} NOT NULL,
+  delegation {text} NOT NULL,
+  note {text} NOT NULL,
+  PRIMARY KEY (project, first)
+){small};
+
 -- How often something was used. No state: the ledger says nothing of it, no replay makes it, and a
 -- project that moves to another database begins to count anew.
 

@@ -28,6 +28,15 @@ TEXTS = (
     "SELECT commitment, salt, body FROM texts WHERE project = ? AND commitment > ?"
     " ORDER BY commitment LIMIT ?"
 )
+SIGNATURES = (
+    "SELECT writer, first, delegation, note FROM signatures WHERE project = ? AND first > ?"
+    " ORDER BY first LIMIT ?"
+)
+VOUCH = (
+    "INSERT INTO signatures (project, writer, first, delegation, note) VALUES (?, ?, ?, ?, ?)"
+    " ON CONFLICT (project, first) DO UPDATE SET writer = excluded.writer,"
+    " delegation = excluded.delegation, note = excluded.note"
+)
 FORGET = "DELETE FROM texts WHERE project = ? AND commitment = ?"
 METER = "SELECT used FROM meters WHERE project = ? AND subject = ? AND measure = ?"
 MEASURES = (

@@ -101,7 +101,7 @@ def test_the_lines_of_a_bundle_are_as_specified(
         "checkpoint": key.seal(entries),
         "format": "counterpoint-bundle",
         "project": PROJECT,
-        "version": 1,
+        "version": 2,
         "vkey": key.public.to_text(),
     }
     assert lines[1 : SIZE + 1] == [data + b"\n" for data in entries]
@@ -254,7 +254,7 @@ def test_a_text_line_in_another_spelling_is_found(lines: list[bytes], key: Verif
     "change",
     [
         {"format": "other"},
-        {"version": 2},
+        {"version": 1},
         {"version": True},
         {"project": 7},
         {"project": ""},

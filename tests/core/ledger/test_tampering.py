@@ -140,9 +140,10 @@ def test_a_signed_reference_that_is_no_digest_is_found_by_both(
 def test_the_second_verifier_is_small_and_alone() -> None:
     """It can be read in one sitting, and imports nothing of ours and nothing to install."""
     lines = VERIFIER.read_text("utf-8").splitlines()
-    assert len(lines) <= 560
+    # Half of it is arithmetic of three curves and forms; the rules themselves stay some 350.
+    assert len(lines) <= 680
     imported = {line.split()[1] for line in lines if line.startswith(("import ", "from "))}
-    assert imported == {"base64", "datetime", "hashlib", "json", "re", "sys"}
+    assert imported == {"base64", "bisect", "datetime", "hashlib", "json", "re", "sys"}
 
 
 def test_the_second_verifier_is_a_program(story: Studio, key: VerifierKey, tmp_path: Path) -> None:

@@ -175,8 +175,14 @@ def test_a_wrong_row_of_a_thought_or_a_seal_is_found(
 
 
 def test_a_seal_signed_by_another_key_is_found(entries: Entries, key: VerifierKey) -> None:
-    """The key of the ledger signs its seals, and no other."""
+    """The key that the ledger names signs its seals, or the one that is given where it names none."""
     stranger = VerifierKey(name=key.name, public_key=FixedKey(b"s" * 32).public_key)
+    assert faults(entries, stranger) == []
+    entries[0]["r"][0]["v"]["public_key"] = stranger.public_key.hex()
+    (fault,) = faults(entries, key)
+    assert isinstance(fault, ProofMismatch)
+    entries[0]["r"][0]["v"].pop("public_key")
+    assert faults(entries, key) == []
     (fault,) = faults(entries, stranger)
     assert isinstance(fault, ProofMismatch)
 

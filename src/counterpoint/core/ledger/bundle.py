@@ -3,15 +3,18 @@
 Layout: lines as in lines.py.
 
     1        header, canonical JSON: {"checkpoint": signed checkpoint (a note, as one text),
-             "format": "counterpoint-bundle", "project": id, "version": 1, "vkey": verifier key}
+             "format": "counterpoint-bundle", "project": id, "version": 2, "vkey": verifier key}
     next N   the entries from sequence 0 on, their bytes as they are; N is the size in the checkpoint
+    next     signatures of writers, canonical JSON: {"delegation": note, "n": place of the first entry, "sig":
+             note}, by their places (see writers/signature.py)
     others   texts
 
 A bundle is sound if and only if (1) the header is valid, (2) its checkpoint is signed by the key,
 for the origin that is the key's name, (3) the N entries are a sound ledger of the project whose root
 is the root of the checkpoint, (4) the thoughts and seals that the entries write are sound (see
-trail.py), and so are the acts of people (see people/confirmed.py), (5) each further line is a text whose commitment is right, that an entry
-refers to, and whose commitment is above that of the line before, (6) each text that an entry refers to is there, or a later
+trail.py), and so are the acts of people (see people/confirmed.py), (5) each signature of a writer holds, and its
+place is above that of the one before, (6) each further line is a text whose commitment is right, that an entry
+refers to, and whose commitment is above that of the line before, (7) each text that an entry refers to is there, or a later
 entry tells that it was taken away.
 
 Trust. The key in the header travels with what it signs: whoever changes the bundle can change the
@@ -22,9 +25,9 @@ not used, and must be the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final
 
 from counterpoint.core.ledger import checkpoint as checkpoints
@@ -38,6 +41,7 @@ from counterpoint.core.ledger.lines import (
     dump_texts,
     key_faults,
     load_header,
+    load_object,
     redacted_by,
     signature_faults,
     strip,
@@ -45,12 +49,17 @@ from counterpoint.core.ledger.lines import (
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.people.confirmed import Confirmed
 from counterpoint.core.ledger.trail import Trail
+from counterpoint.core.ledger.writers.coverage import Coverage
+from counterpoint.core.ledger.writers.signature import writer_of
+from counterpoint.core.model.trust.writers import WriterSignature
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, MalformedDocument
 
 FORMAT: Final = "counterpoint-bundle"
-VERSION: Final = 1
+VERSION: Final = 2
 _HEADER_KEYS = frozenset(("checkpoint", "format", "project", "version", "vkey"))
+_SIGNATURE_KEYS = frozenset(("delegation", "n", "sig"))
+_SIGNATURE = b'{"delegation":'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,11 +96,14 @@ class BundleHeader:
 
 
 def dump_bundle(
-    header: BundleHeader, entries: Iterable[bytes], texts: Iterable[tuple[bytes, str]]
+    header: BundleHeader,
+    entries: Iterable[bytes],
+    texts: Iterable[tuple[bytes, str]],
+    signatures: Iterable[WriterSignature] = (),
 ) -> Iterator[bytes]:
     """Return the lines of a bundle, one by one, each with its line feed.
 
-    InvalidInput, after the last entry, if there are not as many as the checkpoint says.
+    signatures: by the places of their first entries. InvalidInput, after the last entry, if there are not as many as the checkpoint says.
     """
     yield header.to_bytes() + b"\n"
     size = checkpoints.open_checkpoint(header.checkpoint).size
@@ -101,6 +113,9 @@ def dump_bundle(
         written += 1
     if written != size:
         raise InvalidInput(f"the checkpoint is of {size} entries, the bundle got {written}")
+    for one in signatures:
+        line = {"delegation": one.delegation, "n": one.first, "sig": one.note}
+        yield canonical.dump(line) + b"\n"
     yield from dump_texts(texts)
 
 
@@ -119,7 +134,7 @@ def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
     ]
     # Taken here: what is found below is wrong with the entries, and not with the signature.
     signed = not faults
-    trail, people = Trail(key), Confirmed()
+    trail, people, coverage = Trail(key), Confirmed(), Coverage()
     # Where each text is referred to last, and where it was last taken away.
     referred: dict[str, int] = {}
     redacted: dict[str, int] = {}
@@ -127,17 +142,25 @@ def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
     def watch(entry: Mapping[str, Any]) -> None:
         trail.read(entry)
         people.read(entry)
+        coverage.read(entry, verification.place)
         for digest in redacted_by(entry):
             redacted[digest] = entry["n"]
 
-    verification = Verification(header.project, checkpoints=[checkpoint], watch=watch)
+    verification = Verification(
+        header.project,
+        checkpoints=[checkpoint],
+        watch=watch,
+        hashed=lambda leaves, _: coverage.hashed(leaves),
+    )
     verification.read(_entries(islice(stream, checkpoint.size), referred))
     verification.close()
     people.close(epoch_of(checkpoint.extensions))
+    stream, unread = _signatures(stream, coverage, trail.keys.every)
     # A text that is referred to again after it was taken away was written again.
     gone = {digest for digest, place in redacted.items() if referred.get(digest, -1) <= place}
     texts = Texts(set(referred), gone, people.text_faults)
-    lost = list(texts.faults(stream))
+    lost = [*unread, *texts.faults(stream)]
+    found = (verification.faults, trail.faults, people.faults, coverage.faults)
     return BundleReport(
         project=header.project,
         size=verification.size,
@@ -150,13 +173,42 @@ def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
         texts=texts.found,
         redacted=texts.redacted,
         confirmed=people.acts,
-        faults=(*faults, *verification.faults, *trail.faults, *people.faults, *lost),
-        fault_count=len(faults)
-        + verification.faults.count
-        + trail.faults.count
-        + people.faults.count
-        + len(lost),
+        signed=coverage.signed,
+        unsigned=coverage.unsigned,
+        unsigned_places=coverage.places,
+        faults=(*faults, *chain.from_iterable(found), *lost),
+        fault_count=len(faults) + sum(one.count for one in found) + len(lost),
     )
+
+
+def _signatures(
+    stream: Iterator[bytes], coverage: Coverage, keys: Sequence[VerifierKey]
+) -> tuple[Iterator[bytes], list[CounterpointError]]:
+    """Check the signatures of writers; answer the lines that follow, and what is wrong with those here."""
+    faults: list[CounterpointError] = []
+    before = -1
+    for line in stream:
+        if not line.startswith(_SIGNATURE):
+            return chain((line,), stream), faults
+        try:
+            one = _load_signature(strip(line), before)
+        except MalformedDocument as fault:
+            faults.append(fault)
+            continue
+        before = one.first
+        coverage.check((one,), keys)
+    return iter(()), faults
+
+
+def _load_signature(data: bytes, before: int) -> WriterSignature:
+    """Return what a line of a signature says, which must begin above a place; MalformedDocument."""
+    value = load_object(data, _SIGNATURE_KEYS)
+    first, delegation, note = value["n"], value["delegation"], value["sig"]
+    if type(first) is not int or type(delegation) is not str or type(note) is not str:
+        raise MalformedDocument("a field of a signature is of another sort")
+    if first <= before:
+        raise MalformedDocument("a signature stands before one of an earlier entry")
+    return WriterSignature(writer=writer_of(note), first=first, delegation=delegation, note=note)
 
 
 def _entries(lines: Iterable[bytes], referred: dict[str, int]) -> Iterator[bytes]:

@@ -1,7 +1,7 @@
 """Lines of bundles: how they are read, and the texts at the end of each.
 
 A bundle is lines in UTF-8, each ended by one line feed (0x0A), no empty line. The first is its
-header; then come the lines that are proved; the others are texts, by their commitments, each once,
+header; then come the lines that are proved, and signatures of them; the others are texts, by their commitments, each once,
 canonical JSON:
 
     {"body": the text, "salt": 32 hex digits, "text": its commitment in hex}
@@ -52,6 +52,8 @@ class BundleReport:
     thoughts, seals: how many of them are in it.
     texts, redacted: how many of the texts that are referred to are here, and how many were taken away.
     confirmed: how many acts people signed.
+    signed, unsigned: how many entries of connections and credentials are signed by them, and how many are not;
+    unsigned_places: where the first of these are.
     faults: what is wrong, in the order found; fault_count counts also those left out.
     """
 
@@ -69,6 +71,9 @@ class BundleReport:
     faults: tuple[CounterpointError, ...]
     fault_count: int
     confirmed: int = 0
+    signed: int = 0
+    unsigned: int = 0
+    unsigned_places: tuple[int, ...] = ()
 
     @property
     def sound(self) -> bool:

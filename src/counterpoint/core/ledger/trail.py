@@ -8,8 +8,8 @@ their row images are sound if and only if
 (3) the same entry writes the record of its id, whole and once: a `thought` about the same item, of the same
     session and time, whose text has the commitment that was hashed; no later entry writes, changes or deletes it;
 (4) a seal has the size and the root of all thoughts of its session up to there, at least one;
-(5) its checkpoint says the same, signed by the key of the ledger, for the origin NAME/SESSION where
-    NAME is the name of the key;
+(5) its checkpoint says the same, signed by the key of the ledger at that place (see writers/keys.py), for the
+    origin NAME/SESSION where NAME is the name of the key;
 (6) after the entry of a seal no entry writes a thought, a record or the row of that session, changes a
     record to be of that session, or deletes its row.
 """
@@ -26,6 +26,7 @@ from counterpoint.core.ledger.faults import Faults
 from counterpoint.core.ledger.merkle import root_of
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.thoughts import Chains, Link, link_of_row
+from counterpoint.core.ledger.writers.keys import NAMING, NamedKeys
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.proofs import Seal, Thought
 from counterpoint.core.model.rows import Noun
@@ -40,7 +41,8 @@ from counterpoint.kernel.errors import (
 _WATCHED: Final[Mapping[str, type[Noun]]] = {
     noun.table: noun for noun in (Thought, Seal, Record, Session)
 }
-_PROOFS = frozenset((Thought.table, Seal.table))
+_PROOFS = frozenset((Thought.table, Seal.table)) | NAMING
+_BEARING = frozenset(_WATCHED) | NAMING
 _LATE = "Entries were added after the seal: compare with a backup or an export."
 _EDITED = "The entry was not written by the program: compare with a backup or an export."
 
@@ -51,8 +53,8 @@ class Trail:
     """One pass over the parsed entries of a ledger, from the first on."""
 
     def __init__(self, key: VerifierKey) -> None:
-        """Begin before the first entry; the key is the one that signs this ledger's seals."""
-        self._key = key
+        """Begin before the first entry; key: the one that signs where the ledger names none."""
+        self.keys = NamedKeys(key)
         self._chains = Chains()
         self._thoughts: set[str] = set()
         self._leaves: dict[str, list[bytes]] = {}
@@ -73,9 +75,10 @@ class Trail:
         """Check one more entry, as its short keys; faults are kept, not raised."""
         written: list[Row] = entry.get("r", [])
         # Records and sessions bear on nothing but a thought beside them and a seal before them.
-        bearing = _WATCHED.keys() if self._thoughts else _PROOFS
+        bearing = _BEARING if self._thoughts else _PROOFS
         if bearing.isdisjoint([row["t"] for row in written]):
             return
+        self.keys.read(entry, written)
         rows = [_whole(row, entry) for row in written if row["t"] in _WATCHED]
         for fault in self._entry_faults(entry["n"], rows):
             self.faults.add(fault)
@@ -137,7 +140,7 @@ class Trail:
                 session=session,
             )
         try:
-            check_seal(values, self._key, session)
+            check_seal(values, self.keys.present, session)
         except LedgerBroken as fault:
             yield fault
 

@@ -162,6 +162,8 @@ class Audit:
     anchored: how many entries the checkpoint kept outside vouches for.
     redacted: how many texts are gone on purpose; the chain holds without them.
     rows: how many rows of each table were compared; none if only the entries were looked at.
+    signed, unsigned: how many entries of connections and credentials carry a signature of theirs, and how many none;
+    unsigned_places: where the first of these are.
     remarks: what could not be compared with, in words; no fault of the ledger.
     witnesses: what others than the signer have of the ledger.
     """
@@ -176,6 +178,9 @@ class Audit:
     faults: tuple[CounterpointError, ...]
     remarks: tuple[str, ...] = ()
     witnesses: tuple[Witnessed, ...] = ()
+    signed: int = 0
+    unsigned: int = 0
+    unsigned_places: tuple[int, ...] = ()
 
     @property
     def sound(self) -> bool:

@@ -18,6 +18,7 @@ from counterpoint.core.ledger.merkle import (
     inclusion_proof,
 )
 from counterpoint.core.ledger.note import VerifierKey
+from counterpoint.core.ledger.writers.signature import last_of
 from counterpoint.core.model.answers import Audit, Proof, Rebuilt
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.trust.heads import SignedHead
@@ -92,6 +93,9 @@ class Auditing:
             faults=(*faults, *found.faults),
             remarks=tuple(one.message for one in away),
             witnesses=tuple(witnessed.witnesses),
+            signed=found.signed,
+            unsigned=found.unsigned,
+            unsigned_places=found.places,
         )
 
     def checkpoint(self) -> str:
@@ -159,7 +163,11 @@ class Auditing:
 
         SignerAway if a text was taken away since, for the bundle could not tell why it is missing.
         """
-        key, signed = self.key, Signing(self._context).head()
+        key = self.key
+        with self._context.reading() as view:
+            # Read before the end is signed: what a signature covers then is below that end.
+            vouched = list(view.signatures())
+        signed = Signing(self._context).head()
         with self._context.reading() as view:
             header = BundleHeader(project=self._context.project, key=key, checkpoint=signed.note)
             texts = (text for _, text in view.texts())
@@ -169,7 +177,8 @@ class Auditing:
                 entries = view.entries(0, signed.size)
                 there = {digest for entry in entries for digest in list_references(entry)}
                 texts = (text for _, text in view.texts() if text.commitment in there)
-            yield from dump_bundle(header, view.entries(0, signed.size), texts)
+            covered = (one for one in vouched if last_of(one.note) < signed.size)
+            yield from dump_bundle(header, view.entries(0, signed.size), texts, covered)
 
     def rebuild(self, progress: Callable[[int], None] | None = None) -> Rebuilt:
         """Replay the ledger into an empty store and compare every table, cell by cell."""

@@ -8,7 +8,7 @@ from counterpoint.core.model.trust.heads import Growth, SignedHead
 
 
 class Signer(Protocol):
-    """Holds the Ed25519 key of each ledger, and remembers the heads that it signed.
+    """Holds the Ed25519 key of each ledger, one for each writer in it, and remembers the heads that it signed.
 
     ledger: its id (`Project.ledger`). Every method may raise Unavailable: then nothing is signed, and
     what waits for a signature waits.
@@ -36,6 +36,14 @@ class Signer(Protocol):
 
     def sign(self, ledger: str, statement: bytes) -> bytes:
         """Return the 64 bytes of a signature over what is no head; Forbidden for one."""
+        ...
+
+    def writer_key(self, ledger: str, writer: str) -> bytes:
+        """Return the 32 raw bytes of the public key of a connection or credential; the same each time."""
+        ...
+
+    def sign_for(self, ledger: str, writer: str, statement: bytes) -> bytes:
+        """Return the 64 bytes of a signature by the key of a connection or credential."""
         ...
 
     def sign_head(self, ledger: str, head: Growth) -> SignedHead:

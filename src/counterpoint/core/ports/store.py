@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from counterpoint.core.model.rows import Cell, N, Noun
+from counterpoint.core.model.trust.writers import WriterSignature
 from counterpoint.core.model.work import Item, Project
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -184,6 +185,10 @@ class Reading(Protocol):
         """Return every text that is kept, by the first half of its commitment, and with that."""
         ...
 
+    def signatures(self) -> Iterator[WriterSignature]:
+        """Return what writers signed of their entries, by the places of the first of them."""
+        ...
+
     def head(self) -> Head:
         """Return the end of the ledger."""
         ...
@@ -254,6 +259,10 @@ class Writing(Reading, Protocol):
 
     def append(self, entry: Append) -> None:
         """Append an entry to the ledger; the sequence must be the next."""
+        ...
+
+    def vouch(self, signature: WriterSignature) -> None:
+        """Keep what a writer signed, in place of what begins with the same entry; no entry tells of it."""
         ...
 
     def use(self, subject: str, measure: str, used: int) -> None:

@@ -10,7 +10,8 @@ Layout, in a folder of the user's state (see folders.py):
 1. A head is signed, written to `heads` and fsynced before its signature is given to anybody, under one
    lock: whatever was given away is remembered, and a process that is killed in between has given nothing.
 2. What may be signed is decided by core/ledger/growth.py against the last whole line.
-3. A database in which another ledger was seen before is refused like a fork: whoever takes the ledger
+3. The key of a writer (see core/ledger/writers) is derived from the key of the ledger and kept nowhere.
+4. A database in which another ledger was seen before is refused like a fork: whoever takes the ledger
    away and begins another one in its place cannot have that signed without an epoch.
 """
 
@@ -62,6 +63,10 @@ class KeyPair(Protocol):
 
     def sign(self, message: bytes) -> bytes:
         """Return the 64 bytes of the signature."""
+        ...
+
+    def derived(self, purpose: str) -> KeyPair:
+        """Return the key for a purpose, always the same."""
         ...
 
 
@@ -122,6 +127,14 @@ class FileSigner:
                 hint="A head is signed with the proof that it extends the last one.",
             )
         return self._key(ledger).sign(statement)
+
+    def writer_key(self, ledger: str, writer: str) -> bytes:
+        """Return the public key of a writer."""
+        return _of_writer(self._key(ledger), writer).public_key
+
+    def sign_for(self, ledger: str, writer: str, statement: bytes) -> bytes:
+        """Sign by the key of a writer."""
+        return _of_writer(self._key(ledger), writer).sign(statement)
 
     def sign_head(self, ledger: str, head: Growth) -> SignedHead:
         """Sign a head that extends the last one; ForkRefused, StaleVersion."""
@@ -230,6 +243,16 @@ class MemorySigner:
             raise Forbidden("the head of a ledger is not signed as a statement")
         return self._key.sign(statement)
 
+    def writer_key(self, ledger: str, writer: str) -> bytes:
+        """Return the public key of a writer."""
+        del ledger
+        return _of_writer(self._key, writer).public_key
+
+    def sign_for(self, ledger: str, writer: str, statement: bytes) -> bytes:
+        """Sign by the key of a writer."""
+        del ledger
+        return _of_writer(self._key, writer).sign(statement)
+
     def sign_head(self, ledger: str, head: Growth) -> SignedHead:
         """Sign a head that extends the last one; ForkRefused, StaleVersion."""
         check_growth(self.last(ledger), head)
@@ -244,6 +267,10 @@ class MemorySigner:
         made = _seal(head, self._key, self.clock)
         self._heads.setdefault(ledger, []).append(made)
         return made
+
+
+def _of_writer(key: KeyPair, writer: str) -> KeyPair:
+    return key.derived(f"counterpoint/writer/v1\n{writer}")
 
 
 def _seal(head: Growth, key: KeyPair, clock: Clock) -> SignedHead:

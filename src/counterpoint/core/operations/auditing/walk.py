@@ -1,7 +1,7 @@
 """One pass over entries that looks at all that can be told from them.
 
-Rules: (1) each entry is read once: chain and tree (core.ledger.chain), thoughts and seals (trail), and
-what stands beside its bytes. (2) With a store to write into, its rows are folded there and the texts
+Rules: (1) each entry is read once: chain and tree (core.ledger.chain), thoughts and seals (trail), what
+writers signed, and what stands beside its bytes. (2) With a store to write into, its rows are folded there and the texts
 that it refers to are noted. (3) What is wrong is kept in words and the pass goes on.
 """
 
@@ -19,6 +19,7 @@ from counterpoint.core.ledger.merkle import Frontier, Node, frontier_at
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.people.confirmed import Confirmed
 from counterpoint.core.ledger.trail import Trail
+from counterpoint.core.ledger.writers.coverage import Coverage
 from counterpoint.core.operations.auditing.replay import Fold
 from counterpoint.core.operations.auditing.sameness import TreeLook
 from counterpoint.core.operations.auditing.texts import References
@@ -51,6 +52,7 @@ class Walk:
         self._tree = TreeLook(view)
         self._fold = None if writing is None else Fold(writing)
         self._references = None if writing is None else References(writing)
+        self.coverage = Coverage()
         self._others, self._end = Faults(), Faults()
         self._beside: list[Kept] = []
         self._first = 0
@@ -64,6 +66,7 @@ class Walk:
         self.verification.read(self._entries(progress))
         for fault in self._tree.close():
             self._others.add(fault)
+        self.coverage.check(self._view.signatures(), self._trail.keys.every)
         for fault in self._people.reason_faults(self._view.text):
             self._end.add(fault)
         head = self._view.head()
@@ -79,6 +82,7 @@ class Walk:
             self.verification.faults,
             self._trail.faults,
             self._people.faults,
+            self.coverage.faults,
             self._end,
             self._others,
         )
@@ -104,6 +108,7 @@ class Walk:
             self._others.add(_beside(place, "subject or action"))
         self._trail.read(fields)
         self._people.read(fields)
+        self.coverage.read(fields, place)
         if self._fold is None or self._references is None:
             return
         self._references.read(kept.data, fields)
@@ -124,6 +129,7 @@ class Walk:
         for place, kept in enumerate(self._beside, self._first):
             if kept.sequence != place:
                 self._others.add(_beside(place, "number"))
+        self.coverage.hashed(leaves)
         self._first += len(leaves)
         self._beside.clear()
         for fault in self._tree.read(leaves, nodes):

@@ -28,6 +28,7 @@ from counterpoint.kernel.errors import CounterpointError
 class Looked:
     """What was found: the end of the ledger if its chain is sound, rows compared, and all faults.
 
+    signed, unsigned: entries of writers that they signed, and did not; places: the first of the latter.
     differences: those of tables, columns and the tree. redacted: how many texts are gone on purpose.
     """
 
@@ -35,6 +36,9 @@ class Looked:
     root: bytes = b""
     last: str = GENESIS
     redacted: int = 0
+    signed: int = 0
+    unsigned: int = 0
+    places: tuple[int, ...] = ()
     rows: dict[str, int] = field(default_factory=dict[str, int])
     faults: list[CounterpointError] = field(default_factory=list[CounterpointError])
     differences: list[CounterpointError] = field(default_factory=list[CounterpointError])
@@ -107,6 +111,8 @@ class Look:
         self.found.size = walk.verification.size
         if not walk.verification.faults:
             self.found.root, self.found.last = walk.verification.root, walk.verification.last
+        self.found.signed, self.found.unsigned = walk.coverage.signed, walk.coverage.unsigned
+        self.found.places = walk.coverage.places
         self.found.faults.extend(walk.faults)
         self.found.differences.extend(walk.differences)
 

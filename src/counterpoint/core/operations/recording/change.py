@@ -293,6 +293,10 @@ class Change:
         if is_person(entry.actor):
             refuse_unsigned(self.writing, data)
         leaf = leaf_hash(data)
+        writer = entry.actor.principal
+        if writer is not None and writer.strength != "person":
+            # Before it lands: whoever looks at what has landed finds it here.
+            self.context.ports.authored.log.append((writer.id, head.size, leaf))
         frontier, nodes = Frontier.from_bytes(head.frontier).extend((leaf,))
         self.writing.append(
             Append(

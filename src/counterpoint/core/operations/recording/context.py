@@ -12,6 +12,7 @@ from counterpoint.core.model.access import Actor
 from counterpoint.core.model.identity import Confirmation, Connection
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import DEFAULT_GRACE_SECONDS, DEFAULT_LEASE_SECONDS
+from counterpoint.core.operations.recording.authored import Authored
 from counterpoint.core.operations.recording.sharing import Sharing
 from counterpoint.core.ports.evidence import Evidence
 from counterpoint.core.ports.host import Host, OnlyHost
@@ -79,6 +80,7 @@ class Ports:
     host: the process that runs the calls.
     witnesses: answers who keeps heads of the ledger elsewhere; asked when somebody compares or tells.
     sharing: the texts that were kept last.
+    authored: what this process has appended, until its writers' signatures are there.
     extras: answers what only the verbs of a dialect ask for, each by its class; asked when they do.
     """
 
@@ -98,6 +100,7 @@ class Ports:
     host: Host = field(default_factory=OnlyHost)
     witnesses: Callable[[], tuple[Witness, ...]] = tuple[Witness, ...]
     sharing: Sharing = field(default_factory=Sharing)
+    authored: Authored = field(default_factory=Authored)
     extras: Callable[[], Mapping[type[Any], Any]] = dict[type[Any], Any]
 
     def get(self, kind: type[V]) -> V:

@@ -1,0 +1,1 @@
+"""What writers sign of what they wrote, and how that is checked."""

@@ -1,0 +1,133 @@
+"""Which entries of writers are signed by them, found in one pass over a ledger.
+
+Rules: (1) the pass keeps place and leaf hash of every entry whose principal is a connection or a credential.
+(2) Each signature is then held against them by the rules of signature.py. (3) What no sound signature covers is
+counted, and the first places are named.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from counterpoint.core.ledger.faults import Faults
+from counterpoint.core.ledger.merkle import HASH_SIZE, root_of
+from counterpoint.core.ledger.note import VerifierKey
+from counterpoint.core.ledger.writers.signature import open_delegation, open_range
+from counterpoint.core.model.trust.writers import WriterSignature
+from counterpoint.kernel.errors import LedgerBroken, MalformedDocument, ProofMismatch
+
+NAMED: Final = 20
+"""Entries without a signature that are told by their places."""
+_HINT: Final = (
+    "An entry was put among those of this writer or taken from them, or the signature is of somebody"
+    " else: compare with a backup or an export."
+)
+
+
+@dataclass(slots=True)
+class _Written:
+    """The entries of one writer: their places, their leaf hashes, and those that are signed, as ranges of both."""
+
+    places: array[int] = field(default_factory=lambda: array("q"))
+    leaves: bytearray = field(default_factory=bytearray)
+    signed: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+
+    def root(self, start: int, end: int) -> bytes:
+        return root_of(
+            bytes(self.leaves[at : at + HASH_SIZE])
+            for at in range(start * HASH_SIZE, end * HASH_SIZE, HASH_SIZE)
+        )
+
+    def unsigned(self) -> Iterator[int]:
+        done = 0
+        for start, end in (*self.signed, (len(self.places), 0)):
+            yield from self.places[done:start]
+            done = end
+
+
+class Coverage:
+    """One pass over the parsed entries of a ledger, and then over the signatures of writers."""
+
+    def __init__(self) -> None:
+        """Begin before the first entry."""
+        self._writers: dict[str, _Written] = {}
+        self._awaited: list[tuple[int, str]] = []
+        self._first = 0
+        self._named: dict[tuple[str, str], VerifierKey] = {}
+        self.faults = Faults()
+
+    def read(self, entry: Mapping[str, Any], place: int) -> None:
+        """Take in one more entry, as its short keys."""
+        principal = entry["w"].get("i")
+        if principal is not None and principal["k"] != "person":
+            self._awaited.append((place, principal["i"]))
+
+    def hashed(self, leaves: Sequence[bytes]) -> None:
+        """Take in the leaf hashes of the entries that were read last, and of those that could not be."""
+        for place, writer in self._awaited:
+            written = self._writers.get(writer)
+            if written is None:
+                written = self._writers[writer] = _Written()
+            written.places.append(place)
+            written.leaves += leaves[place - self._first]
+        self._first += len(leaves)
+        self._awaited.clear()
+
+    def check(self, found: Iterable[WriterSignature], keys: Sequence[VerifierKey]) -> None:
+        """Hold the signatures, by their first places, against the entries; keys: those of the ledger."""
+        for one in found:
+            try:
+                self._check(one, keys)
+            except (MalformedDocument, ProofMismatch) as fault:
+                self.faults.add(_broken(one, fault.message))
+
+    @property
+    def signed(self) -> int:
+        """How many entries of writers are signed."""
+        return sum(end - start for one in self._writers.values() for start, end in one.signed)
+
+    @property
+    def unsigned(self) -> int:
+        """How many entries of writers carry no sound signature."""
+        return sum(len(one.places) for one in self._writers.values()) - self.signed
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Where the first of those are that carry none."""
+        found = (place for one in self._writers.values() for place in one.unsigned())
+        return tuple(sorted(found)[:NAMED])
+
+    def _check(self, one: WriterSignature, keys: Sequence[VerifierKey]) -> None:
+        key = self._key(one, keys)
+        told = open_range(one.note, key, key.name.removesuffix(f"/{one.writer}"), one.writer)
+        written = self._writers.get(one.writer) or _Written()
+        start = bisect_left(written.places, told.first)
+        end = bisect_right(written.places, told.last)
+        ends = written.places[start:end][:1], written.places[start:end][-1:]
+        if told.first != one.first or [*ends[0], *ends[1]] != [told.first, told.last]:
+            raise ProofMismatch("its first or last entry is none of this writer")
+        if written.signed and start < written.signed[-1][1]:
+            raise ProofMismatch("another signature of this writer is over some of the same entries")
+        if (told.count, told.root) != (end - start, written.root(start, end)):
+            raise ProofMismatch("the entries there are not those that were signed")
+        written.signed.append((start, end))
+
+    def _key(self, one: WriterSignature, keys: Sequence[VerifierKey]) -> VerifierKey:
+        """Return the key of a writer; one that was named once is not looked at again."""
+        place = one.writer, one.delegation
+        if place not in self._named:
+            self._named[place] = open_delegation(one.delegation, keys, one.writer)
+        return self._named[place]
+
+
+def _broken(one: WriterSignature, why: str) -> LedgerBroken:
+    return ProofMismatch(
+        f"the signature of {one.writer} from entry {one.first} on does not hold: {why}",
+        hint=_HINT,
+        writer=one.writer,
+        sequence=one.first,
+    )
