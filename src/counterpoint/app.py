@@ -48,7 +48,7 @@ NOUNS: Final = (*catalogue.NOUNS, *nouns.NOUNS)
 """What the product has tables for: the nouns of the core and those of its own dialects."""
 CREDENTIAL: Final = "COUNTERPOINT_CREDENTIAL"
 """The variable that a credential is passed by."""
-HOSTED: Final = ("grace_seconds", "git_witness", "witness_push")
+HOSTED: Final = ("grace_seconds", "git_witness", "witness_push", "witnesses")
 """Settings of a connection that are those of the server it came to."""
 _NAME_LENGTH = 16
 _PASSING = "memory"
@@ -229,6 +229,8 @@ class App:
             self.clock,
             by_git=said.git_witness,
             remote=said.witness_push,
+            elsewhere=said.witnesses,
+            kept=self.checkpoints,
         )
 
     @cached_property

@@ -40,7 +40,8 @@ class Settings:
     grace_seconds: how long others wait for what somebody left whose connection has ended; at most a day.
     signer: who signs the ledger; `file`: the state of this account, see docs/decisions/0032.
     git_witness: whether heads are kept in the repository too, `on` or `off`. witness_push: the git remote
-    that they are pushed to; empty: none. Of a server that is shared, those count that it was started with.
+    that they are pushed to; empty: none. witnesses: those elsewhere that cosign heads, `VKEY URL` by commas. Of a
+    server that is shared, those count that it was started with.
     idle_minutes: how long a server that an agent's connection started stays when nobody is
     connected; at most a week; 0: it leaves with the last.
     """
@@ -65,6 +66,7 @@ class Settings:
     signer: str = "file"
     git_witness: str = "on"
     witness_push: str = ""
+    witnesses: str = ""
     lease_seconds: int = 1800
     grace_seconds: int = 60
     idle_minutes: int = 10

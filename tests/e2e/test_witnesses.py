@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import http.client
 import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -224,3 +227,197 @@ def test_heads_are_pushed_only_where_configured_and_compared_there(
     shutil.rmtree(remote)
     (remark,) = project.verify(environ=configured)["remarks"]
     assert remark.startswith("git remote origin: git does not reach it")
+
+
+class Witness:
+    """A witness in a process of its own, started as its operator starts it."""
+
+    def __init__(self, folder: Path, *keys: str) -> None:
+        self.folder, self.keys = folder, keys
+        self.key = self.url = ""
+
+    def start(self) -> None:
+        """Start it, and read what it says of itself."""
+        words = ["witness", "--state", str(self.folder), "--port", "0", "--json"]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "counterpoint", *words, *(f"--log={key}" for key in self.keys)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        said = json.loads(self.process.stdout.readline())
+        self.key, self.url = str(said["key"]), str(said["url"])
+
+    def kill(self) -> None:
+        """Kill it."""
+        self.process.kill()
+        self.process.wait(20)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+
+    @property
+    def setting(self) -> str:
+        """Answer how the settings name it."""
+        return f"{self.key} {self.url}"
+
+    def post(self, body: bytes, path: str = "/add-checkpoint") -> tuple[int, str, bytes]:
+        """Submit something by hand."""
+        connection = http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=20)
+        connection.request("POST", path, body)
+        answer = connection.getresponse()
+        found = answer.status, answer.headers.get_content_type(), answer.read()
+        connection.close()
+        return found
+
+
+@pytest.fixture
+def appoint(tmp_path: Path) -> Iterator[Callable[..., Witness]]:
+    """Give what starts witnesses; they are ended with the test."""
+    started: list[Witness] = []
+
+    def start(*keys: str) -> Witness:
+        started.append(Witness(tmp_path / f"witness{len(started)}", *keys))
+        started[-1].start()
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.kill()
+
+
+Appoint = Callable[..., Witness]
+
+
+def whole(project: Project) -> tuple[Path, ...]:
+    """Answer all that the account of a project has: ledger, signer and repository."""
+    return project.folder / ".counterpoint", state(), project.folder / ".git"
+
+
+def test_a_witness_elsewhere_finds_what_the_whole_account_forgot(
+    project: Project, appoint: Appoint, tmp_path: Path
+) -> None:
+    """Ledger, signer and repository are older copies; the witness cosigned more, and cosigns no other."""
+    project.write("first")
+    witness = appoint(project.verify()["key"])
+    configured = {"COUNTERPOINT_WITNESSES": witness.setting}
+    project.write("second", **configured)
+    roll_back = taken(*whole(project), to=tmp_path / "old")
+    project.write("third", **configured)
+    before = project.verify(environ=configured)
+    assert (before["remarks"], before["faults"]) == ([], [])
+    has = before["witnesses"][-1]
+    assert has["witness"] == witness.key.split("+")[0]
+    assert has["size"] == before["size"]
+    assert 0 <= has["age_seconds"] < 120
+    # The cosignature goes along with the checkpoint, which still verifies.
+    note = project.run("audit", "prove", "--checkpoint", **configured).stdout
+    assert f"— {has['witness']} " in note
+    (tmp_path / "note").write_text(note)
+    project.verify("--checkpoint", str(tmp_path / "note"))
+    roll_back()
+    assert project.verify()["sound"]
+    for words in ((), ("--quick",)):
+        (fault,) = project.verify(*words, code=1, environ=configured)["faults"]
+        assert fault["message"].startswith(f"{has['witness']}: it has the head of ")
+    # It goes on as another history of the same length, and of a greater one.
+    for text in ("another third", "fourth"):
+        project.write(text, **configured)
+        found = project.verify("--quick", code=1, environ=configured)
+        assert {one["facts"]["witness"] for one in found["faults"]} == {has["witness"]}
+        assert found["faults"][0]["code"] == "fork_refused"
+    assert f"— {has['witness']} " not in project.run("audit", "prove", "--checkpoint").stdout
+    (kept,) = (project.folder / ".counterpoint" / "checkpoints" / "cosigned").iterdir()
+    assert int(kept.read_text().split("\n")[1]) < found["size"]
+
+
+def test_two_witnesses_one_away_the_other_counts(
+    project: Project, appoint: Appoint, tmp_path: Path
+) -> None:
+    """Who cannot be reached is named; what it cosigned before is compared all the same."""
+    project.write("first")
+    key = project.verify()["key"]
+    here, away = appoint(key), appoint(key)
+    configured = {"COUNTERPOINT_WITNESSES": f"{away.setting}, {here.setting}"}
+    project.write("second", **configured)
+    away.kill()
+    project.write("third", **configured)
+    found = project.verify(environ=configured)
+    (remark,) = found["remarks"]
+    assert remark.startswith(f"{away.key.split('+')[0]}: it does not answer")
+    sizes = {one["witness"]: one["size"] for one in found["witnesses"]}
+    assert sizes[here.key.split("+")[0]] == found["size"]
+    assert 0 < sizes[away.key.split("+")[0]] < found["size"]
+    # What is kept of a witness is believed only with its signature.
+    kept = project.folder / ".counterpoint" / "checkpoints" / "cosigned"
+    for file in kept.iterdir():
+        lines = file.read_text().split("\n")
+        file.write_text("\n".join([lines[0], "1", *lines[2:]]))
+    faults = project.verify(code=1, environ=configured)["faults"]
+    assert [one["message"].split(": ", 1)[1][:24] for one in faults] == [
+        "what is kept of it is no"
+    ] * len(faults)
+    assert faults
+
+
+def test_a_witness_that_is_killed_forgets_nothing(project: Project, appoint: Appoint) -> None:
+    """Key, name and heads are on the disk before anybody hears of them."""
+    project.write("first")
+    key = project.verify()["key"]
+    note = project.run("audit", "prove", "--checkpoint").stdout
+    size = int(note.split("\n")[1])
+    witness = appoint(key)
+    status, _, line = witness.post(f"old 0\n\n{note}".encode())
+    assert (status, line.decode().split(" ")[1]) == (200, witness.key.split("+")[0])
+    before = witness.key
+    witness.kill()
+    witness.start()
+    assert witness.key == before
+    stale = witness.post(f"old 0\n\n{note}".encode())
+    assert stale == (409, "text/x.tlog.size", f"{size}\n".encode())
+    assert witness.post(f"old {size}\n\n{note}".encode())[0] == 200
+
+
+def test_a_witness_answers_as_the_specification_says(
+    project: Project, appoint: Appoint, tmp_path: Path
+) -> None:
+    """Malformed 400, unknown 404, unsigned 403, stale 409 with its size, forked 409 or 422."""
+    project.write("first")
+    key = project.verify()["key"]
+    older = project.run("audit", "prove", "--checkpoint").stdout
+    roll_back = taken(*whole(project), to=tmp_path / "old")
+    project.write("second")
+    newer = project.run("audit", "prove", "--checkpoint").stdout
+    since = project.run("audit", "prove", "--since", older.split("\n")[1], "--json").stdout
+    proof = [base64.b64encode(bytes.fromhex(one)).decode() for one in json.loads(since)["path"]]
+    roll_back()
+    project.write("another second")
+    forked = project.run("audit", "prove", "--checkpoint").stdout
+    first, second = (int(one.split("\n")[1]) for one in (older, newer))
+    assert int(forked.split("\n")[1]) == second
+    witness = appoint(key)
+
+    def answers(old: int, note: str, *lines: str) -> int:
+        asked = "".join(f"{line}\n" for line in (f"old {old}", *lines, "")) + note
+        return witness.post(asked.encode())[0]
+
+    assert witness.post(b"nonsense")[0] == 400
+    assert witness.post(b"x" * 70_000)[0] == 400
+    assert witness.post(b"", "/other")[0] == 404
+    assert answers(second + 1, newer) == 400
+    assert answers(0, newer.replace("counterpoint/demo\n", "counterpoint/other\n", 1)) == 404
+    assert answers(0, newer.replace(f"\n{second}\n", f"\n{second + 1}\n")) == 403
+    assert answers(0, older) == 200
+    assert answers(first, newer) == 422
+    assert answers(first, forked, *proof) == 422
+    assert answers(first, newer, *proof) == 200
+    assert witness.post(f"old {first}\n\n{newer}".encode()) == (
+        409,
+        "text/x.tlog.size",
+        f"{second}\n".encode(),
+    )
+    assert answers(second, forked) == 409
+    assert answers(second, newer) == 200
+    # Its operator may let a log begin anew, and nobody else.
+    said = project.run("witness", "--state", str(witness.folder), "--forget", "counterpoint/demo")
+    assert said.returncode == 0, said.stderr
+    assert answers(0, forked) == 200

@@ -78,6 +78,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "workspace": "issues",
     "audit": "ledger",
     "verify": "ledger",
+    "witness": "trust.witness",
     "plans": "plans",
     "sessions": "plans",
     "backup": "backup",

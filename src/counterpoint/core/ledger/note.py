@@ -27,13 +27,13 @@ import binascii
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import ClassVar, Self
 
 from counterpoint.kernel.errors import MalformedDocument, ProofMismatch
 
 Sign = Callable[[bytes], bytes]
 """Answers the 64 bytes of the Ed25519 signature of a message."""
 
-_ED25519 = b"\x01"
 _KEY_SIZE = 32
 _ID_SIZE = 4
 _DASH = "— "
@@ -43,7 +43,9 @@ _VKEY_PARTS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifierKey:
-    """A named Ed25519 public key of 32 bytes."""
+    """A named Ed25519 public key of 32 bytes. algorithm: the byte that says what it signs."""
+
+    algorithm: ClassVar[bytes] = b"\x01"
 
     name: str
     public_key: bytes
@@ -58,22 +60,24 @@ class VerifierKey:
     @property
     def key_id(self) -> bytes:
         """The 4 bytes that tell keys of one name apart."""
-        return sha256(self.name.encode() + b"\n" + _ED25519 + self.public_key).digest()[:_ID_SIZE]
+        return sha256(self.name.encode() + b"\n" + self.algorithm + self.public_key).digest()[
+            :_ID_SIZE
+        ]
 
     def to_text(self) -> str:
         """Return the key as a vkey."""
-        return f"{self.name}+{self.key_id.hex()}+{to_base64(_ED25519 + self.public_key)}"
+        return f"{self.name}+{self.key_id.hex()}+{to_base64(self.algorithm + self.public_key)}"
 
     @classmethod
-    def from_text(cls, text: str) -> VerifierKey:
+    def from_text(cls, text: str) -> Self:
         """Return the key that a vkey spells; MalformedDocument if it spells none."""
         parts = text.split("+", 2)
         if len(parts) != _VKEY_PARTS:
             raise MalformedDocument("a verifier key is NAME+ID+BASE64")
         name, key_id, encoded = parts
         raw = from_base64(encoded)
-        if raw[:1] != _ED25519:
-            raise MalformedDocument("the verifier key is not an Ed25519 key")
+        if raw[:1] != cls.algorithm:
+            raise MalformedDocument(f"the verifier key is not of the type {cls.algorithm.hex()}")
         key = cls(name=name, public_key=raw[1:])
         if key.key_id.hex() != key_id:
             raise MalformedDocument("the id of the verifier key does not fit its name and bytes")
@@ -100,8 +104,12 @@ class Note:
 def seal_note(text: str, sign: Sign, key: VerifierKey) -> str:
     """Return the text with one signature; MalformedDocument if no note can hold the text."""
     _check_text(text)
-    signature = key.key_id + sign(text.encode())
-    return f"{text}\n{_DASH}{key.name} {to_base64(signature)}\n"
+    return f"{text}\n{signature_line(key, sign(text.encode()))}"
+
+
+def signature_line(key: VerifierKey, signature: bytes) -> str:
+    """Return the line of a signature by a key, with its line feed."""
+    return f"{_DASH}{key.name} {to_base64(key.key_id + signature)}\n"
 
 
 def open_note(document: str) -> Note:
@@ -120,7 +128,7 @@ def open_note(document: str) -> Note:
 
 def verify_note(note: Note, key: VerifierKey) -> None:
     """Pass if the key has signed the note, else raise ProofMismatch."""
-    claims = [one for one in note.signatures if (one.name, one.key_id) == (key.name, key.key_id)]
+    claims = claims_of(note, key)
     if not claims:
         raise ProofMismatch(
             f"the note is not signed by the key {key.name}",
@@ -128,12 +136,17 @@ def verify_note(note: Note, key: VerifierKey) -> None:
             key=key.to_text(),
         )
     message = note.text.encode()
-    if not all(_is_signature(key.public_key, message, one.signature) for one in claims):
+    if not all(is_signature(key.public_key, message, one.signature) for one in claims):
         raise ProofMismatch(
             f"a signature of the key {key.name} does not fit the text",
             hint="The text was changed after it was signed; do not trust it.",
             key=key.to_text(),
         )
+
+
+def claims_of(note: Note, key: VerifierKey) -> list[Signature]:
+    """Return the signatures that carry the name and the id of a key."""
+    return [one for one in note.signatures if (one.name, one.key_id) == (key.name, key.key_id)]
 
 
 def to_base64(data: bytes) -> str:
@@ -178,7 +191,8 @@ def _is_key_name(name: str) -> bool:
     return name != "" and "+" not in name and not any(map(str.isspace, name))
 
 
-def _is_signature(public_key: bytes, message: bytes, signature: bytes) -> bool:
+def is_signature(public_key: bytes, message: bytes, signature: bytes) -> bool:
+    """Tell whether an Ed25519 key has signed a message."""
     # Imported here because it takes as long as the rest of the ledger together.
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (

@@ -99,8 +99,11 @@ class Auditing:
         )
 
     def checkpoint(self) -> str:
-        """Return the end of the ledger as a signed note: the present one if the caller may have it signed."""
-        return Signing(self._context).head().note
+        """Return the end of the ledger as a signed note: the present one if the caller may have it signed.
+
+        With the cosignatures that are kept of it.
+        """
+        return Witnessing(self._context).endorsed(Signing(self._context).head().note)
 
     def inclusion(self, sequence: int, size: int | None = None) -> Proof:
         """Return the proof that an entry is in the ledger of a size that was signed; InvalidInput.

@@ -221,3 +221,17 @@ def test_a_proof_is_made_only_of_what_the_ledger_has(studio, clerk):
     write(studio)
     (remark,) = studio.system.audit.verify().remarks
     assert "no proof that" in remark
+
+
+def test_cosignatures_that_are_kept_go_along_with_the_checkpoint(studio, clerk):
+    """Those over the same text, each once; of another head, and of one that cannot be read, none."""
+    write(studio)
+    note = studio.system.audit.checkpoint()
+    line = "— witness AAAAAAAA\n"
+    clerk.kept.append(replace(studio.system.signing.head(), note=note + line))
+    assert studio.system.audit.checkpoint() == note + line
+    clerk.away["known"] = Unavailable("a file is not readable")
+    assert studio.system.audit.checkpoint() == note
+    del clerk.away["known"]
+    write(studio)
+    assert line not in studio.system.audit.checkpoint()

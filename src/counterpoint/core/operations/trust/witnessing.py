@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from counterpoint.core.ledger.merkle import consistency_proof
@@ -108,6 +109,19 @@ class Witnessing:
                 )
             return tuple(consistency_proof(first, second, view.node))
 
+    def endorsed(self, note: str) -> str:
+        """Return a signed head with the cosignatures that are kept of witnesses over the same text."""
+        with self._context.reading() as view:
+            (project,) = view.select(Project)
+        lines = dict.fromkeys(_signatures(note))
+        for witness in self._context.ports.witnesses():
+            # One that cannot be read endorses nothing; comparing says why.
+            with suppress(LedgerBroken, Unavailable):
+                has = witness.known(project.ledger)
+                if has is not None and _text(has.note) == _text(note):
+                    lines |= dict.fromkeys(_signatures(has.note))
+        return f"{_text(note)}\n\n" + "".join(lines)
+
     def compare(self, *, elsewhere: bool = True) -> Compared:
         """Compare the ledger with what every witness has. elsewhere: ask those who are not on this machine."""
         found = Compared()
@@ -186,3 +200,11 @@ class Witnessing:
 
 
 _LATER = "A server that runs gives it the next head within a minute."
+
+
+def _text(note: str) -> str:
+    return note.rpartition("\n\n")[0]
+
+
+def _signatures(note: str) -> list[str]:
+    return note.rpartition("\n\n")[2].splitlines(keepends=True)
