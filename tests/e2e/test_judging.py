@@ -292,6 +292,28 @@ def test_gates_over_what_is_not_committed_are_not_verified(
     assert (gate["source"], gate["exit_code"]) == ("verified", 1)
 
 
+def test_an_approval_is_of_what_its_author_can_have_read(
+    window: Opened, counterpoint: Callable[..., Any], repository: Path, app: App
+) -> None:
+    """A change that was handed in after the judge had looked is looked at first."""
+    worker, judge = window(), window()
+    made = worker.does(SYMPHONY, "create_issue", title="Make it float", labels=["phase:ready"])
+    app.person().items.edit(made["id"], Edit(status="open"))
+    git(repository, "switch", "-q", "-c", "work")
+    commit(repository, "boat.txt", "afloat")
+    counterpoint("workspace", "open", made["identifier"], cwd=repository)
+    bound = f"{SYMPHONY} --issue-id {made['identifier']}"
+    asked = {"diff": "", "branch_name": "work", "base_branch": "main"}
+    worker.does(bound, "create_pr", **asked)
+    judge.does(bound, "get_issue")
+    commit(repository, "boat.txt", "sunk")
+    head = worker.does(bound, "create_pr", **asked)["head"]
+    assert "since you last looked" in judge.is_refused(bound, "approve_pr", reason="fine")
+    judge.does(bound, "get_issue")
+    approved = judge.does(bound, "approve_pr", reason="fine")
+    assert (approved["head"], approved["independence"]) == (head, "attested")
+
+
 def test_old_results_of_checks_do_not_count(window: Opened, repository: Path, app: App) -> None:
     """Areas and sentences are not the worker's to take away, and no word passes by what finish looks at."""
     planner, worker = window(), window()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, Judgment, Report
 from counterpoint.core.model.journal import Submission, Verdict
 from counterpoint.core.model.work import Gate
+from counterpoint.core.operations.recording.looks import Looks
 from counterpoint.kernel.canonical import text_digest
+from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import (
     Conflict,
     Forbidden,
@@ -148,6 +151,54 @@ def test_an_approval_is_of_what_lies_there(studio, ada, bob, ids):
     studio.refuses(NotFound, lambda: bob.reviews.review(ids["One"], YES))
     rejected = bob.reviews.review(ids["One"], NO)
     assert rejected.verdict.subject == text_digest("text")
+
+
+def test_an_approval_that_names_nothing_is_of_what_was_handed_in(studio, ada, bob, ids):
+    """Not of what lies there since; a rejection may be of that."""
+    finish(ada, ids["A"])
+    bob.reviews.review(ids["A"], YES)
+    ada.reviews.submit(ids["One"], "out.md", "see")
+    studio.tree.write("out.md", "changed")
+    fault = studio.refuses(StaleVersion, lambda: bob.reviews.review(ids["One"], YES))
+    assert text_digest("changed") in fault.facts["current"]
+    studio.tree.write("out.md", "text")
+    studio.tree.commit()
+    proposed = bob.reviews.proposed(ids["One"], YES).decision
+    verdict = bob.reviews.review(ids["One"], YES).verdict
+    assert verdict.subject == proposed["subject"] == text_digest("text")
+
+
+def test_an_approval_that_names_nothing_is_of_what_its_author_can_have_seen(studio, ada, bob, ids):
+    """What was handed in after he looked last is looked at first; whoever names it has seen it."""
+
+    def bob_anew():
+        return Core(studio.ports, bob.caller)
+
+    finish(ada, ids["A"])
+    bob.reviews.review(ids["A"], YES)
+    ada.reviews.submit(ids["One"], "out.md", "see")
+    bob_anew().items.get(ids["One"])
+    studio.clock.pass_by(seconds=1)
+    studio.tree.write("out.md", "other")
+    ada.items.edit(ids["One"], Edit(status="active"))
+    ada.reviews.submit(ids["One"], "out.md", "see")
+    fault = studio.refuses(StaleVersion, lambda: bob_anew().reviews.review(ids["One"], YES))
+    assert "since you last looked" in fault.message
+    studio.clock.pass_by(seconds=1)
+    bob_anew().items.get(ids["One"])
+    assert bob_anew().reviews.review(ids["One"], YES).item.status == "done"
+
+
+def test_looks_are_known_of_the_connections_that_were_heard_last():
+    """So that they take no more room with time."""
+    looks = Looks()
+    for number in range(600):
+        assert looks.look(f"ses_{number}", Timestamp("2026-01-01T00:00:00.000Z")) is None
+    now = Timestamp("2026-01-01T00:00:01.000Z")
+    assert (looks.look("ses_0", now), looks.look("ses_599", now)) == (
+        None,
+        "2026-01-01T00:00:00.000Z",
+    )
 
 
 def test_a_submission_that_comes_in_between_makes_a_verdict_stale(studio, ada, bob, ids):

@@ -3,7 +3,8 @@
 Rule 1: what is handed in was measured by the server; a later submission of the same kind takes the place
 of the one that is open. Rule 2: nobody judges own work (`refuse_own`), and an approval counts only if it is
 as independent as the project asks. Rule 3: a verdict is of what the
-reviewer looked at; if that is no longer what counts, it is refused with StaleVersion.
+reviewer looked at; if that is no longer what counts, it is refused with StaleVersion. An approval that names nothing is of
+the submission that stands, and refused if that came after its author last looked.
 Rule 4: a verdict on an artifact, or on work that was only finished, moves the item. One on a phase moves
 nothing yet: the step from phase to phase acts upon it. One on a branch leaves an approved item in
 review, because nothing is merged yet, and reopens a rejected one.
@@ -162,7 +163,9 @@ class Reviews:
             elif kind != "artifact":
                 _refuse_late(found, judgment)
             if judgment.approves or kind == "phase":
-                _refuse_stale(judgment.subject, current, asked)
+                _refuse_stale(judgment.subject or _bound(on), current, asked)
+            if judgment.approves and on is not None and not judgment.subject:
+                _refuse_unseen(self._context, on)
             drafted = self._verdict(change, item, session, judgment, current, on)
             verdict = change.masked(replace(drafted, independence=found_to_be))
             if on is not None and (before := _said_before(change, on, verdict)) is not None:
@@ -189,12 +192,11 @@ class Reviews:
             is_start = not judgment.of and _holds_start(view, item)
         current = self._current(asked, must_lie_there=judgment.approves)
         on = None if is_start else asked
-        is_live = on is not None and on.of != "artifact"
         return ProposedAct(
             action=_action(on, approves=judgment.approves),
             subject=item,
             decision={
-                "subject": current[0] if is_live else judgment.subject or current[0],
+                "subject": _subject(judgment, on, current),
                 **({"submission": on.id} if on is not None else {}),
             },
         )
@@ -253,7 +255,6 @@ class Reviews:
         submission: Submission | None,
     ) -> Verdict:
         number, its_id = change.next_id(Verdict)
-        is_live = submission is not None and submission.of != "artifact"
         return Verdict(
             project=self._context.project,
             id=its_id,
@@ -264,7 +265,7 @@ class Reviews:
             agent=self._context.caller.actor.name,
             run=judgment.run,
             decision="approve" if judgment.approves else "reject",
-            subject=current[0] if is_live else judgment.subject or current[0],
+            subject=_subject(judgment, submission, current),
             reason=Prose(judgment.reason),
             fixes=Proses(judgment.fixes),
             independence="",
@@ -386,6 +387,29 @@ def _said_before(change: Change, on: Submission, verdict: Verdict) -> Verdict | 
         (one.decision, one.reason, one.fixes, one.agent) for one in (before, verdict)
     )
     return before if said_then == says else None
+
+
+def _bound(on: Submission | None) -> str:
+    """Return the hash of what a verdict is of that names none; empty where no file was handed in."""
+    return on.sha256 if on is not None and on.status == "open" else ""
+
+
+def _subject(judgment: Judgment, on: Submission | None, current: tuple[str, ...]) -> str:
+    """Return the hash or commit that a verdict is kept of: what was named, else what was handed in."""
+    if on is not None and on.of != "artifact":
+        return current[0]
+    handed = _bound(on) if judgment.approves else ""
+    return judgment.subject or handed or current[0]
+
+
+def _refuse_unseen(context: Context, on: Submission) -> None:
+    """Raise StaleVersion if an approval names nothing, and what stands came after its author last looked."""
+    if context.looked is not None and on.updated_at > context.looked:
+        raise StaleVersion(
+            f"{on.item} was handed in anew since you last looked",
+            hint=f"{Act.READ_AGAIN}, then repeat the call.",
+            submission=on.id,
+        )
 
 
 def _refuse_stale(subject: str, current: tuple[str, ...], asked: Submission | None) -> None:

@@ -13,13 +13,14 @@ from counterpoint.core.model.identity import Confirmation, Connection
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import DEFAULT_GRACE_SECONDS, DEFAULT_LEASE_SECONDS
 from counterpoint.core.operations.recording.authored import Authored
+from counterpoint.core.operations.recording.looks import Looks
 from counterpoint.core.operations.recording.sharing import Sharing
 from counterpoint.core.ports.evidence import Evidence
 from counterpoint.core.ports.host import Host, OnlyHost
 from counterpoint.core.ports.signer import Signer
 from counterpoint.core.ports.store import Anchors, Library, Reading, Store, Writing
 from counterpoint.core.ports.witnesses import Witness
-from counterpoint.kernel.clock import Clock
+from counterpoint.kernel.clock import Clock, Timestamp
 from counterpoint.kernel.ids import Mint
 
 V = TypeVar("V")
@@ -79,7 +80,7 @@ class Ports:
     grace_seconds: how long others wait for what somebody left whose connection has ended.
     host: the process that runs the calls.
     witnesses: answers who keeps heads of the ledger elsewhere; asked when somebody compares or tells.
-    sharing: the texts that were kept last.
+    sharing: the texts that were kept last. looks: when each connection looked last.
     authored: what this process has appended, until its writers' signatures are there.
     extras: answers what only the verbs of a dialect ask for, each by its class; asked when they do.
     """
@@ -101,6 +102,7 @@ class Ports:
     witnesses: Callable[[], tuple[Witness, ...]] = tuple[Witness, ...]
     sharing: Sharing = field(default_factory=Sharing)
     authored: Authored = field(default_factory=Authored)
+    looks: Looks = field(default_factory=Looks)
     extras: Callable[[], Mapping[type[Any], Any]] = dict[type[Any], Any]
 
     def get(self, kind: type[V]) -> V:
@@ -115,6 +117,9 @@ class Context:
     ports: Ports
     caller: Caller
     unit: OpenUnit | None = field(default=None)
+    looked: Timestamp | None = field(default=None)
+    """When its connection looked last before this call, as far as that is known."""
+    _has_looked: bool = field(default=False)
 
     @property
     def project(self) -> str:
@@ -136,5 +141,8 @@ class Context:
         if self.unit is not None and self.unit.writing is not None:
             yield self.unit.writing
         else:
+            if not self._has_looked and self.caller.own_seat:
+                self._has_looked = True
+                self.looked = self.ports.looks.look(self.caller.own_seat, self.ports.clock.now())
             with self.ports.store.reading(self.project) as view:
                 yield view
