@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from builders import AGENT_PROCESS
+from counterpoint.app import open_app
+from counterpoint.core.model.filters import Note
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 
@@ -100,3 +102,32 @@ def test_words_are_in_no_file_after_they_were_taken_away_beside_a_connected_agen
     assert again["record"]["id"]
     for words in (("audit", "verify"), ("audit", "rebuild"), ("verify", str(bundle))):
         assert counterpoint(*words, cwd=folder).returncode == 0, words
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_what_another_process_took_away_gets_a_fresh_salt(
+    kind: str, folder: Path, request: pytest.FixtureRequest
+) -> None:
+    """Whoever wrote it just before writes it again: under another commitment, which no earlier entry names."""
+    made: dict[str, str] = {}
+    if kind == "postgres":
+        databases = request.getfixturevalue("databases")
+        made["db"] = databases.empty()
+        request.addfinalizer(lambda: databases.drop(made["db"]))
+    one, other = (open_app(folder, {}, **made) for _ in range(2))
+    for app in (one, other):
+        request.addfinalizer(app.close)
+
+    def commitments() -> set[str]:
+        with one.store.reading(one.project) as view:
+            return {kept.commitment for _, kept in view.texts() if WORDS in kept.body}
+
+    one.itself().journal.append(Note(kind="finding", body=WORDS))
+    before = commitments()
+    one.itself().journal.append(Note(kind="finding", body=WORDS))
+    assert commitments() == before
+    other.itself().erasing.of_words(WORDS, reason="private")
+    one.itself().journal.append(Note(kind="finding", body=WORDS))
+    after = commitments()
+    assert after
+    assert not after & before

@@ -31,7 +31,7 @@ def tell() -> Studio:
         bob.use(Thoughts).think("analysis", f"of bob {number} ü\n", task=first)
         ada.use(Thoughts).think("decision", f"beside {number}", task=second)
     cyd.use(Thoughts).think("reflection", "of cyd", task=first)
-    studio.core("pat", kind="human").journal.redact(Record, "demo-r1", reason="private")
+    studio.core("pat", kind="human").erasing.of_row(Record, "demo-r1", reason="private")
     for core in (ada, bob):
         core.use(Seals).seal(core.caller.actor.session)
     cyd.memory.put("project", "name", {"value": 1})

@@ -127,7 +127,7 @@ def test_a_text_that_is_gone_is_known_as_gone_and_comes_back(
     with store.writing("p") as writing:
         save(writing, record)
         assert writing.find(Record, record.id).body == "secret"
-        writing.forget(committed("secret"))
+        writing.forget([committed("secret")])
         assert writing.find(Record, record.id).body == REDACTED
     with store.writing("p") as writing:
         assert writing.find(Record, record.id).body == REDACTED

@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.trust.erasing import close
+from counterpoint.core.operations.trust.erasing import Erased
 from counterpoint.dialects.agentic.nouns.plans import RETENTION_DAYS, Pruned
 from counterpoint.dialects.agentic.verbs.pruning import Pruning
 from counterpoint.dialects.agentic.verbs.sessions import PlanSessions
@@ -35,6 +37,11 @@ def prune_command(context: CommandContext, *, days: int, yes: bool) -> None:
     --yes it only says what would go.
     """
     found = context.core.use(Pruning).prune(days) if yes else context.core.use(Pruning).look(days)
+    receipts = [one.receipt for one in found if one.receipt]
+    if receipts:
+        context.app.store.purge()
+    for receipt in receipts:
+        close(context, Erased(receipt=receipt), 0, ())
     verb = "Pruned" if yes else "Would prune"
     context.out.result(
         {"pruned": yes, "plans": [_present(one) for one in found]},
@@ -52,6 +59,7 @@ def _present(one: Pruned) -> Json:
         "title": one.item.title,
         "archived_at": one.archived_at,
         "texts": one.texts,
+        **({"receipt": one.receipt} if one.receipt else {}),
     }
 
 

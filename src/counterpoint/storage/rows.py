@@ -10,7 +10,7 @@ written is followed, or forgotten. So it may serve the next transaction too, if 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from counterpoint.core.ledger.entry import is_digest
@@ -341,17 +341,17 @@ class StoreWriting(StoreReading):
                 values += (self.project, to_blob(commitment[HALF]), salt, body)
             self._link.execute(statements.keep(len(texts)), values)
 
-    def forget(self, commitment: str) -> None:
-        """Redact a text: its row and salt go, and the search no longer finds what it said."""
-        held = self.project, to_blob(commitment[HALF])
-        for noun in self.tables.values():
-            if noun.searched:
-                for key in self._link.execute(holders(noun), held).fetchall():
-                    self._stale[noun, key] = None
-        self._texts.pop(commitment, None)
-        # Any row that is remembered may have been made with the text.
+    def forget(self, commitments: Collection[str]) -> None:
+        """Redact texts: their rows and salts go, and the search no longer finds what they said."""
+        halves = [to_blob(one[HALF]) for one in commitments]
+        for noun in (one for one in self.tables.values() if one.searched and halves):
+            text, times = holders(noun, len(halves))
+            held = self._link.execute(text, (self.project, *halves * times))
+            self._stale |= dict.fromkeys((noun, key) for key in held.fetchall())
+        # Any row that is remembered may have been made with a text of these.
         self._rows.clear()
-        self._link.execute(statements.FORGET, held)
+        self._texts.clear()
+        self._link.execute(statements.forget(len(halves)), (self.project, *halves))
 
     def vouch(self, signature: WriterSignature) -> None:
         """Keep what a writer signed, in place of what begins with the same entry."""

@@ -63,11 +63,18 @@ def watched_row(noun: type[Noun]) -> str:
     return f"SELECT {listed(watched(noun))} FROM {noun.table} AS t WHERE {keyed(noun)}"
 
 
-@cache
-def holders(noun: type[Noun]) -> str:
-    """Return the statement that finds the keys of rows with a text in a searched column."""
-    held = listed(name for name in watched(noun) if name in prose_columns(noun))
-    return f"SELECT {listed(row_key(noun))} FROM {noun.table} WHERE project = ? AND ? IN ({held})"
+def holders(noun: type[Noun], many: int) -> tuple[str, int]:
+    """Return the statement that finds the rows with any of so many texts in a searched column.
+
+    With it how often it takes the texts. It reads the whole table once, however many they are.
+    """
+    held = [name for name in watched(noun) if name in prose_columns(noun)]
+    marks = ", ".join("?" * many)
+    where = " OR ".join(f'"{name}" IN ({marks})' for name in held)
+    return (
+        f"SELECT {listed(row_key(noun))} FROM {noun.table} WHERE project = ? AND ({where})",
+        len(held),
+    )
 
 
 @cache

@@ -37,7 +37,6 @@ VOUCH = (
     " ON CONFLICT (project, first) DO UPDATE SET writer = excluded.writer,"
     " delegation = excluded.delegation, note = excluded.note"
 )
-FORGET = "DELETE FROM texts WHERE project = ? AND commitment = ?"
 METER = "SELECT used FROM meters WHERE project = ? AND subject = ? AND measure = ?"
 MEASURES = (
     "SELECT measure FROM meters WHERE project = ? AND subject = ? AND used > 0 ORDER BY measure"
@@ -118,6 +117,12 @@ def table(noun: type[Noun], *, after: bool) -> str:
         f"SELECT {listed(names(noun))} FROM {noun.table} WHERE project = ?{beyond}"
         f" ORDER BY {listed(noun.key)} LIMIT ?"
     )
+
+
+def forget(many: int) -> str:
+    """Return the statement that deletes so many texts."""
+    marks = ", ".join("?" * many)
+    return f"DELETE FROM texts WHERE project = ? AND commitment IN ({marks})"
 
 
 @cache

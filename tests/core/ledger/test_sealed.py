@@ -242,8 +242,8 @@ def test_a_text_that_was_taken_away_is_told_of_by_the_ledger() -> None:
     story = present()
     cyd = session(story, 1)
     person = story.core("pat", kind="human")
-    person.journal.redact(Record, "demo-r1", reason="of no concern here")
-    person.journal.redact(Record, "demo-r13", reason="private")
+    person.erasing.of_row(Record, "demo-r1", reason="of no concern here")
+    person.erasing.of_row(Record, "demo-r13", reason="private")
     lines = list(story.system.use(Seals).export(cyd))
     assert len(canonical.load(lines[0])["ledger"]["entries"]) == 2
     report = judged(lines, story.system.audit.key)

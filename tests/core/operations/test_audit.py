@@ -246,10 +246,10 @@ def test_a_changed_text_is_found_and_a_redacted_one_is_counted(studio):
     """The chain holds without the text; with another text in its place it does not."""
     with studio.view() as view:
         made = kept_as(view, "a finding")
-    studio.core("pat", kind="human").journal.redact(Record, "demo-r1", reason="private")
+    studio.core("pat", kind="human").erasing.of_row(Record, "demo-r1", reason="private")
     audit = studio.system.audit.verify()
-    # What a finding says stands in its title too.
-    assert (audit.sound, audit.redacted) == (True, 2)
+    # What a finding says stands in its title too, and an answer to it is kept.
+    assert (audit.sound, audit.redacted) == (True, 3)
     assert studio.system.audit.rebuild().differences == ()
     row = bytes.fromhex(made[:32]), bytes(16), "x"
     tamper(studio, ("INSERT INTO texts VALUES ('demo', ?, ?, ?)", row))
@@ -261,14 +261,14 @@ def test_a_text_that_is_missing_without_a_redaction_is_found(studio):
     """Nobody but a redaction takes a text away, and that stands in the ledger."""
     with studio.store.writing("demo") as writing:
         made = kept_as(writing, "a finding")
-        writing.forget(made)
+        writing.forget([made])
     told = [fault.message for fault in verify(studio)]
     assert f"the text {made[:12]}… is missing, and no entry tells that it was taken away" in told
 
 
 def test_a_redaction_that_cannot_be_read_tells_nothing(studio):
     """Its entry is a fault of its own, and the text counts as missing."""
-    studio.core("pat", kind="human").journal.redact(Record, "demo-r1", reason="private")
+    studio.core("pat", kind="human").erasing.of_row(Record, "demo-r1", reason="private")
     tamper(studio, ("UPDATE entries SET data = x'7b7d' WHERE action = 'text.redacted'", ()))
     assert any("is missing" in fault.message for fault in verify(studio))
     with studio.view() as view:
@@ -361,7 +361,7 @@ def test_a_row_of_a_table_that_nobody_knows_is_shown_as_it_is() -> None:
 def test_what_is_not_signed_yet_is_not_exported_without_a_text_that_is_gone(studio):
     """The bundle could not tell why the text is missing; with a signature of the end it can."""
     studio.system.audit.checkpoint()
-    studio.core("pat", kind="human").journal.redact(Record, "demo-r1", reason="private")
+    studio.core("pat", kind="human").erasing.of_row(Record, "demo-r1", reason="private")
     reader = Core(replace(studio.ports, may_sign=False), studio.system.caller)
     with pytest.raises(SignerAway, match="not signed yet"):
         list(reader.audit.export())

@@ -68,7 +68,7 @@ def test_values_are_kept_changed_and_taken_away(studio, ada):
 def test_a_redacted_value_shows_its_mark(studio, ada):
     """The value is gone, not the item."""
     item = make(ada, attributes={"size": "very small"}).id
-    studio.system.journal.redact(Attribute, item, "size", reason="private")
+    studio.system.erasing.of_row(Attribute, item, "size", reason="private")
     assert ada.items.attributes(item) == {"size": REDACTED}
 
 
@@ -80,7 +80,7 @@ def test_an_object_that_is_kept_is_read_by_its_name(studio, ada):
         assert kept_object(view, item, "list") == kept_object(view, item, "none") == {}
         assert sorted(labels_of(view, item)) == ["a", "b"]
         assert labels_of(view, "T-9") == ()
-    studio.system.journal.redact(Attribute, item, "size", reason="private")
+    studio.system.erasing.of_row(Attribute, item, "size", reason="private")
     with studio.view() as view:
         assert kept_object(view, item, "size") == {}
 

@@ -79,7 +79,7 @@ def test_a_redacted_blocker_can_be_resolved(studio, ada):
     """What is gone stays gone; the rest of the row is changed."""
     note = Note(kind="blocker", body="names", item=task(ada), details={"who": "them"})
     record = ada.journal.append(note)
-    studio.system.journal.redact(Record, record.id, reason="private")
+    studio.system.erasing.of_row(Record, record.id, reason="private")
     after = ada.journal.resolve(record.id, "so")
     assert (after.body, after.details, after.status) == ("[redacted]", "[redacted]", "resolved")
 

@@ -78,7 +78,7 @@ def test_a_redacted_file_is_offered_no_more(studio: Studio, ada: Core, person: C
     from counterpoint.core.model.journal import StateEntry
 
     ada.notebooks.write("project", "worker", "a.md", "poison")
-    person.journal.redact(StateEntry, "notebook:project:worker", "a.md", reason="poison")
+    person.erasing.of_row(StateEntry, "notebook:project:worker", "a.md", reason="poison")
     assert names(ada, "worker") == []
 
 

@@ -171,7 +171,7 @@ def test_lists_are_of_one_purpose(studio, ada, bob, plan, work):
 
 def test_redacted_details_are_no_harm(ada, person, work):
     """It is one for work still, of an agent of whom only the name is left."""
-    person.journal.redact(Session, work, reason="asked")
+    person.erasing.of_row(Session, work, reason="asked")
     found = ada.sessions.list(SessionFilter(purpose="work"), None, 9)
     assert [(one.session.agent, one.details) for one in found] == [("ada", {})]
     assert ada.sessions.history(work).details == {}
@@ -209,8 +209,8 @@ def test_redacted_words_are_marked_in_a_history(ada, person, work):
     """The rest of it is told as ever."""
     record = ada.sessions.log(work, line("secret", details={"type": "error"})).id
     ada.sessions.pause(work, PAUSE)
-    person.journal.redact(Record, record, reason="asked")
-    person.journal.redact(Handoff, "demo-h1", reason="asked")
+    person.erasing.of_row(Record, record, reason="asked")
+    person.erasing.of_row(Handoff, "demo-h1", reason="asked")
     found = ada.sessions.history(work)
     assert found.log[0].message == "[redacted]"
     assert found.handoff["next_steps"] == "[redacted]"

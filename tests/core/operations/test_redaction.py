@@ -21,7 +21,7 @@ def test_a_redacted_text_is_gone_and_everything_still_verifies(studio, ada, pers
     """Row, search and export lose the text; chain, tree and rebuild hold."""
     with studio.view() as view:
         texts = {kept_as(view, text) for text in ("Oops", "the merger is on Friday")}
-    gone = person.journal.redact(Record, record, reason="private")
+    gone = person.erasing.of_row(Record, record, reason="private").commitments
     assert set(gone) == texts
     assert ada.overview.find(Record, record).body == REDACTED
     assert ada.overview.search("merger", limit=5) == []
@@ -37,17 +37,19 @@ def test_a_redacted_text_is_gone_and_everything_still_verifies(studio, ada, pers
 
 def test_a_second_time_there_is_nothing_to_take_away(studio, person, record):
     """What is gone is gone, and the ledger stays as it is."""
-    person.journal.redact(Record, record, reason="private")
+    erased = person.erasing.of_row(Record, record, reason="private")
+    person.erasing.close(erased, looked_for=2, cleaned=(), beyond=(), left=())
     before = studio.image()
-    assert person.journal.redact(Record, record, reason="private") == ()
+    again = person.erasing.of_row(Record, record, reason="private")
+    assert (again.receipt, again.commitments) == ("", ())
     assert studio.image() == before
 
 
 def test_only_a_person_takes_texts_away(studio, ada, record):
     """An agent could hide what it did."""
-    studio.refuses(Forbidden, lambda: ada.journal.redact(Record, record, reason="mine"))
+    studio.refuses(Forbidden, lambda: ada.erasing.of_row(Record, record, reason="mine"))
 
 
 def test_what_is_not_there_cannot_be_redacted(studio, person):
     """A wrong id is named."""
-    studio.refuses(NotFound, lambda: person.journal.redact(Record, "demo-r99", reason="so"))
+    studio.refuses(NotFound, lambda: person.erasing.of_row(Record, "demo-r99", reason="so"))

@@ -188,7 +188,7 @@ def test_a_redacted_start_point_is_a_warning(studio, ada, claim):
     """What is gone on purpose is not measured as deleted without a word."""
     studio.tree.write("src/a", "1")
     item, token = claim()
-    studio.system.journal.redact(StartPoint, item, token, reason="private")
+    studio.system.erasing.of_row(StartPoint, item, token, reason="private")
     found = ada.tasks.finish(item, token, DONE)
     assert "the start snapshot was redacted" in found.outcome.remarks
 

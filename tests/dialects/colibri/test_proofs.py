@@ -140,6 +140,6 @@ def test_a_session_whose_words_were_taken_away_is_still_listed(
     session = ada.does("audit_session_start", intent="A secret")["session_id"]
     store, project = workshop.app.store, ada.core.project
     with store.writing(project) as writing:
-        writing.forget(kept_as(writing, ada.core.sessions.get(session).session.details))
+        writing.forget([kept_as(writing, ada.core.sessions.get(session).session.details)])
     [told] = ada.does("audit_sessions")["sessions"]
     assert (told["session_id"], told["intent"]) == (session, None)

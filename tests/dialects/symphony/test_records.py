@@ -208,7 +208,7 @@ def test_the_health_of_tests_has_a_trend(worker):
 def test_a_finding_whose_details_were_redacted_is_still_listed(worker):
     """What is gone is gone; the rest of the record and of the issue is shown."""
     made = worker.does("add_finding", category="gap", summary="A name", details="Ada")
-    worker.app.person().journal.redact(Record, made["id"], reason="private")
+    worker.app.person().erasing.of_row(Record, made["id"], reason="private")
     (found,) = worker.does("get_issue")["findings"]
     assert found["id"] == made["id"]
     assert "Ada" not in str(found)

@@ -277,7 +277,7 @@ def test_what_was_redacted_is_passed_over_in_silence(workshop, lead, flow, hear)
     made = lead.does("log_decision", task_id=task, category="trade_off", **chosen)
     end(lead, task)
     lead.does("complete_workflow", workflow_id=flow["workflow_id"], status="failed", summary="No")
-    redact = workshop.app.person().journal.redact
+    redact = workshop.app.person().erasing.of_row
     with workshop.app.store.reading(workshop.app.project) as view:
         rows = [row for noun in (Attribute, Record, Item, Outcome) for row in view.select(noun)]
     for row in rows:

@@ -48,8 +48,8 @@ def test_a_redacted_text_reads_as_redacted_everywhere(store, example, save):
         save(writing, record, outcome)
         before = list(writing.table(Record))
     with store.writing("p") as writing:
-        writing.forget(committed("secret"))
-        writing.forget(committed('["secret","too"]'))
+        writing.forget([committed("secret")])
+        writing.forget([committed('["secret","too"]')])
     with store.reading("p") as reading:
         found = reading.find(Record, record.id)
         assert (found.body, found.details, found.resolution) == (REDACTED, "", "kept")
@@ -65,7 +65,7 @@ def test_a_redacted_text_is_found_no_more(store, example, save):
         save(writing, example(Record, title="Invoice", body="secret"))
     with store.writing("p") as writing:
         assert writing.search(["secret"])
-        writing.forget(committed("secret"))
+        writing.forget([committed("secret")])
     with store.reading("p") as reading:
         assert reading.search(["secret"]) == []
         assert reading.search(["invoice"])
@@ -77,7 +77,7 @@ def test_what_was_deleted_is_purged_and_all_else_stays(store, example, save):
     with store.writing("p") as writing:
         save(writing, example(Record, title="Invoice", body="marmalade"))
     with store.writing("p") as writing:
-        writing.forget(committed("marmalade"))
+        writing.forget([committed("marmalade")])
     store.purge()
     with store.reading("p") as reading:
         assert reading.search(["marmalade"]) == []

@@ -315,7 +315,7 @@ def test_a_purge_leaves_no_byte(file_store, example, save):
     texts = [committed(f"marmalade {number}") for number in range(40)]
     with file_store.writing("p") as writing:
         for text in texts:
-            writing.forget(text)
+            writing.forget([text])
     file_store.purge()
     files = Path(file_store._where).parent.glob(f"{Path(file_store._where).name}*")
     assert not any(b"marmal" in file.read_bytes() for file in files)

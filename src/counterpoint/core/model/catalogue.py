@@ -34,6 +34,7 @@ from counterpoint.core.model.proofs import Seal, Thought
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.runs import Run, StreamEvent
 from counterpoint.core.model.sessions import Claim, Handoff, Session
+from counterpoint.core.model.trust.erasures import Erasure
 from counterpoint.core.model.trust.heads import Epoch
 from counterpoint.core.model.work import (
     Alias,
@@ -84,6 +85,7 @@ NOUNS: tuple[type[Noun], ...] = (
     StreamEvent,
     Document,
     Passage,
+    Erasure,
 )
 
 _NUMBERED = re.compile(r".+-([a-z])[0-9]+")

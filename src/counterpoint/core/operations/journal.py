@@ -14,14 +14,13 @@ from counterpoint.core.ledger.entry import Entry, load_fields, referred
 from counterpoint.core.ledger.lines import REDACTION, redacted_by
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
-from counterpoint.core.model.rows import REDACTED, Cell, Noun, Prose
+from counterpoint.core.model.rows import REDACTED, Prose
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.claims import refuse_strangers
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.unit import recording
-from counterpoint.core.operations.trust.erasing import Erasing
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.wording import first_line
 from counterpoint.kernel import canonical
@@ -107,13 +106,6 @@ class Journal:
             if found.item:
                 shift(change, change.get(Item, found.item), -1)
             return after
-
-    def redact(self, noun: type[Noun], *key: Cell, reason: str) -> tuple[str, ...]:
-        """Take away every text that a row has or had; answer their commitments.
-
-        Only a person may; a second time there is nothing left and nothing is written. NotFound.
-        """
-        return Erasing(self._context).of_row(noun, *key, reason=reason).commitments
 
 
 def _refuse_closed(item: Item) -> None:

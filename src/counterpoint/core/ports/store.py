@@ -7,7 +7,7 @@ can see another's rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -253,8 +253,11 @@ class Writing(Reading, Protocol):
         """Keep texts under their commitments; those that are there already stay."""
         ...
 
-    def forget(self, commitment: str) -> None:
-        """Take a text and its salt away; rows and entries keep the commitment, no search finds it."""
+    def forget(self, commitments: Collection[str]) -> None:
+        """Take texts and their salts away; rows and entries keep commitments, no search finds them.
+
+        At most some hundreds at a time.
+        """
         ...
 
     def append(self, entry: Append) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
@@ -9,15 +10,26 @@ from typing import Final
 _PIECE: Final = 1 << 22
 
 
-def files_of(database: Path) -> list[Path]:
-    """Return the files of a database, and those of the folder of a ledger that it lies in."""
+def files_of(database: Path, *others: Path) -> list[Path]:
+    """Return the files of a database, of the folder of a ledger that it lies in, and of other folders."""
     folder = database.parent
-    if folder.name == ".counterpoint":
-        return sorted(path for path in folder.rglob("*") if path.is_file())
-    return sorted(path for path in folder.glob(f"{database.name}*") if path.is_file())
+    found = {path for path in folder.glob(f"{database.name}*") if path.is_file()}
+    for place in (folder if folder.name == ".counterpoint" else database, *others):
+        found |= {path for path in place.rglob("*") if path.is_file()}
+    return sorted(found)
 
 
-def holding(files: Collection[Path], needles: Collection[bytes]) -> Iterator[Path]:
+def files_of_tree(tree: Path) -> Iterator[Path]:
+    """Return the files of a working tree: neither what git keeps of them, nor those of the ledger."""
+    for folder, folders, names in os.walk(tree):
+        folders[:] = sorted(name for name in folders if name not in {".git", ".counterpoint"})
+        for name in sorted(names):
+            path = Path(folder, name)
+            if path.is_file() and not path.is_symlink():
+                yield path
+
+
+def holding(files: Collection[Path] | Iterator[Path], needles: Collection[bytes]) -> Iterator[Path]:
     """Return the files that have any of the needles in them; a file that cannot be read counts too."""
     overlap = max(map(len, needles), default=1) - 1
     for file in files:

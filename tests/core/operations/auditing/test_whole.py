@@ -213,7 +213,7 @@ def test_another_reason_of_a_person_is_found(tmp_path):
     person = Person(studio=studio)
     person.enrol()
     redact = ProposedAct(action="text.redacted", decision={"row": f"records/{record.id}"})
-    person.does(redact, "private").journal.redact(Record, record.id, reason="private")
+    person.does(redact, "private").erasing.of_row(Record, record.id, reason="private")
     changed = "UPDATE texts SET body = replace(body, 'private', 'another') WHERE body LIKE ?"
     tamper(studio, (changed, ("%private%",)))
     told = [fault.message for fault in verify(studio)]

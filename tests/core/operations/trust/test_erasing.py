@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.documents import Document, Passage
 from counterpoint.core.model.evidence import Command
 from counterpoint.core.model.filters import Check, Edit, Note
-from counterpoint.core.model.journal import Receipt, Record, Reply
+from counterpoint.core.model.journal import Receipt, Record
 from counterpoint.core.model.rows import REDACTED
 from counterpoint.core.model.work import Item
-from counterpoint.kernel import canonical
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.operations.trust.traces import Traces
 from counterpoint.kernel.errors import Forbidden, InvalidInput, KeyReused, NotFound
 from fakes.studio import Studio
 
@@ -41,29 +41,22 @@ def test_every_version_of_a_row_goes_with_what_was_said_beside_it(
 
 
 def test_words_go_wherever_they_stand(studio: Studio, ada: Core, person: Core) -> None:
-    """In notes, remembered values of before, JSON inside of JSON, and kept answers, which say so."""
+    """In notes, remembered values of before, JSON inside of JSON, and kept answers, which go whole."""
     name = ada.once("k", {"a": 1}, lambda: note(ada, f"I heard: {WORDS}!"))
     ada.memory.put("project", "n", {"deep": [f'"{WORDS}"', {WORDS: 1}]})
     ada.memory.put("project", "n", "later")
-    erased = person.erasing.of_text(WORDS, reason=f"{WORDS} is private")
+    erased = person.erasing.of_words(WORDS, reason=f"{WORDS} is private")
     assert erased.replies == 1
     assert not any(WORDS in text for text in texts(studio))
     assert ada.overview.find(Record, name["id"]).body == REDACTED
-    assert answers(studio) == [{**name, "text": f"I heard: {REDACTED}!"}]
     assert studio.last().facts["reason"] == f"{REDACTED} is private"
-    assert person.erasing.of_text(WORDS, reason="again").commitments == ()
+    assert person.erasing.of_words(WORDS, reason="again").commitments == ()
     assert person.erasing.residue([WORDS]) == []
 
 
 def note(core: Core, body: str) -> dict[str, str]:
     """Write a note down, as a tool that answers what it was told."""
     return {"id": core.journal.append(Note(kind="finding", title="T", body=body)).id, "text": body}
-
-
-def answers(studio: Studio) -> list[Any]:
-    """Answer every answer that is kept under an idempotency key."""
-    with studio.view() as view:
-        return [canonical.load(reply.answer) for reply in view.select(Reply)]
 
 
 def test_a_retry_after_any_redaction_is_refused_and_says_why(
@@ -73,22 +66,12 @@ def test_a_retry_after_any_redaction_is_refused_and_says_why(
     ada.once("other", {"a": 1}, lambda: note(ada, "plain words of ada"))
     ada.once("k", {"a": 1}, lambda: note(ada, WORDS + " once"))
     bob.journal.append(Note(kind="finding", body=WORDS))
-    person.erasing.of_text(WORDS, reason="private")
+    person.erasing.of_words(WORDS, reason="private")
     for key, asked in (("other", 1), ("other", 2), ("k", 1)):
         refused = studio.refuses(KeyReused, partial(ada.once, key, {"a": asked}, dict))
         assert "texts were taken away" in refused.message
     assert ada.once("later", {"a": 1}, lambda: note(ada, "more"))["text"] == "more"
     assert ada.once("later", {"a": 1}, dict)["text"] == "more"
-
-
-def test_an_answer_that_shows_a_piece_of_a_text_loses_it(
-    studio: Studio, ada: Core, person: Core
-) -> None:
-    """Answers cut long texts."""
-    body = "a secret that is long enough to be cut where it is shown " * 3
-    name = ada.once("k", 1, lambda: {"id": note(ada, body)["id"], "text": body[:50] + "…"})["id"]
-    person.erasing.of_row(Record, name, reason="private")
-    assert answers(studio)[0]["text"] == REDACTED
 
 
 def test_the_plain_hash_beside_a_text_goes_with_it(studio: Studio, ada: Core, person: Core) -> None:
@@ -99,7 +82,7 @@ def test_the_plain_hash_beside_a_text_goes_with_it(studio: Studio, ada: Core, pe
     studio.tree.write("b.md", "# B\nothers\n")
     for path in ("a.md", "b.md"):
         ada.documents.take(path)
-    person.erasing.of_text(WORDS, reason="private")
+    person.erasing.of_words(WORDS, reason="private")
     with studio.view() as view:
         assert view.find(Receipt, receipt.id).output_sha256 == REDACTED
         assert view.find(Document, "vault", "a.md").sha256 == REDACTED
@@ -114,25 +97,134 @@ def _command(name: str) -> Command:
 def test_what_stands_in_names_is_told(ada: Core, person: Core) -> None:
     """No redaction takes a name away."""
     ada.journal.append(Note(kind="finding", body="walnut-secret", tags=("walnut-secret",)))
-    person.erasing.of_text("walnut-secret", reason="private")
-    assert len(person.erasing.residue(["walnut-secret"])) == 1
+    person.erasing.of_words("walnut-secret", reason="private")
+    assert person.erasing.residue(["walnut-secret"]) == ["records.tags", "entry 1"]
 
 
-def test_the_end_of_an_erasure_is_an_entry(studio: Studio, ada: Core, person: Core) -> None:
+def test_an_erasure_ends_in_a_receipt(studio: Studio, ada: Core, person: Core) -> None:
     """What was cleaned, what is out of reach and what is left."""
     note(ada, WORDS)
-    erased = person.erasing.of_text(WORDS, reason="private")
-    studio.store.purge()
-    place = person.erasing.close(erased, cleaned=["texts"], beyond=["backups"], left=[])
-    entry = person.audit.entry(place)
-    assert (entry.action, entry.facts["beyond"]) == ("text.erased", ["backups"])
-    assert entry.facts["texts"] == list(erased.commitments)
+    erased = person.erasing.of_words(WORDS, reason="private")
+    (begun,) = person.erasing.list()
+    assert (begun.id, begun.status, begun.texts) == (erased.receipt, "begun", 1)
+    ended, place = person.erasing.close(
+        erased, looked_for=1, cleaned=["texts"], beyond=["backups"], left=[]
+    )
+    assert person.erasing.list() == [ended]
+    assert (ended.status, ended.looked_for, ended.beyond) == ("clean", 1, ("backups",))
+    assert person.audit.entry(place).action == "text.erased"
+
+
+def test_one_that_was_cut_off_goes_on_in_the_next(studio: Studio, ada: Core, person: Core) -> None:
+    """Nothing is left to be taken away, but nobody has looked for it: one receipt, which says so."""
+    ada.once("k", 1, lambda: note(ada, WORDS))
+    person.erasing.of_words(WORDS, reason="private")
+    again = person.erasing.of_words(WORDS, reason="private")
+    assert (again.receipt, again.commitments) == ("demo-x1", ())
+    ended, _ = person.erasing.close(again, looked_for=1, cleaned=(), beyond=(), left=("a", "b"))
+    assert (ended.status, ended.tries, ended.texts) == ("left", 2, 3)
+    assert person.erasing.of_words(WORDS, reason="private").receipt == ""
+
+
+def test_much_is_taken_away_in_pieces(studio: Studio, ada: Core, person: Core) -> None:
+    """The first is the act of the person, the others follow from it; all are in the receipt."""
+    for number in range(450):
+        note(ada, f"{WORDS} {number}")
+    erased = person.erasing.of_words(WORDS, reason="private")
+    (receipt,) = person.erasing.list()
+    assert len(erased.commitments) == receipt.texts == 450
+    entries = [person.audit.entry(place) for place in range(studio.last().sequence + 1)]
+    pieces = [entry for entry in entries if entry.action == "text.redacted"]
+    assert [one.actor.kind for one in pieces] == ["human", "system"]
+    assert {one.facts["erasure"] for one in pieces} == {receipt.id}
+    assert person.audit.verify().sound
 
 
 def test_only_a_person_and_only_what_is_long_enough(
     studio: Studio, ada: Core, person: Core
 ) -> None:
     """An agent could hide what it did; a short word stands anywhere by chance."""
-    studio.refuses(Forbidden, lambda: ada.erasing.of_text(WORDS, reason="mine"))
-    studio.refuses(InvalidInput, lambda: person.erasing.of_text("short", reason="so"))
+    studio.refuses(Forbidden, lambda: ada.erasing.of_words(WORDS, reason="mine"))
+    studio.refuses(InvalidInput, lambda: person.erasing.of_words("short", reason="so"))
     studio.refuses(NotFound, lambda: person.erasing.of_row(Record, "demo-r9", reason="so"))
+
+
+def take_away(studio: Studio, core: Core, traces: Traces) -> None:
+    """Take what was traced away, and what was written since."""
+    with recording(studio.context(core), "text.redacted") as change:
+        traces.follow(change.writing)
+        gone = traces.take(change.writing, 99)
+        change.writing.forget(gone)
+        change.add_facts(texts=sorted(gone))
+
+
+def test_what_is_written_meanwhile_goes_too(studio: Studio, ada: Core, person: Core) -> None:
+    """Between the look at all texts and the transaction: a copy, its answer, and the plain hash beside it."""
+    note(ada, WORDS)
+    traces = Traces(least=8, words=(WORDS,))
+    with studio.view() as view:
+        traces.read(view)
+    ada.once("k", 1, lambda: note(ada, f"again: {WORDS}"))
+    studio.tree.outputs["run"] = f"it said {WORDS}"
+    ada.gates.verify(Check(command=_command("run")))
+    note(ada, "plain")
+    take_away(studio, person, traces)
+    assert traces.is_empty
+    assert not any(WORDS in text for text in texts(studio))
+    assert "plain" in texts(studio)
+    assert traces.replies == 1
+    with studio.view() as view:
+        (receipt,) = view.select(Receipt)
+        assert receipt.output_sha256 == REDACTED
+
+
+def test_every_version_that_a_row_gets_meanwhile_goes_too(
+    studio: Studio, ada: Core, person: Core
+) -> None:
+    """Also one that says nothing that was said before."""
+    name = note(ada, WORDS)["id"]
+    item = ada.plans.create(ada.plans.read("# Plan\n- [ ] First title\n")).items[1].id
+    traces = Traces(least=40, row=(Item, (item,)))
+    with studio.view() as view:
+        traces.read(view)
+    ada.items.edit(item, Edit(title="Second title"))
+    take_away(studio, person, traces)
+    assert ada.items.get(item).title == REDACTED
+    assert ada.overview.find(Record, name).body == WORDS
+
+
+def test_pruned_texts_go_and_what_repeats_them_stays(
+    studio: Studio, ada: Core, person: Core
+) -> None:
+    """By their commitments alone."""
+    note(ada, WORDS)
+    with studio.view() as view:
+        (gone,) = (kept.commitment for _, kept in view.texts() if kept.body == WORDS)
+    note(ada, f"{WORDS}, and more")
+    erased = person.erasing.of_texts([gone], "items/demo-1", "it is old")
+    assert erased.commitments == (gone,)
+    assert f"{WORDS}, and more" in texts(studio)
+
+
+def test_words_of_another_project_are_seen(studio: Studio, ada: Core, person: Core) -> None:
+    """Nothing is taken away there; whoever asks hears that it has them."""
+    note(ada, WORDS)
+    assert person.erasing.stands_in("demo", [WORDS])
+    assert not person.erasing.stands_in("elsewhere", [WORDS])
+    person.erasing.of_words(WORDS, reason="private")
+    note(ada, WORDS)
+    assert person.erasing.residue([WORDS]) == ["texts that were written since"]
+
+
+def test_a_text_that_something_else_needs_meanwhile_is_not_pruned(
+    studio: Studio, ada: Core, person: Core
+) -> None:
+    """Whoever was just told to refer to it would refer to nothing."""
+    note(ada, WORDS)
+    with studio.view() as view:
+        (meant,) = (kept.commitment for _, kept in view.texts() if kept.body == WORDS)
+        traces = Traces(least=40, given=[meant])
+        traces.read(view)
+    note(ada, WORDS)
+    take_away(studio, person, traces)
+    assert WORDS in texts(studio)

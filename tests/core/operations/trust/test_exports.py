@@ -147,7 +147,7 @@ def test_what_was_handed_in_is_named_and_what_was_taken_away_is_left_out(studio:
     ada.reviews.submit(ITEM, "", "look", token)
     ada.tasks.finish(ITEM, token, Report(outcome="done", summary="again"))
     bob.reviews.review(ITEM, Judgment(approves=True, reason="private thoughts"))
-    studio.core("pat", kind="human").journal.redact(Verdict, "demo-v2", reason="private")
+    studio.core("pat", kind="human").erasing.of_row(Verdict, "demo-v2", reason="private")
     predicate = opened(studio.system.exports.verdict("demo-v2"), FixedKey().public_key)["predicate"]
     assert predicate["submission"] == "demo-s1"
     assert "reason" not in predicate

@@ -198,7 +198,7 @@ def test_every_act_of_a_person_can_be_signed(studio: Studio, pat: Person) -> Non
     pat.does(waive, "not needed").items.edit("demo-3", Edit(waive=("check-1",), reason="no need"))
     noted = studio.core("ada").journal.append(Note(kind="finding", body="a private thing"))
     redact = ProposedAct(action="text.redacted", decision={"row": f"records/{noted.id}"})
-    pat.does(redact, "private").journal.redact(Record, noted.id, reason="private")
+    pat.does(redact, "private").erasing.of_row(Record, noted.id, reason="private")
     strengths = [
         one.actor.principal.strength
         for one in studio.system.audit.log(limit=5)
@@ -230,7 +230,7 @@ def test_a_reason_that_is_taken_away_is_gone_beside_the_signature_too(
 ) -> None:
     """And the signature still holds: it is over a commitment."""
     pat.judge(ITEM, Judgment(approves=True, reason="what nobody should read"))
-    pat.unsigned.journal.redact(Verdict, "demo-v1", reason="private")
+    pat.unsigned.erasing.of_row(Verdict, "demo-v1", reason="private")
     assert "nobody should read" not in str(studio.image().texts)
     studio.check()
 

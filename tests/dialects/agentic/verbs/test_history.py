@@ -25,6 +25,6 @@ def test_earlier_values_come_last_first(studio, ada, bob, person):
     assert found[0].at == studio.last().time
     assert found[0].sequence == studio.last().sequence
     assert len(ada.memory.history(plan, "k", 5)) == 5
-    person.journal.redact(StateEntry, plan, "k", reason="asked")
+    person.erasing.of_row(StateEntry, plan, "k", reason="asked")
     assert ada.memory.history(plan, "k", 2)[1].value == "[redacted]"
     assert ada.memory.history("project", "k", 5) == []

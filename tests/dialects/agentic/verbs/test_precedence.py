@@ -143,6 +143,6 @@ def test_what_a_session_was_given_may_have_been_redacted(ordered):
     ada.memory.put("project", "k", 1)
     give(ada, '{"goal": "walnuts"}')
     session = ada.caller.actor.session
-    ordered.core("pat", kind="human").journal.redact(Session, session, reason="private")
+    ordered.core("pat", kind="human").erasing.of_row(Session, session, reason="private")
     with pytest.raises(OutOfOrder):
         ada.use(Precedence).check("update", {"id": "demo-1"}, lambda _kind, _name: True)

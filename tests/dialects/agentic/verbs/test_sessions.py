@@ -44,7 +44,7 @@ def test_a_session_is_opened_with_a_type_and_a_context(ada, person, work):
     """Of one whose words were redacted only the agent's name is left."""
     found = ada.sessions.get(work)
     assert (agent_type_of(found), context_of(found.session)) == ("opus", {"a": 1})
-    person.journal.redact(Session, work, reason="asked")
+    person.erasing.of_row(Session, work, reason="asked")
     found = ada.sessions.get(work)
     assert (agent_type_of(found), context_of(found.session)) == ("ada", {})
 

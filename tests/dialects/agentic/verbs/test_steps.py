@@ -151,7 +151,7 @@ def test_redacted_notes_are_marked(ada, person, slug):
 
     ada.use(Steps).move_task(slug, 1, 0, notes="secret")
     item = ada.use(Steps).tasks(ada.use(Steps).phase(slug, 1).item.id, -1, 1)[0].item.id
-    person.journal.redact(Attribute, item, "notes", reason="asked")
+    person.erasing.of_row(Attribute, item, "notes", reason="asked")
     assert text_in(ada.use(Steps).around(item)[0], NOTES) == "[redacted]"
 
 

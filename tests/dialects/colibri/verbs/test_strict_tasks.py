@@ -114,7 +114,7 @@ def test_a_value_that_was_redacted_is_its_mark(studio: Studio, ada: Core) -> Non
         name = kept_as(writing, kept.value)
         salted = writing.salted(name)
         assert salted is not None
-        writing.forget(name)
+        writing.forget([name])
     assert ada.use(StrictTasks).get(made).attributes == {"priority": "[redacted]"}
     with studio.store.writing(studio.ports.project) as writing:
         writing.keep({name: salted})

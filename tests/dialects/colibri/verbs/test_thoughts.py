@@ -165,6 +165,6 @@ def test_a_redacted_thought_still_holds_its_place(ada, person, tasks):
     """The digest was hashed, not the text."""
     made = ada.use(Thoughts).think("plan", "a private word", task=tasks[0])
     ada.use(Thoughts).think("plan", "another", task=tasks[0])
-    person.journal.redact(Record, made.record.id, reason="private")
+    person.erasing.of_row(Record, made.record.id, reason="private")
     found = ada.use(Thoughts).verify(tasks[0])
     assert (found.sound, found.redacted, found.size) == (True, 1, 2)

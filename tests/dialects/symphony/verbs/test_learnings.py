@@ -73,7 +73,7 @@ def test_learnings_of_another_source_and_redacted_ones_are_read_too(studio, ada,
     (plain,) = ada.use(Learnings).find(LearningQuery(query="hull"))
     assert (plain.learning.pattern, plain.learning.kind) == ("A hull is dry", "pattern")
     kept = keep(ada, issue, run="r").learning.record
-    person.journal.redact(Record, kept.id, reason="told too much")
+    person.erasing.of_row(Record, kept.id, reason="told too much")
     again = [one for one in ada.use(Issues).records(issue, "learning", 0, 9) if one.id == kept.id]
     assert again[0].body == "[redacted]"
     assert note.id in found(ada, "hull")

@@ -36,7 +36,7 @@ def test_a_file_has_one_answer_for_each_question(ada, bob):
 def test_a_redacted_coverage_keeps_its_place(ada, person):
     """What was said of it is gone."""
     ada.use(Surveys).cover(covers(notes="too much"))
-    person.journal.redact(StateEntry, "coverage:errors", "src/a.py", reason="private")
+    person.erasing.of_row(StateEntry, "coverage:errors", "src/a.py", reason="private")
     (left,) = ada.use(Surveys).coverage("errors")
     assert (left.coverage.path, left.coverage.notes) == ("src/a.py", "")
 

@@ -83,8 +83,8 @@ def test_redacted_evidence_counts_for_nothing(studio, ada, begun):
     studio.tree.write("a.py", "1")
     ada.use(Workflows).end_task(task, DONE, TaskWords())
     decision = ada.use(Workflows).log(_note(task))
-    studio.system.journal.redact(Outcome, task, 1, reason="private")
-    studio.system.journal.redact(Record, decision.id, reason="private")
+    studio.system.erasing.of_row(Outcome, task, 1, reason="private")
+    studio.system.erasing.of_row(Record, decision.id, reason="private")
     found = ada.use(WorkflowQueries).log("decision", ItemFilter(root=workflow))
     assert [about.id for _, about in found] == [task]
     assert ada.use(Workflows).close(workflow, "done", {}).metrics["files_changed"] == 0
@@ -94,9 +94,9 @@ def test_redacted_words_count_for_nothing(studio, ada, begun):
     """The workflow ends without them; with its own words gone, nobody can say the same again."""
     workflow, _, task = begun
     ada.use(Workflows).end_task(task, DONE, TaskWords(kept={"tokens_input": 7}))
-    studio.system.journal.redact(Attribute, task, "words", reason="private")
+    studio.system.erasing.of_row(Attribute, task, "words", reason="private")
     assert ada.use(Workflows).close(workflow, "done", {}).metrics["total_tokens"] == 0
-    studio.system.journal.redact(Attribute, workflow, "outcome", reason="private")
+    studio.system.erasing.of_row(Attribute, workflow, "outcome", reason="private")
     studio.refuses(Conflict, lambda: ada.use(Workflows).close(workflow, "done", {}))
 
 

@@ -270,7 +270,7 @@ class Change:
         if connection is None or caller.actor.kind != "agent":
             return
         if self.find(Connection, connection.id) is None:
-            self.put(replace(connection, opened_at=self.now))
+            self.put(replace(connection, project=self.context.project, opened_at=self.now))
 
     def append(self) -> None:
         """Append the entry of this change to the ledger; Forbidden if it is no act of its person."""
@@ -293,6 +293,7 @@ class Change:
         if is_person(entry.actor):
             refuse_unsigned(self.writing, data)
         leaf = leaf_hash(data)
+        self.context.ports.sharing.leaf = leaf.hex()
         writer = entry.actor.principal
         if writer is not None and writer.strength != "person":
             # Before it lands: whoever looks at what has landed finds it here.

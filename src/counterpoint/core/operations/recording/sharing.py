@@ -5,15 +5,17 @@ once (what a comparison of the tree found, an empty list of remarks), so that th
 room again. Rules: (1) a short text that was kept a moment ago gets the same salt, and so the same row.
 (2) What tells that it is the same lies in memory only: nothing that is stored leads from a text to
 its commitment, before or after it is taken away. (3) The text is kept anew each time all the same, so a
-transaction that was undone, or somebody else who took the text away, leaves no reference to nothing.
-(4) A text that is taken away is forgotten here at once.
+transaction that was undone leaves no reference to nothing. (4) A text that is taken away gets a fresh salt from then on, whoever
+took it away: what this process did not write itself is asked for texts that went, before anything is written after it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
-from counterpoint.core.ports.store import Salted
+from counterpoint.core.ledger.lines import REDACTION
+from counterpoint.core.ports.store import Reading, Salted
 from counterpoint.kernel.canonical import commitment
 from counterpoint.kernel.ids import Mint
 
@@ -22,11 +24,24 @@ _LONGEST: Final = 2_000
 
 
 class Sharing:
-    """The texts that were kept last, each with its salt."""
+    """The texts that were kept last, each with its salt.
+
+    leaf: of the last entry that this process has seen: nothing before it is news.
+    """
 
     def __init__(self) -> None:
         """Remember nothing yet."""
+        self.leaf = ""
         self._known: dict[str, tuple[str, Salted]] = {}
+        self._last: tuple[str, int] = "", -1
+
+    def follow(self, view: Reading, leaf: str) -> None:
+        """Forget everything if texts were taken away by others; leaf: of the last entry there is."""
+        self.leaf = leaf
+        last = view.project, next(iter(view.sequences(action=REDACTION, limit=1)), -1)
+        if last != self._last:
+            self._known.clear()
+            self._last = last
 
     def commit(self, text: str, mint: Mint) -> tuple[str, Salted]:
         """Return the commitment of a text, with the salt that it was just kept with or a fresh one."""
@@ -41,6 +56,7 @@ class Sharing:
             self._known[text] = made
         return made
 
-    def forget(self, text: str) -> None:
-        """Give the text a fresh salt from now on."""
-        self._known.pop(text, None)
+    def forget(self, commitments: Collection[str]) -> None:
+        """Give texts fresh salts from now on."""
+        gone = set(commitments)
+        self._known = {text: one for text, one in self._known.items() if one[0] not in gone}

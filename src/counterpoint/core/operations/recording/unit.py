@@ -78,13 +78,16 @@ class Unit:
 
     def begin(self, context: Context, action: str) -> Change:
         """Return a fresh change in this transaction, made at a context of the same call."""
-        ports, writing = self.context.ports, self.writing
+        ports, writing, head = self.context.ports, self.writing, None
         if writing is None:
             writing = self.writing = self._held.enter_context(ports.store.writing(ports.project))
+            head = writing.head()
+            if head.leaf != ports.sharing.leaf:
+                ports.sharing.follow(writing, head.leaf)
             if self.at_begin is not None:
                 self.at_begin(writing)
         now = ports.clock.now()
-        last = self.changes[-1].now if self.changes else Timestamp(writing.head().time)
+        last = self.changes[-1].now if self.changes else Timestamp((head or writing.head()).time)
         # A clock that is behind by a little: the entry gets the time of the one before it.
         if now < last:
             _refuse_far_behind(now, last)

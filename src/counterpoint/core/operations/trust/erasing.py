@@ -1,46 +1,45 @@
 """Taking texts away: every use of them, and what only repeats them.
 
-Rules: (1) Of a row goes every text that any entry ever gave to it, with what the facts of entries about it
-have. (2) A copy goes too: a text that says the same, or has in it what is long enough to be no
-chance. (3) An answer kept under an idempotency key stays, with a mark in place of what was taken away or of a
-piece of it; nobody knows what the hash of a request was made of, so all of these go. (4) The plain hash
-beside a text that goes, goes with it. (5) Rows, entries and proofs stay: what goes is texts and salts.
+Rules: (1) what goes is found beside the writers, and taken away in pieces, so that nobody waits for long. (2) The first
+piece is the act of whoever asks; the others are what follows from it, done by the program. (3) Rows, entries and proofs stay:
+what goes is texts and salts. (4) A receipt is begun with the first piece and ends when all that the program keeps
+was searched. One that was cut off goes on in the next for the same place, so that it ends in one receipt.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from typing import Final
 
-from counterpoint.core.ledger.entry import load_fields, referred
 from counterpoint.core.ledger.lines import GONE, REDACTION
-from counterpoint.core.model.documents import Document, Passage
-from counterpoint.core.model.identity import Confirmation
-from counterpoint.core.model.journal import Reply
-from counterpoint.core.model.rows import Cell, Noun, Prose, columns, load_object
+from counterpoint.core.model.access import Actor
+from counterpoint.core.model.rows import Cell, Noun, columns
+from counterpoint.core.model.trust.erasures import ANYWHERE, Erasure
 from counterpoint.core.operations.recording.change import Change, missing
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Caller, Context
 from counterpoint.core.operations.recording.contributions import refuse_agent
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.operations.trust.traces import Traces
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.trust.erasing import SHORTEST, blotted, has_any, spellings
-from counterpoint.kernel import canonical
+from counterpoint.core.rules.trust.erasing import SHORTEST, blotted, spellings
 from counterpoint.kernel.acts import Act
-from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
 
-ANYWHERE = "*"
-"""Stands for a row where a text is taken away wherever it is."""
-_REPEATED = 40
+_REPEATED: Final = 40
 """Letters of a text of a row from which on whatever has it in it is taken for a copy."""
-_HALF = 32
+_MOST: Final = 400
+"""Texts that one transaction takes away: each table that is searched is read once for them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erased:
-    """What was taken away: commitments, the words that are gone, how many kept answers were mended."""
+    """What was taken away: commitments, the words that are gone, how many kept answers went.
 
+    receipt: id of the receipt that is begun; empty: nothing was there to be taken away.
+    """
+
+    receipt: str = ""
     commitments: tuple[str, ...] = ()
     words: tuple[str, ...] = field(default=(), repr=False)
     replies: int = 0
@@ -54,142 +53,138 @@ class Erasing:
 
     def of_row(self, noun: type[Noun], *key: Cell, reason: str) -> Erased:
         """Take away what a row says and ever said, and its copies; NotFound, Forbidden."""
-        with self._recording() as change:
-            if change.find(noun, *key) is None:
+        with self._context.reading() as view:
+            if view.find(noun, *key) is None:
                 raise missing(noun, *key)
-            view = change.writing
-            given = {one for one in _given(view, noun, key) if view.text(one) is not None}
-            words = {text for one in given if (text := view.text(one))}
-            given |= set(_signed(view, words))
-            place = f"{noun.table}/{'/'.join(map(str, key))}"
-            return self._erase(change, given, words, place, reason, _REPEATED)
+        place = f"{noun.table}/{'/'.join(map(str, key))}"
+        return self._erase(Traces(least=_REPEATED, row=(noun, key)), place, reason)
 
-    def of_text(self, text: str, *, reason: str) -> Erased:
-        """Take a text away wherever it stands, in whatever; InvalidInput for a short one, Forbidden."""
-        if len(text) < SHORTEST:
+    def of_words(self, *words: str, reason: str) -> Erased:
+        """Take words away wherever they stand, in whatever; InvalidInput for short ones, Forbidden."""
+        if min(map(len, words)) < SHORTEST:
             raise InvalidInput(
                 f"what is taken away everywhere has at least {SHORTEST} letters",
                 hint="Give more of the text, or the id of what says it.",
             )
-        with self._recording() as change:
-            return self._erase(change, set(), {text}, ANYWHERE, reason, SHORTEST)
+        return self._erase(Traces(least=SHORTEST, words=words), ANYWHERE, reason)
+
+    def of_texts(self, commitments: Collection[str], place: str, reason: str) -> Erased:
+        """Take texts away by their commitments, and nothing that repeats them; Forbidden."""
+        return self._erase(Traces(least=_REPEATED, given=commitments), place, reason)
+
+    def list(self) -> list[Erasure]:
+        """Return all receipts, in order."""
+        with self._context.reading() as view:
+            return view.select(Erasure, order="number")
 
     def residue(self, words: Collection[str]) -> list[str]:
-        """Return where words still stand in entries: in names, which no redaction takes away."""
-        needles = {form.encode() for word in words for form in spellings(word)}
+        """Return where words still stand: in texts that were written again, and in names, which stay."""
+        needles = [form for word in words for form in spellings(word)]
+        raw = [needle.encode() for needle in needles]
+        found: dict[str, None] = {}
         with self._context.reading() as view:
-            return [
-                f"entry {place}"
-                for place, data in enumerate(view.entries())
-                if any(needle in data for needle in needles)
-            ]
+            if _is_said(view, needles):
+                found["texts that were written since"] = None
+            for noun in view.tables.values():
+                kept = [
+                    (at, column.name)
+                    for at, column in enumerate(columns(noun))
+                    if column.sort in {"text", "list"}
+                ]
+                for row in view.table(noun):
+                    for at, name in kept:
+                        if any(needle in str(row[at]) for needle in needles):
+                            found[f"{noun.table}.{name}"] = None
+            for place, data in enumerate(view.entries()):
+                if any(needle in data for needle in raw):
+                    found[f"entry {place}"] = None
+        return list(found)
+
+    def stands_in(self, project: str, words: Collection[str]) -> bool:
+        """Return whether a text of another project of the database has any of the words."""
+        needles = [form for word in words for form in spellings(word)]
+        with self._context.ports.store.reading(project) as view:
+            return _is_said(view, needles)
 
     def close(
-        self, erased: Erased, *, cleaned: list[str], beyond: list[str], left: list[str]
-    ) -> int:
-        """Write down where it is gone and where it may still be; return the place of that entry."""
-        with recording(self._context, "text.erased") as change:
-            change.add_facts(texts=list(erased.commitments), replies=erased.replies)
-            change.add_facts(cleaned=cleaned, beyond=beyond, left=left)
-            return change.writing.head().size
+        self,
+        erased: Erased,
+        *,
+        looked_for: int,
+        cleaned: Collection[str],
+        beyond: Collection[str],
+        left: Collection[str],
+    ) -> tuple[Erasure, int]:
+        """End a receipt: where it is gone and where it may still be; return it, and its entry's place."""
+        with recording(self._context, "text.erased", erased.receipt) as change:
+            ended = replace(
+                change.get(Erasure, erased.receipt),
+                status="left" if left else "clean",
+                looked_for=looked_for,
+                cleaned=tuple(cleaned),
+                beyond=tuple(beyond),
+                left=tuple(left),
+                ended_at=change.now,
+            )
+            change.put(ended)
+            change.add_facts(texts=ended.texts, left=len(ended.left))
+            return ended, change.writing.head().size
 
-    @contextmanager
-    def _recording(self) -> Generator[Change]:
+    def _erase(self, traces: Traces, place: str, reason: str) -> Erased:
+        with self._context.reading() as view:
+            traces.read(view, goes_on=view.exists(Erasure, place=place, status="begun"))
+        gone: list[str] = []
         with recording(self._context, REDACTION) as change:
             refuse_agent(change, "take texts away", Act.REDACT)
-            yield change
+            receipt = self._begin(change, traces, place)
+            if receipt is None:
+                return Erased(words=tuple(traces.words))
+            gone += _forget(change, traces, receipt)
+            change.add_facts(row=place)
+            change.add_texts(reason=str(blotted(reason, traces.words)))
+        program = Caller(
+            actor=Actor(kind="system", name="counterpoint"), root=self._context.caller.root
+        )
+        following = Context(ports=self._context.ports, caller=program)
+        while not traces.is_empty:
+            with recording(following, REDACTION) as change:
+                traces.follow(change.writing)
+                gone += _forget(change, traces, change.get(Erasure, receipt.id))
+        return Erased(
+            receipt=receipt.id,
+            commitments=tuple(sorted(gone)),
+            words=tuple(traces.words),
+            replies=traces.replies,
+        )
 
-    def _erase(
-        self,
-        change: Change,
-        given: set[str],
-        words: set[str],
-        place: str,
-        reason: str,
-        least: int,
-    ) -> Erased:
-        view = change.writing
-        if not words:
-            return Erased()
-        names = {half: kept.commitment for half, kept in view.texts()}
-        gone = given | {
-            kept.commitment for _, kept in view.texts() if has_any(kept.body, words, least)
-        }
-        replies = list(_mended(change, words, gone, names))
-        gone |= set(_hashes_beside(view, {one[:_HALF] for one in gone}, names))
-        if not gone and not replies:
-            return Erased()
-        # Every answer of before was made of who knows what: see the rules above.
-        gone |= {names[row] for row in _cells(view, Reply, "request") if row in names}
-        for reply in replies:
-            change.put(reply)
-        for text in filter(None, map(view.text, sorted(gone))):
-            self._context.ports.sharing.forget(text)
-        for commitment in sorted(gone):
-            view.forget(commitment)
-        change.add_facts(row=place)
-        change.add_facts(**{GONE: sorted(gone)})
-        change.add_texts(reason=str(blotted(reason, words)))
-        return Erased(commitments=tuple(sorted(gone)), words=tuple(words), replies=len(replies))
-
-
-def _given(view: Reading, noun: type[Noun], key: tuple[Cell, ...]) -> Iterator[str]:
-    """Return the commitment of every text that an entry gave to a row, or a fact about it has."""
-    mark, place = canonical.dump(key[-1]), dict(zip(noun.key[1:], key, strict=True))
-    for data in view.entries():
-        if mark not in data:
-            continue
-        entry = load_fields(data)
-        for row in entry.get("r", ()):
-            if row["t"] == noun.table and row["k"] == place:
-                values: dict[str, Json] = row.get("v") or row.get("c") or {}
-                yield from filter(None, map(referred, values.values()))
-        if entry.get("s") == key[-1]:
-            facts: dict[str, Json] = entry.get("f", {})
-            yield from filter(None, map(referred, facts.values()))
+    def _begin(self, change: Change, traces: Traces, place: str) -> Erasure | None:
+        """Return the receipt that this goes into; None if nothing is to go, and none was cut off."""
+        traces.follow(change.writing)
+        cut_off = change.select(Erasure, place=place, status="begun")
+        if cut_off:
+            return replace(cut_off[-1], tries=cut_off[-1].tries + 1)
+        if traces.is_empty:
+            return None
+        number, name = change.next_id(Erasure)
+        return Erasure(
+            project=self._context.project,
+            id=name,
+            number=number,
+            place=place,
+            agent=self._context.caller.actor.name,
+            begun_at=change.now,
+        )
 
 
-def _signed(view: Reading, words: set[str]) -> Iterator[str]:
-    """Return the commitments of the reasons that people signed with one of the words as text."""
-    for one in view.select(Confirmation):
-        if load_object(one.reason).get("text") in words:
-            yield from _given(view, Confirmation, (one.id,))
+def _forget(change: Change, traces: Traces, receipt: Erasure) -> list[str]:
+    """Take the next texts away and count them in the receipt; return them."""
+    taken = traces.take(change.writing, _MOST)
+    change.writing.forget(taken)
+    change.context.ports.sharing.forget(taken)
+    change.put(replace(receipt, texts=receipt.texts + len(taken)))
+    change.add_facts(erasure=receipt.id, **{GONE: sorted(taken)})
+    return taken
 
 
-def _mended(
-    change: Change, words: set[str], gone: set[str], names: dict[str, str]
-) -> Iterator[Reply]:
-    """Return the kept answers that repeat what goes, without it; their texts go with the others."""
-    halves = _cells(change.writing, Reply, "answer")
-    there = zip(halves, change.select(Reply), strict=True)
-    for half, reply in ((half, reply) for half, reply in there if half in names):
-        answer = canonical.load(reply.answer)
-        clean = blotted(answer, words)
-        if clean != answer:
-            gone.add(names[half])
-            yield replace(reply, answer=Prose(canonical.dump_any(clean)))
-
-
-def _cells(view: Reading, noun: type[Noun], name: str) -> list[str]:
-    """Return what a prose column of every row holds, in the order of the key."""
-    place = [column.name for column in columns(noun)].index(name)
-    return [str(row[place]) for row in view.table(noun)]
-
-
-def _hashes_beside(view: Reading, halves: set[str], names: dict[str, str]) -> Iterable[str]:
-    """Return the commitments of plain hashes in the rows that hold a text which goes."""
-    paths: set[tuple[Cell, Cell]] = set()
-    for noun in view.tables.values():
-        every = columns(noun)
-        proses = [place for place, column in enumerate(every) if column.is_prose]
-        hashes = [place for place in proses if every[place].sort == "hash"]
-        if not hashes and noun is not Passage:
-            continue
-        for row in view.table(noun):
-            if any(row[place] in halves for place in proses):
-                yield from (names[str(row[p])] for p in hashes if row[p] in names)
-                if noun is Passage:
-                    paths.add((row[1], row[3]))
-    for place, row in zip(_cells(view, Document, "sha256"), view.table(Document), strict=True):
-        if (row[1], row[2]) in paths and place in names:
-            yield names[place]
+def _is_said(view: Reading, needles: Collection[str]) -> bool:
+    return any(needle in kept.body for _, kept in view.texts() for needle in needles)

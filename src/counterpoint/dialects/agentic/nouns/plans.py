@@ -44,9 +44,10 @@ class MovedStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruned:
-    """An archived plan whose texts were taken away, or would be."""
+    """An archived plan whose texts were taken away, or would be. receipt: id of what tells where they are gone."""
 
     item: Item
     slug: str
     archived_at: Timestamp
     texts: int
+    receipt: str = ""

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 from counterpoint.core.ledger.entry import load_fields
-from counterpoint.core.ledger.lines import GONE, REDACTION
 from counterpoint.core.model.journal import StateEntry
 from counterpoint.core.model.work import Alias, Attribute, Item, Label
 from counterpoint.core.operations.recording.change import Change
@@ -22,7 +21,8 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.contributions import refuse_agent
 from counterpoint.core.operations.recording.facets import kept_object, relabel
 from counterpoint.core.operations.recording.moves import move
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.operations.trust.erasing import Erasing
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.agentic.nouns.plans import (
     ARCHIVED,
@@ -48,20 +48,19 @@ class Pruning:
             return [one for one, _ in _doomed(view, later(self._now(), -days * _DAY))]
 
     def prune(self, days: int = RETENTION_DAYS) -> list[Pruned]:
-        """Take the texts of these plans away, all or none; answer them. Forbidden to agents."""
-        with joined(self._context):
-            with recording(self._context, "plans.counted") as change:
-                refuse_agent(change, "take texts away", "Ask a person: `counterpoint plans prune`")
-                doomed = _doomed(change.writing, later(self._now(), -days * _DAY))
-            for plan, digests in doomed:
-                with recording(self._context, REDACTION, plan.item.id) as change:
-                    for digest in digests:
-                        change.writing.forget(digest)
-                    change.add_facts(row=f"items/{plan.item.id}", reason="its plan was pruned")
-                    change.add_facts(**{GONE: list(digests)})
-                with recording(self._context, "plan.pruned", plan.item.id) as change:
-                    _drop(change, plan)
-        return [one for one, _ in doomed]
+        """Take the texts of these plans away, and begin a receipt for each. Forbidden to agents."""
+        with recording(self._context, "plans.counted") as change:
+            refuse_agent(change, "take texts away", "Ask a person: `counterpoint plans prune`")
+        pruned: list[Pruned] = []
+        with self._context.reading() as view:
+            doomed = _doomed(view, later(self._now(), -days * _DAY))
+        for plan, digests in doomed:
+            place = f"items/{plan.item.id}"
+            erased = Erasing(self._context).of_texts(digests, place, "its plan was pruned")
+            pruned.append(replace(plan, receipt=erased.receipt))
+            with recording(self._context, "plan.pruned", plan.item.id) as change:
+                _drop(change, plan)
+        return pruned
 
     def _now(self) -> Timestamp:
         return self._context.ports.clock.now()

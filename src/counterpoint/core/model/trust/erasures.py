@@ -1,0 +1,45 @@
+"""Receipts of texts that were taken away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from counterpoint.core.model.rows import Agent, Id, Name, Names, Noun, Number, Time
+from counterpoint.kernel.clock import Timestamp
+
+ANYWHERE = "*"
+"""Stands for a row where texts are taken away wherever they are."""
+
+ErasureState = Literal["begun", "clean", "left"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erasure(Noun):
+    """What was taken away, where it is gone, and where it may still be.
+
+    place: the row that lost its texts, or `*`. status: `begun` until all that the program keeps was searched.
+    texts: how many texts the entries with the fact `erasure` took away. looked_for: for how many words
+    was looked; 0: nobody had them any more. tries: how often it was begun; one that was cut off goes on in the next.
+    cleaned: places in which nothing is left. beyond: places that nobody here can reach. left: where
+    the words still stand.
+    """
+
+    table: ClassVar[str] = "erasures"
+    key: ClassVar[tuple[str, ...]] = ("project", "id")
+    letter: ClassVar[str] = "x"
+    indexes: ClassVar[tuple[str, ...]] = ("number",)
+
+    id: Id
+    number: Number
+    place: Name
+    status: ErasureState = "begun"
+    texts: int = 0
+    looked_for: int = 0
+    tries: int = 1
+    cleaned: Names = ()
+    beyond: Names = ()
+    left: Names = ()
+    agent: Agent
+    begun_at: Timestamp
+    ended_at: Time = ""
