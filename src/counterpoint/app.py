@@ -408,6 +408,8 @@ class App:
             self.store.close()
         if "host" in self.__dict__:
             self.host.close()
+        if "signer" in self.__dict__:
+            self.signer.close()
 
 
 def postgres() -> ModuleType:

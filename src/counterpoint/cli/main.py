@@ -55,6 +55,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "token": "tokens",
     "agent": "trust.agents",
     "key": "trust.keys",
+    "signer": "trust.signers",
     "profile": "profiles",
     "learning": "knowledge",
     "status": "work",

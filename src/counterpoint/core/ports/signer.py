@@ -53,3 +53,7 @@ class Signer(Protocol):
     def open_epoch(self, ledger: str, head: Growth) -> SignedHead:
         """Sign a head in an epoch above the last, whatever it extends; a person has said so."""
         ...
+
+    def close(self) -> None:
+        """Let go of what it holds; a later question opens it again."""
+        ...

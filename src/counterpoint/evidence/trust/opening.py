@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shlex
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,11 +31,30 @@ def open_signer(setting: str, place: str, clock: Clock) -> Signer:
 
     if not place:
         return MemorySigner(key=fresh_key, clock=clock)
+    sort, _, rest = setting.partition(":")
     if setting == "file":
-        return FileSigner(root=state_folder(os.environ) / "signer", place=place, clock=clock)
+        return FileSigner(root=signer_folder(), place=place, clock=clock)
+    if sort == "command" and (words := _words(rest)):
+        from counterpoint.evidence.trust.program import CommandSigner
+
+        return CommandSigner(words=words, place=place)
     raise InvalidInput(
-        f"{setting!r} is no signer", hint="Set COUNTERPOINT_SIGNER to `file`, or leave it out."
+        f"{setting!r} is no signer",
+        hint="Set COUNTERPOINT_SIGNER to `file` or `command:PROGRAM WORDS`, or leave it out.",
     )
+
+
+def signer_folder() -> Path:
+    """Return where the signer of this account has its state."""
+    return state_folder(os.environ) / "signer"
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of a command as a shell would part them; none if it cannot."""
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return []
 
 
 def cursor_secret(folder: Path, *, make: bool = True) -> bytes:

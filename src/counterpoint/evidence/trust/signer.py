@@ -4,6 +4,7 @@ Layout, in a folder of the user's state (see folders.py):
 
     places            a line for each database and ledger that was seen in it, the latest last
     <ledger>/ed25519  the key (see keys.py)
+    <ledger>/permit   is there if the account of this signer permits the next epoch to who asks through a program
     <ledger>/heads    a line for each head that was signed, canonical JSON:
                       {"epoch", "note", "root" in hex, "size", "time"}
 
@@ -43,13 +44,15 @@ from counterpoint.evidence.trust.folders import (
     make_private,
     read_lines,
 )
+from counterpoint.evidence.trust.lines import head_json, head_of
 from counterpoint.kernel import canonical
 from counterpoint.kernel.clock import Clock
-from counterpoint.kernel.errors import Forbidden, InvalidInput, SignerAway
+from counterpoint.kernel.errors import Forbidden, InvalidInput, NotFound, SignerAway
 
 _LEDGER = re.compile(r"[a-z0-9_]{1,64}")
 _HEADS = "heads"
 _PLACES = "places"
+_PERMIT = "permit"
 _TAIL = 65_536
 
 
@@ -151,9 +154,30 @@ class FileSigner:
             check_epoch(self.last(ledger), head)
             return self._keep(ledger, key, head)
 
+    def close(self) -> None:
+        """Forget the keys."""
+        self._keys.clear()
+
+    def permit_epoch(self, ledger: str) -> None:
+        """Permit the next epoch of a ledger, once, to who asks through a program; NotFound."""
+        folder = self._find(ledger)
+        if folder is None:
+            raise NotFound(f"this signer has signed nothing of a ledger {ledger}")
+        with locked(self.root):
+            append_line(folder / _PERMIT, b"")
+
+    def has_permit(self, ledger: str) -> bool:
+        """Return whether an epoch of a ledger is permitted."""
+        folder = self._find(ledger)
+        return folder is not None and (folder / _PERMIT).is_file()
+
+    def use_permit(self, ledger: str) -> None:
+        """Take the permit of a ledger away."""
+        (self._folder(ledger) / _PERMIT).unlink(missing_ok=True)
+
     def _keep(self, ledger: str, key: ProjectKey, head: Growth) -> SignedHead:
         made = _seal(head, key, self.clock)
-        append_line(self._folder(ledger) / _HEADS, _dump(made))
+        append_line(self._folder(ledger) / _HEADS, canonical.dump(head_json(made)))
         name = self._place_name(head.origin)
         if self._seen().get(name) != ledger:
             append_line(self.root / _PLACES, canonical.dump({"ledger": ledger, "place": name}))
@@ -263,6 +287,9 @@ class MemorySigner:
         check_epoch(self.last(ledger), head)
         return self._keep(ledger, head)
 
+    def close(self) -> None:
+        """Hold nothing: it passes away with the process."""
+
     def _keep(self, ledger: str, head: Growth) -> SignedHead:
         made = _seal(head, self._key, self.clock)
         self._heads.setdefault(ledger, []).append(made)
@@ -279,28 +306,9 @@ def _seal(head: Growth, key: KeyPair, clock: Clock) -> SignedHead:
     return SignedHead(size=head.size, root=head.root, epoch=head.epoch, time=clock.now(), note=note)
 
 
-def _dump(head: SignedHead) -> bytes:
-    return canonical.dump(
-        {
-            "epoch": head.epoch,
-            "note": head.note,
-            "root": head.root.hex(),
-            "size": head.size,
-            "time": head.time,
-        }
-    )
-
-
 def _load(line: bytes) -> SignedHead:
-    value = _object(line)
     try:
-        return SignedHead(
-            size=int(value["size"]),
-            root=bytes.fromhex(value["root"]),
-            epoch=int(value["epoch"]),
-            time=str(value["time"]),
-            note=str(value["note"]),
-        )
+        return head_of(_object(line))
     except (KeyError, ValueError, TypeError) as fault:
         raise _unreadable() from fault
 

@@ -1,0 +1,43 @@
+"""The signer as a program that others ask, over its standard streams."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from counterpoint.evidence.trust import lines
+from counterpoint.evidence.trust.opening import signer_folder
+from counterpoint.evidence.trust.signer import FileSigner
+from counterpoint.kernel.clock import SystemClock
+from counterpoint.kernel.errors import CounterpointError, InvalidInput
+
+
+@click.command("signer")
+@click.option("--place", metavar="NAME", help="What it serves, whatever place it is told.")
+@click.option("--permit-epoch", "ledger", metavar="ID", help="Permit the next epoch of a ledger.")
+def signer_command(place: str | None, ledger: str | None) -> None:
+    """Sign for programs of other accounts or machines, with the key and the memory of this one.
+
+    It speaks on standard input and output, as docs/service.md says. There COUNTERPOINT_SIGNER is
+    `command:ssh HOST counterpoint signer`.
+    """
+    signer = FileSigner(root=signer_folder(), place=place or "", clock=SystemClock())
+    if ledger is not None:
+        signer.permit_epoch(ledger)
+        click.echo(f"The next epoch of {ledger} is signed, once.")
+        return
+    read, write = sys.stdin.buffer, sys.stdout.buffer
+    is_known = False
+    while line := read.readline(lines.LONGEST):
+        if is_known:
+            said = lines.answer(signer, line)
+        else:
+            try:
+                told = lines.place_of(line)
+                signer.place = place or told
+                is_known, said = True, lines.accepted(lines.NUMBER)
+            except CounterpointError as fault:
+                said = lines.refused(InvalidInput(fault.message))
+        write.write(said + b"\n")
+        write.flush()
