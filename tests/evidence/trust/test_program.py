@@ -22,6 +22,7 @@ from counterpoint.evidence.trust.signer import FileSigner
 from counterpoint.kernel.errors import Forbidden, ForkRefused, SignerAway, StaleVersion
 
 LEDGER = "led_one"
+Ask = Callable[..., CommandSigner]
 OURS = (sys.executable, "-m", "counterpoint", "signer")
 
 
@@ -39,7 +40,7 @@ def growth(size: int, before: int = 0, story: str = "one", epoch: int = 1) -> Gr
 
 
 @pytest.fixture
-def ask(tmp_path: Path) -> Iterator[Callable[..., CommandSigner]]:
+def ask(tmp_path: Path) -> Iterator[Ask]:
     """Give what asks a program whose state lies in a folder of the test."""
     made: list[CommandSigner] = []
     environ = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
@@ -53,7 +54,7 @@ def ask(tmp_path: Path) -> Iterator[Callable[..., CommandSigner]]:
         one.close()
 
 
-def test_a_program_signs_as_the_signer_of_its_account_does(ask, tmp_path: Path) -> None:
+def test_a_program_signs_as_the_signer_of_its_account_does(ask: Ask, tmp_path: Path) -> None:
     """What it answers is what that remembers; nothing is made by looking."""
     signer = ask()
     assert (signer.known_key(LEDGER), signer.last(LEDGER), signer.seen("counterpoint/demo")) == (
@@ -71,9 +72,12 @@ def test_a_program_signs_as_the_signer_of_its_account_does(ask, tmp_path: Path) 
     assert signer.seen("counterpoint/demo") == LEDGER
     assert signer.public_key(LEDGER) == signer.known_key(LEDGER) == its.public_key(LEDGER)
     assert verify(its.public_key(LEDGER), b"receipt", signer.sign(LEDGER, b"receipt"))
+    mine = signer.writer_key(LEDGER, "cn_1")
+    assert mine == its.writer_key(LEDGER, "cn_1") != signer.writer_key(LEDGER, "cn_2")
+    assert verify(mine, b"range", signer.sign_for(LEDGER, "cn_1", b"range"))
 
 
-def test_it_refuses_what_its_memory_does(ask) -> None:
+def test_it_refuses_what_its_memory_does(ask: Ask) -> None:
     """A fork, a proof from elsewhere, a head in the clothes of a statement, another ledger in its place."""
     signer = ask()
     signer.sign_head(LEDGER, growth(5))
@@ -90,7 +94,7 @@ def test_it_refuses_what_its_memory_does(ask) -> None:
     assert ask(place="/two").sign_head("led_two", growth(1)).size == 1
 
 
-def test_an_epoch_takes_a_permit_of_the_account_that_has_the_key(ask, tmp_path: Path) -> None:
+def test_an_epoch_takes_a_permit_of_the_account_that_has_the_key(ask: Ask, tmp_path: Path) -> None:
     """It counts once; who only speaks with the program opens none."""
     signer, environ = ask(), {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
     signer.sign_head(LEDGER, growth(5))
@@ -116,7 +120,7 @@ def test_an_epoch_takes_a_permit_of_the_account_that_has_the_key(ask, tmp_path: 
     ],
 )
 def test_a_program_that_cannot_be_asked_is_a_signer_that_is_away(
-    ask, monkeypatch: pytest.MonkeyPatch, code: str, why: str
+    ask: Ask, monkeypatch: pytest.MonkeyPatch, code: str, why: str
 ) -> None:
     """Nobody asks it again for a while, so that no call waits for it twice; then it is started anew."""
     if "no answer" in why:
@@ -132,7 +136,7 @@ def test_a_program_that_cannot_be_asked_is_a_signer_that_is_away(
     assert signer.last(LEDGER) is None
 
 
-def test_a_program_that_is_not_there_is_told(ask) -> None:
+def test_a_program_that_is_not_there_is_told(ask: Ask) -> None:
     """By the name that was set."""
     with pytest.raises(SignerAway, match="/no/such/program"):
         ask("/no/such/program").last(LEDGER)
@@ -142,7 +146,7 @@ def test_a_program_that_is_not_there_is_told(ask) -> None:
     ("value", "verb"),
     [("7g", "public_key"), ({"size": 1}, "last"), ([], "last")],
 )
-def test_an_answer_that_makes_no_sense_is_no_signature(ask, value: Any, verb: str) -> None:
+def test_an_answer_that_makes_no_sense_is_no_signature(ask: Ask, value: Any, verb: str) -> None:
     """Of a program that answers well and means nothing."""
     said = json.dumps({"ok": value})
     signer = ask(

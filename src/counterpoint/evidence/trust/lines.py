@@ -16,6 +16,8 @@
     seen         origin       the ledger that was signed last under a name in this place, or null
     public_key   ledger       the public key, made on first use
     sign         ledger       the signature of `statement`                   forbidden: it is a head
+    writer_key   ledger writer  the public key of a connection or credential
+    sign_for     ledger writer  the signature of `statement` by that key
     sign_head    ledger head  the head, signed                               fork_refused, stale_version
     open_epoch   ledger head  the head, signed                               forbidden without a permit, fork_refused
 
@@ -193,6 +195,12 @@ _VERBS: Final[Mapping[str, Callable[[PermittingSigner, Mapping[str, Any]], Json]
     "public_key": lambda signer, said: signer.public_key(str(said["ledger"])).hex(),
     "sign": lambda signer, said: signer.sign(
         str(said["ledger"]), bytes.fromhex(said["statement"])
+    ).hex(),
+    "writer_key": lambda signer, said: signer.writer_key(
+        str(said["ledger"]), str(said["writer"])
+    ).hex(),
+    "sign_for": lambda signer, said: signer.sign_for(
+        str(said["ledger"]), str(said["writer"]), bytes.fromhex(said["statement"])
     ).hex(),
     "sign_head": lambda signer, said: head_json(
         signer.sign_head(str(said["ledger"]), _growth_of(said["head"]))

@@ -67,6 +67,15 @@ class CommandSigner:
         """Have signed what is no head; Forbidden for one."""
         return self._bytes(self._ask("sign", ledger=ledger, statement=statement.hex()))
 
+    def writer_key(self, ledger: str, writer: str) -> bytes:
+        """Return the public key of a writer."""
+        return self._bytes(self._ask("writer_key", ledger=ledger, writer=writer))
+
+    def sign_for(self, ledger: str, writer: str, statement: bytes) -> bytes:
+        """Have something signed by the key of a writer."""
+        said = {"ledger": ledger, "writer": writer, "statement": statement.hex()}
+        return self._bytes(self._ask("sign_for", **said))
+
     def sign_head(self, ledger: str, head: Growth) -> SignedHead:
         """Have a head signed that extends the last one; ForkRefused, StaleVersion."""
         return self._head(self._ask("sign_head", ledger=ledger, head=lines.growth_json(head)))
