@@ -1,4 +1,4 @@
-"""What a signer in a program of its own is asked, and what it answers: one JSON object a line.
+"""The lines that a signer in a program of its own is asked and answers by.
 
 1. Lines are canonical JSON in UTF-8, at most `LONGEST` bytes, each ended by a line feed. Whoever asks waits for the answer before
    the next line. The end of the input ends the program.

@@ -1,4 +1,4 @@
-"""A signer that is a program: of this account, of another one, or on another machine.
+"""A signer that is a program, of another account or on another machine too.
 
 The program is started by the first question, and speaks the lines of lines.py on its standard streams. It is started again when it
 has ended; after one that could not be asked nobody asks again for `PAUSE` seconds, so that no call waits for it twice.
