@@ -138,9 +138,8 @@ class CommandSigner:
     def _exchange(self, line: bytes, end: float) -> bytes:
         """Return the next line that the program says after one to it; OSError, SignerAway."""
         process = self._process
-        assert process is not None  # noqa: S101 -- for the types: it was started
-        assert process.stdin is not None  # noqa: S101 -- it has pipes
-        assert process.stdout is not None  # noqa: S101
+        if process is None or process.stdin is None or process.stdout is None:
+            raise SignerAway("it was not started")
         process.stdin.write(line + b"\n")
         poll = select.poll()
         poll.register(process.stdout, select.POLLIN)
