@@ -10,10 +10,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from builders import AGENT_PROCESS, AgentProgram
 from counterpoint.app import App
+from counterpoint.cli.main import cli
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
@@ -297,6 +299,67 @@ def test_an_agent_makes_no_credential_for_itself(
     given = {"COUNTERPOINT_CREDENTIAL": made["out"].strip()}
     other.order(connect="third", words=[], environ=given)
     assert other.is_refused("brief", "third") == "forbidden"
+
+
+PEOPLE: dict[str, tuple[str, ...]] = {
+    "agent create": ("second",),
+    "agent revoke": ("ada",),
+    "audit epoch": ("--reason", "x"),
+    "audit redact": ("ID", "--reason", "x"),
+    "key add": (),
+    "key recover": ("--reason", "x"),
+    "key revoke": ("x", "--reason", "x"),
+    "plans prune": ("--older-than", "1", "--yes"),
+    "policy": ("--reviews", "declared"),
+    "profile set": ("judge", "--deny", "verify"),
+    "release": ("ID",),
+    "token create": ("second",),
+    "token revoke": ("bob",),
+}
+"""The commands that only people run, and with what an agent tries them; ID: of what another one holds."""
+BY_PART = {"approve", "reject", "waive", "reopen", "unblock"}
+"""Those that an agent may run as far as its tools do the same: not on its own work (test_judging)."""
+ANYBODY = {
+    *("demo", "init", "doctor", "version", "verify", "tools", "listings", "mcp", "serve", "up"),
+    *("down", "status", "list", "show", "next", "find", "log", "agent list", "token list"),
+    *("key list", "key export", "profile tools", "learning find", "learning judge", "vault add"),
+    *("vault list", "vault on", "vault remove", "issue size", "workspace open", "phases advance"),
+    *("runs ingest", "sessions sweep", "audit verify", "audit export", "audit prove"),
+    *("audit rebuild", "backup", "restore", "storage move"),
+}
+"""Those that decide nothing about work or trust, or do what whoever has the files can do without them."""
+
+
+def test_what_only_people_do_is_refused_in_an_agents_shell(
+    worker: Agent, hire: Callable[[], Agent], app: App, credential: Callable[..., dict[str, str]],
+    counterpoint: Callable[..., Any], repository: Path,
+) -> None:  # fmt: skip
+    """Every command of the command line is one of three sorts; those of people change nothing there."""
+    assert {*PEOPLE} | BY_PART | ANYBODY == {*_commands(cli, ())}
+    other = hire()
+    other.does("plan", markdown="# Held\n- [ ] Hold it\n")
+    claim = other.does("next", claim=True)["claim"]
+    credential("ada")
+    assert counterpoint("token", "create", "bob", cwd=repository).returncode == 0
+    before = app.person().overview.state().ledger_size
+    for name, words in PEOPLE.items():
+        given = [claim["item"] if word == "ID" else word for word in words]
+        ran = worker.runs(*name.split(), *given)
+        said = ran["out"] + ran["err"]
+        assert ran["code"] == 1, (name, said)
+        assert "agent" in said or "terminal" in said or "no key" in said, (name, said)
+    assert app.person().overview.state().ledger_size == before
+
+
+def _commands(command: click.Command, path: tuple[str, ...]) -> Iterator[str]:
+    if not isinstance(command, click.Group):
+        yield " ".join(path)
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        found = command.get_command(context, name)
+        assert found is not None
+        yield from _commands(found, (*path, name))
 
 
 def test_a_credential_tells_who_works_in_a_container(

@@ -70,17 +70,26 @@ def unblock_command(context: CommandContext, *, name: str, reason: str) -> int:
     """Resolve a blocker, or every open blocker of an item; exit code 1 if there is none."""
     core = context.core
     if noun_of_id(name) is Record:
-        found = [name]
+        found = [core.overview.find(Record, name) or core.journal.resolve(name, reason)]
     else:
-        item = _id(core, name)
-        found = [record.id for record in core.overview.open_blockers(item, limit=1_000)]
-    resolved = [core.journal.resolve(record, reason) for record in found]
+        found = core.overview.open_blockers(_id(core, name), limit=1_000)
+    resolved = [_resolve(context, record, reason) for record in found]
     context.out.result(
         {"resolved": [present(record) for record in resolved]},
         *(f"{record.id} is resolved: {headline(record)}" for record in resolved),
         *([] if resolved else [f"{name} has no open blocker."]),
     )
     return 0 if resolved else 1
+
+
+def _resolve(context: CommandContext, record: Record, reason: str) -> Record:
+    proposed = ProposedAct(
+        action="blocker.resolved", subject=record.item, decision={"record": record.id}
+    )
+    core = context.core
+    if record.status == "open":
+        core = confirmed(context, lambda: proposed, reason, offers=False)
+    return core.journal.resolve(record.id, reason)
 
 
 @click.command("release")
@@ -124,7 +133,11 @@ def reopen_command(context: CommandContext, *, item: str, reason: str) -> None:
     """Open an item again that has ended."""
     found = context.core.items.get(_id(context.core, item))
     goal = "open" if found.is_workable else "active"
-    after = context.core.items.edit(found.id, Edit(status=goal, reason=reason))
+    proposed = ProposedAct(
+        action="item.edited", subject=found.id, decision={"moved": [found.status, goal]}
+    )
+    core = confirmed(context, lambda: proposed, reason, offers=False)
+    after = core.items.edit(found.id, Edit(status=goal, reason=reason))
     context.out.result({"item": present_briefly(after)}, _line(after))
 
 

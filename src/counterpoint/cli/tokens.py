@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.core.model.access import SCOPES, Token, TokenRequest
 from counterpoint.core.rules.access import (
     MOST_CALLS_A_MONTH,
@@ -124,7 +125,9 @@ def list_(context: CommandContext) -> None:
 @with_context
 def revoke(context: CommandContext, which: str) -> None:
     """End a token; the very next call with it is refused."""
-    token = context.core.tokens.revoke(which)
+    tokens = context.core.tokens
+    core = confirmed(context, lambda: tokens.proposed_revocation(which), offers=False)
+    token = core.tokens.revoke(which)
     context.out.result(_shown(token), f"{token.id} {token.name!r} is revoked.")
 
 

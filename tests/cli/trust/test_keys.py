@@ -17,7 +17,7 @@ from builders import git
 from counterpoint.app import App
 from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.people import sshsig
-from counterpoint.core.model.filters import Report
+from counterpoint.core.model.filters import Edit, Report
 from counterpoint.core.model.identity import Confirmation
 from fakes.terminal import PASSPHRASE, Open, make_key, sign
 
@@ -133,6 +133,33 @@ def test_an_unconfirmed_approval_opens_no_gate_that_asks_for_a_person(
     assert gate["status"] == "met"
     assert call("show", task, "--json").json["item"]["status"] == "done"
     assert call("audit", "verify").code == 0
+
+
+@pytest.mark.timeout(180)
+def test_what_else_a_person_decides_is_signed(at: Open, call: Call, app: App, agent: Core) -> None:
+    """Ending a credential or a token, opening an item again, resolving a blocker, saying which one it was."""
+    make_key(at)
+    assert call("agent", "create", "ada").code == 0
+    assert call("token", "create", "bob").code == 0
+    task = agent.plans.create(agent.plans.read("# Extra\n- [ ] Bolt\n")).ready[0]
+    app.person().items.edit(task, Edit(status="cancelled", reason="not now"))
+    (blocker,) = app.person().overview.open_blockers()
+    acts = {
+        ("agent", "revoke", "ada"): "token.revoked",
+        ("token", "revoke", "bob"): "token.revoked",
+        ("reopen", task, "--reason", "now"): "item.edited",
+        ("unblock", blocker.item): "blocker.resolved",
+    }
+    for words, action in acts.items():
+        terminal = at(*words)
+        terminal.expect(f"You sign {action}")
+        assert sign(terminal) == 0, terminal.seen
+        entry = last(call)
+        assert (entry["action"], entry["actor"]["principal"]["strength"]) == (action, "person")
+    assert call("unblock", "HARBOUR-r99").code == 1
+    assert call("audit", "verify").code == 0
+    assert call("audit", "export", "it.bundle").code == 0
+    runpy.run_path(str(VERIFIER))["verify"](Path("it.bundle").read_bytes())
 
 
 def test_keys_are_added_and_revoked_at_a_terminal_alone(call: Call, ledger: Path) -> None:

@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from counterpoint.app import App
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Actor, Principal
@@ -18,6 +20,8 @@ from counterpoint.core.operations.recording.context import Caller
 from fakes.people import Person
 from fakes.studio import Studio
 from fakes.terminal import PASSPHRASE, Open, make_key, sign
+
+pytestmark = pytest.mark.timeout(180)
 
 VERIFIER = Path(__file__).parents[3] / "docs" / "verifier" / "verify.py"
 Call = Callable[..., Any]

@@ -6,6 +6,7 @@ import click
 
 from counterpoint.app import CREDENTIAL
 from counterpoint.cli.context import CommandContext, with_context
+from counterpoint.cli.trust.confirming import confirmed
 from counterpoint.core.model.access import SCOPES, WORKS, Token, TokenRequest
 from counterpoint.core.rules.access import is_in_force, seconds_of
 from counterpoint.kernel.canonical import Json
@@ -64,7 +65,9 @@ def list_(context: CommandContext) -> None:
 @with_context
 def revoke(context: CommandContext, which: str) -> None:
     """End a credential; the very next call with it is refused."""
-    token = context.core.tokens.revoke(which, "agent")
+    tokens = context.core.tokens
+    core = confirmed(context, lambda: tokens.proposed_revocation(which, "agent"), offers=False)
+    token = core.tokens.revoke(which, "agent")
     context.out.result(_shown(token), f"{token.id} {token.name!r} is revoked.")
 
 

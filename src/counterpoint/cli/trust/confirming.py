@@ -18,17 +18,21 @@ _UNCONFIRMED: Final = "Not confirmed, so it opens no gate that asks for a person
 
 
 def confirmed(
-    context: CommandContext, proposed: Callable[[], ProposedAct], reason: str = ""
+    context: CommandContext,
+    proposed: Callable[[], ProposedAct],
+    reason: str = "",
+    *,
+    offers: bool = True,
 ) -> Core:
     """Return the core for one act: as the person who signs it now, or unconfirmed.
 
-    proposed: says what is decided; asked only if somebody can sign it. Without a key of one's own a
-    terminal is offered one. Forbidden if the key is not unlocked.
+    proposed: says what is decided; asked only if somebody can sign it. offers: whether a terminal without
+    a key of one's own is offered one. Forbidden if the key is not unlocked.
     """
     if not has_terminal():
         _say_unconfirmed(context, "there is no terminal here to sign at")
         return context.core
-    key = usable(context) or offered(context)
+    key = usable(context) or (offered(context) if offers else None)
     if key is None:
         _say_unconfirmed(
             context, "you have no key in this project; `counterpoint key add` makes one"

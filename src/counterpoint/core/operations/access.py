@@ -26,11 +26,11 @@ from counterpoint.core.model.access import (
     TokenRequest,
     Usage,
 )
-from counterpoint.core.model.identity import Attested, Connection, Peer
+from counterpoint.core.model.identity import Attested, Connection, Peer, ProposedAct
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.contributions import is_known_agent
+from counterpoint.core.operations.recording.contributions import is_known_agent, refuse_agent
 from counterpoint.core.operations.recording.seats import following, seat_of
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
@@ -174,24 +174,19 @@ class Tokens:
             found = view.select(Token, kind=kind)
         return sorted(found, key=lambda token: (token.created_at, token.id))
 
+    def proposed_revocation(self, which: str, kind: TokenKind = "caller") -> ProposedAct:
+        """Return what ending a token decides, for a person to sign; NotFound, InvalidInput, Conflict."""
+        with self._context.reading() as view:
+            token = _live(view.select(Token, **_named(which, kind)), which)
+        return ProposedAct(action="token.revoked", subject=token.id, decision={"name": token.name})
+
     def revoke(self, which: str, kind: TokenKind = "caller") -> Token:
-        """End a token of a kind, named by its id or its name; NotFound, InvalidInput, Conflict."""
+        """End a token of a kind, named by its id or its name; NotFound, InvalidInput, Conflict, Forbidden."""
         with recording(self._context, "token.revoked") as change:
+            refuse_agent(change, "end a credential", "Leave it to whoever starts the agents")
             change.open_session()
-            is_id = which.startswith(f"{_PREFIXES[kind]}_")
-            found = change.select(Token, kind=kind, **{"id" if is_id else "name": which})
-            live = [token for token in found if not token.revoked_at]
-            if not found:
-                raise missing(Token, which)
-            if not live:
-                raise Conflict(
-                    f"the token {which} is revoked already", hint="Nothing is left to do."
-                )
-            if len(live) > 1:
-                raise InvalidInput(
-                    f"several tokens are named {which!r}", hint="Name the one you mean by its id."
-                )
-            token = replace(live[0], revoked_at=change.now)
+            found = _live(change.select(Token, **_named(which, kind)), which)
+            token = replace(found, revoked_at=change.now)
             change.subject = token.id
             change.put(token)
             change.add_facts(name=token.name)
@@ -310,6 +305,25 @@ def _usage(view: Reading, subject: str, now: Timestamp, granted: int = 0) -> Usa
 
 def _measure(month: str) -> str:
     return f"calls {month}"
+
+
+def _named(which: str, kind: TokenKind) -> dict[str, str]:
+    is_id = which.startswith(f"{_PREFIXES[kind]}_")
+    return {"kind": kind, "id" if is_id else "name": which}
+
+
+def _live(found: list[Token], which: str) -> Token:
+    """Return the one token of those with a name that is not revoked; NotFound, InvalidInput, Conflict."""
+    live = [token for token in found if not token.revoked_at]
+    if not found:
+        raise missing(Token, which)
+    if not live:
+        raise Conflict(f"the token {which} is revoked already", hint="Nothing is left to do.")
+    if len(live) > 1:
+        raise InvalidInput(
+            f"several tokens are named {which!r}", hint="Name the one you mean by its id."
+        )
+    return live[0]
 
 
 def _bearer(view: Reading, secret: str, now: Timestamp, kind: TokenKind) -> Token | None:

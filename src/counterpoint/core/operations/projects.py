@@ -10,7 +10,7 @@ from counterpoint.core.model.journal import Profile
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.contributions import is_known_agent
+from counterpoint.core.operations.recording.contributions import is_known_agent, refuse_agent
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.rules.trust.independence import may_ask_for
 from counterpoint.kernel.acts import Act
@@ -104,8 +104,11 @@ class Projects:
         allowed_tools: tuple[str, ...] = (),
         denied_tools: tuple[str, ...] = (),
     ) -> Profile:
-        """Make a profile, or put it in the place of the one with its name."""
+        """Make a profile, or put it in the place of the one with its name; Forbidden to an agent."""
         with recording(self._context, "profile.put") as change:
+            refuse_agent(
+                change, "say what a role may do", "Ask a person: `counterpoint profile set`"
+            )
             change.open_session()
             profile = Profile(
                 project=self._context.project,

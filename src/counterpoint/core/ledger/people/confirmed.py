@@ -65,6 +65,7 @@ DECIDED: Final[frozenset[str]] = frozenset(
         "row",
         "policy",
         "epoch",
+        "record",
     )
 )
 """The facts that tell what was decided: a person who signs an entry with one of them has signed it."""
