@@ -6,7 +6,7 @@ from __future__ import annotations
 def test_a_profile_is_found_by_its_name(studio, ada, bob):
     """What one caller put another finds; the entry names it."""
     assert ada.projects.profile("judge") is None
-    made = ada.projects.put_profile(
+    made = studio.core("ann", kind="human").projects.put_profile(
         "judge", instructions="Look for missing tests.", denied_tools=("plan",)
     )
     assert bob.projects.profile("judge") == made
@@ -15,10 +15,12 @@ def test_a_profile_is_found_by_its_name(studio, ada, bob):
     assert (last.action, last.facts) == ("profile.put", {"name": "judge"})
 
 
-def test_a_profile_takes_the_place_of_the_one_before(ada):
+def test_a_profile_takes_the_place_of_the_one_before(studio):
     """There is one profile of a name."""
-    ada.projects.put_profile("judge", title="Judge", instructions="one")
-    ada.projects.put_profile("judge", instructions="two")
-    found = ada.projects.profile("judge")
+    studio.core("ann", kind="human").projects.put_profile(
+        "judge", title="Judge", instructions="one"
+    )
+    studio.core("ann", kind="human").projects.put_profile("judge", instructions="two")
+    found = studio.core("bob").projects.profile("judge")
     assert found is not None
     assert (found.title, found.instructions) == ("judge", "two")

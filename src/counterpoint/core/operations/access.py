@@ -12,7 +12,7 @@ import hmac
 import secrets
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from counterpoint.core.model.access import (
     SECRET_PREFIX,
@@ -307,7 +307,7 @@ def _measure(month: str) -> str:
     return f"calls {month}"
 
 
-def _named(which: str, kind: TokenKind) -> dict[str, str]:
+def _named(which: str, kind: TokenKind) -> dict[str, Any]:
     is_id = which.startswith(f"{_PREFIXES[kind]}_")
     return {"kind": kind, "id" if is_id else "name": which}
 
