@@ -130,8 +130,6 @@ def test_a_role_hears_what_the_project_tells_it(workshop: Workshop, ada: Agent) 
     """The instructions of the caller's profile are part of its brief."""
     judge = workshop.agent("jo", profile="judge")
     assert "profile" not in judge.does("brief")
-    workshop.studio.core("ann", kind="human").projects.put_profile(
-        "judge", instructions="Look for missing tests."
-    )
+    workshop.app.person().projects.put_profile("judge", instructions="Look for missing tests.")
     assert judge.does("brief")["profile"] == "Look for missing tests."
     assert "profile" not in ada.does("brief")
