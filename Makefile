@@ -33,8 +33,8 @@ test: $(STAMP) ## Every test, with coverage: 95 % of all, 100 % of core/ and ker
 quick: $(STAMP) ## The tests that need no real processes, without coverage
 	@$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not e2e" $(ARGS)
 
-tamper: $(STAMP) ## N seeded changes to live databases (500), from SEED on (0); says which nobody finds
-	@$(BIN)/python scripts/tamper.py $(or $(N),500) $(or $(SEED),0)
+tamper: $(STAMP) ## N seeded changes to live databases (500), from SEED on (0), ON=file or postgres; says which nobody finds
+	@$(BIN)/python scripts/tamper.py $(or $(N),500) $(or $(SEED),0) $(or $(ON),file)
 
 conformance: $(STAMP) ## The protocol's own conformance suite and inspector; npm fetches them
 	@.ci/programs conformance

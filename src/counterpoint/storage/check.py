@@ -2,7 +2,8 @@
 
 Rules: (1) a ledger has as many entries as its head says, from 0 on, and as many hashes of each stored level
 as so many entries complete. (2) Every row is of a project that has a ledger; how often something
-was used (`meters`) is no state, and not looked at.
+was used (`meters`) is no state, and not looked at; a text has half a commitment. (3) Each migration that this program knows is noted as it was made,
+and no other has a number that none has.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from counterpoint.kernel.errors import LedgerBroken, StateDiffers
+from counterpoint.kernel.errors import LedgerBroken, SchemaDiffers, StateDiffers
 from counterpoint.storage.rows import Tables
+from counterpoint.storage.schema import Migration, Noted
 from counterpoint.storage.tree import STEP
 
 Ask = Callable[[str], Iterable[tuple[Any, ...]]]
@@ -27,6 +29,8 @@ _NODES: Final = (
     "SELECT project, level, count(*), min(position), max(position) FROM nodes"
     " GROUP BY project, level"
 )
+# Texts are read in the order of their commitments, from the first that is not empty.
+_NAMELESS: Final = "SELECT 1 FROM texts WHERE length(commitment) <> 16"
 
 
 def ledger_faults(ask: Ask, tables: Tables) -> Iterator[LedgerBroken]:
@@ -40,10 +44,26 @@ def ledger_faults(ask: Ask, tables: Tables) -> Iterator[LedgerBroken]:
                 f"the head of {project} says {size} entries, but there are {found[0]}", "heads"
             )
     yield from _node_faults(ask, sizes)
+    if short := len(list(ask(_NAMELESS))):
+        yield _wrong(f"{short} texts are kept under no half of a commitment", "texts")
     for table in ("entries", "nodes", "texts", "signatures", *tables):
         for (project,) in ask(f"SELECT DISTINCT project FROM {table}"):
             if project not in sizes:
                 yield _wrong(f"{table} has rows of {project!r}, which has no ledger", table)
+
+
+def migration_faults(
+    noted: Iterable[Noted], known: tuple[Migration, ...]
+) -> Iterator[SchemaDiffers]:
+    """Return which of the migrations are not noted as they were made; others may be a dialect's."""
+    there = {name: (number, name, digest) for number, name, digest in noted}
+    for migration in known:
+        if there.pop(migration.name, None) != migration.noted:
+            yield SchemaDiffers(f"the migration {migration.name} is not noted as it was made")
+    numbers = {migration.number for migration in known}
+    for number, name, _ in there.values():
+        if number not in numbers:
+            yield SchemaDiffers(f"the migration {name} is noted under a number that none has")
 
 
 def _node_faults(ask: Ask, sizes: dict[str, int]) -> Iterator[StateDiffers]:

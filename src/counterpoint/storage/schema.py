@@ -18,6 +18,7 @@ grows, and only by the next sequence. (5) A migration that was released is never
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Final, NamedTuple
 
 from counterpoint.core.model.catalogue import NOUNS
@@ -130,6 +131,7 @@ def migrations(nouns: Iterable[type[Noun]], types: Types, own: str) -> tuple[Mig
     return first, *further
 
 
+@cache
 def tables_of(noun: type[Noun], types: Types) -> str:
     """Return the statements that make the table and the indexes of a noun."""
     columns = columns_of(noun)

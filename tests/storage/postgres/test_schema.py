@@ -150,9 +150,9 @@ def test_a_migration_that_fails_leaves_the_shape_before_it(address, task, save):
     number = known[-1].number
     wrong = (
         Migration(number + 1, "good", "CREATE TABLE good (x int)"),
-        Migration(number + 2, "bad", "CREATE TABLE bad (x nothing)"),
+        Migration(number + 2, "bad", "CREATE TABLE bad (x int, x int)"),
     )
-    with pytest.raises(psycopg.errors.UndefinedObject):
+    with pytest.raises(psycopg.errors.DuplicateColumn):
         connected(address, known=(*known, *wrong))
     opened = connected(address, known=(*known, wrong[0]))
     with opened.writing("p") as writing:

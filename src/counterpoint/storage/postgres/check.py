@@ -19,7 +19,7 @@ from counterpoint.kernel.errors import (
     SearchDiffers,
     StoreCorrupt,
 )
-from counterpoint.storage.check import MOST, Ask, ledger_faults
+from counterpoint.storage.check import MOST, Ask, ledger_faults, migration_faults
 from counterpoint.storage.postgres.dialect import Link
 from counterpoint.storage.postgres.faults import translate_errors
 from counterpoint.storage.postgres.search import plain_words
@@ -54,7 +54,7 @@ SELECT p.proname, p.prosrc FROM pg_proc AS p WHERE p.pronamespace = 'counterpoin
 _RULES: Final = (
     "SELECT tablename || '.' || rulename FROM pg_rules WHERE schemaname = 'counterpoint'"
 )
-_NOTED: Final = "SELECT name, sha256 FROM migrations"
+_NOTED: Final = "SELECT number, name, sha256 FROM migrations"
 
 _MADE_TABLE: Final = re.compile(r"CREATE TABLE (\w+) \(\n(.*?)\n\);", re.DOTALL)
 _MADE_INDEX: Final = re.compile(
@@ -108,23 +108,24 @@ def _unsound(ask: Ask) -> Iterator[StoreCorrupt]:
 
 def _schema(ask: Ask, known: tuple[Migration, ...]) -> Iterator[SchemaDiffers]:
     made = "\n".join(migration.sql for migration in known)
-    noted = dict(ask(_NOTED))
-    foreign = noted.keys() - {migration.name for migration in known}
-    for migration in known:
-        if noted.get(migration.name) != migration.noted[2]:
-            yield SchemaDiffers(f"the migration {migration.name} is not noted as it was made")
+    noted = [(number, name, digest) for number, name, digest in ask(_NOTED)]
+    foreign = {name for _, name, _ in noted} - {migration.name for migration in known}
+    yield from migration_faults(noted, known)
     tables = {name: _columns(body) for name, body in _MADE_TABLE.findall(made)}
     tables["migrations"] = "number bigint, name text, sha256 text"
-    yield from _compared("table", tables, dict(ask(_COLUMNS)), foreign)
+    there = dict(ask(_COLUMNS))
+    for name in sorted(foreign - there.keys()):
+        yield SchemaDiffers(f"the migration {name!r} is noted, but it has no table", name=name)
+    yield from _compared("table", tables, there, foreign)
     yield from _compared("function", dict(_MADE_FUNCTION.findall(made)), dict(ask(_FUNCTIONS)), ())
     found = {name: _in_form(text) for name, text in ask(_INDEXES)}
     yield from _compared("index", _indexes(made, tables), found, foreign)
     triggers = {name: _sorted(rest) for name, rest in _MADE_TRIGGER.findall(made)}
-    there = {
+    guards = {
         name: _sorted(text.split(name, 1)[1]) if enabled == "O" else "switched off"
         for name, text, enabled in ask(_TRIGGERS)
     }
-    yield from _compared("trigger", triggers, there, ())
+    yield from _compared("trigger", triggers, guards, ())
     for (name,) in ask(_RULES):
         yield SchemaDiffers(f"the rule {name} was not made by this program", name=name)
 

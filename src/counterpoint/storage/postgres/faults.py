@@ -7,7 +7,8 @@
     too many connections, the server is starting     StoreBusy         try again
     disk full                                        StoreFull         nothing was written
     a read-only transaction, no privilege            StoreReadOnly
-    damaged tables or indexes                        StoreCorrupt
+    damaged tables or indexes; a table, a column
+    or a function gone, or of another type           StoreCorrupt
     a value too long for an index                    InvalidInput
     a trigger of the ledger refused                  LedgerBroken
 
@@ -34,6 +35,22 @@ from counterpoint.kernel.errors import (
     Unavailable,
 )
 
+_GONE: tuple[type[psycopg.Error], ...] = (
+    errors.UndefinedTable,
+    errors.UndefinedColumn,
+    errors.UndefinedFunction,
+    errors.UndefinedObject,
+    errors.InvalidSchemaName,
+    errors.DatatypeMismatch,
+    errors.CannotCoerce,
+    errors.WrongObjectType,
+    errors.FeatureNotSupported,
+    errors.InvalidTextRepresentation,
+    errors.IndeterminateDatatype,
+    # What was wrong before in the same transaction is told where it was met.
+    errors.InFailedSqlTransaction,
+)
+
 # The first that fits counts: OperationalError is a base class of most of those before it.
 _MEANINGS: tuple[tuple[type[psycopg.Error], type[CounterpointError]], ...] = (
     (errors.LockNotAvailable, StoreBusy),
@@ -47,6 +64,8 @@ _MEANINGS: tuple[tuple[type[psycopg.Error], type[CounterpointError]], ...] = (
     (errors.InsufficientPrivilege, StoreReadOnly),
     (errors.DataCorrupted, StoreCorrupt),
     (errors.IndexCorrupted, StoreCorrupt),
+    # Every statement is made from the nouns: what it names was there when the database was made.
+    *((gone, StoreCorrupt) for gone in _GONE),
     (errors.ProgramLimitExceeded, InvalidInput),
     (errors.RaiseException, LedgerBroken),
     (errors.InvalidAuthorizationSpecification, Unavailable),

@@ -16,9 +16,9 @@ import apsw
 
 from counterpoint.kernel.canonical import sha256
 from counterpoint.kernel.errors import CounterpointError, SchemaDiffers, StoreCorrupt
-from counterpoint.storage.check import MOST, ledger_faults
+from counterpoint.storage.check import MOST, ledger_faults, migration_faults
 from counterpoint.storage.rows import Tables
-from counterpoint.storage.schema import Migration
+from counterpoint.storage.schema import Migration, Noted
 from counterpoint.storage.sqlite import forward
 from counterpoint.storage.sqlite.searched import search_faults
 
@@ -70,24 +70,24 @@ def _references(connection: apsw.Connection) -> Iterator[StoreCorrupt]:
 
 def _schema(connection: apsw.Connection, known: tuple[Migration, ...]) -> Iterator[SchemaDiffers]:
     found = cast("list[_Object]", connection.execute(_OBJECTS).fetchall())
-    asked = connection.execute("SELECT name, sha256 FROM migrations")
-    noted = dict(cast("Iterable[tuple[str, str]]", asked))
+    asked = connection.execute("SELECT number, name, sha256 FROM migrations").fetchall()
+    noted = cast("list[Noted]", asked)
     expected = set(_made(known))
-    further = noted.keys() - {migration.name for migration in known}
-    for name in sorted(further):
+    mine = {migration.name for migration in known}
+    for _, name, digest in noted:
+        if name in mine:
+            continue
         # Of a dialect that this program does not know: its text must be the one that was noted.
         own = [one for one in found if one[2] == name and one[0] in {"table", "index"}]
         text = "".join(f"{sql};\n" for *_, sql in own if sql)
-        if sha256(text.encode()) == noted[name]:
+        if sha256(text.encode()) == digest:
             expected.update(own)
         else:
             yield SchemaDiffers(
                 f"the migration {name} is noted, but its table is another", name=name
             )
     yield from _differences(set(found), expected)
-    for migration in known:
-        if noted.get(migration.name) != migration.noted[2]:
-            yield SchemaDiffers(f"the migration {migration.name} is not noted as it was made")
+    yield from migration_faults(noted, known)
     marks = (forward.APPLICATION, known[-1].number)
     if (connection.pragma("application_id"), connection.pragma("user_version")) != marks:
         yield SchemaDiffers("the header of the file does not say what the migrations do")

@@ -56,6 +56,7 @@ UNSEEN = {
     "time of the head": "UPDATE heads SET time = '2020-01-01T00:00:00.000Z'",
     "a superseded text": "UPDATE texts SET body = body || '!' WHERE body LIKE '%:7%' OR body = '7'",
     "a text of nobody": "INSERT INTO texts SELECT project, zeroblob(16), salt, body FROM texts LIMIT 1",
+    "a text without a commitment": "INSERT INTO texts SELECT project, x'', salt, body FROM texts LIMIT 1",
     "a document": "UPDATE documents SET kind = 'decision' WHERE kind = 'finding'",
     "no document": "DELETE FROM documents WHERE id = (SELECT max(id) FROM documents)",
     "words of the search": (
@@ -64,6 +65,7 @@ UNSEEN = {
     "a number of words": "UPDATE search_docsize SET sz = x'0909' WHERE id = (SELECT min(id) FROM documents)",
     "the settings of the search": "UPDATE search_config SET v = 999 WHERE k = 'pgsz'",
     "a migration": "UPDATE migrations SET sha256 = 'x' WHERE name = 'first'",
+    "the number of a migration": "UPDATE migrations SET number = 0 WHERE name = 'actions'",
     "a migration more": "INSERT INTO migrations VALUES (12, 'labels2', 'x')",
     "a trigger": "CREATE TRIGGER quiet AFTER INSERT ON items BEGIN SELECT 1; END",
     "an index less": "DROP INDEX entries_action",

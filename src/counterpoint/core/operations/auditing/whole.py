@@ -21,7 +21,7 @@ from counterpoint.core.operations.auditing.texts import Referred, TextLook
 from counterpoint.core.operations.auditing.walk import Walk
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Reading, Writing
-from counterpoint.kernel.errors import CounterpointError
+from counterpoint.kernel.errors import CounterpointError, StoreCorrupt
 
 
 @dataclass(slots=True, kw_only=True)
@@ -84,10 +84,19 @@ class Look:
         try:
             part()
         except CounterpointError as fault:
-            self.found.faults.append(fault)
-            self.found.differences.append(fault)
+            self._add(fault)
+            return False
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as fault:
+            # A table of other types than its noun gives what nothing here can reckon with.
+            self._add(StoreCorrupt(f"what is kept is of another sort than it must be ({fault})"))
             return False
         return True
+
+    def _add(self, fault: CounterpointError) -> None:
+        # What cannot be read for one reason is told once, and not for each part again.
+        if all(fault.message != other.message for other in self.found.faults):
+            self.found.faults.append(fault)
+            self.found.differences.append(fault)
 
     def _read(self) -> None:
         with self._context.reading() as view:
