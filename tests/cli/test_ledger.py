@@ -25,6 +25,14 @@ def tamper(folder: Path, *statements: str) -> None:
     connection.close()
 
 
+def test_what_a_quick_look_leaves_out_is_said(call, ledger):
+    """Whoever reads `Sound` reads what that is about."""
+    assert "Not looked at" not in call("audit", "verify").err
+    said = call("audit", "verify", "--quick")
+    assert (said.code, "Not looked at: tables, texts, search, schema, file." in said.err) == (0, True)
+    assert "file" in call("audit", "verify", "--quick", "--json").json["not_looked_at"]
+
+
 def test_a_sound_ledger_is_told_with_its_root(call, ledger):
     """Exit code 0, and the key that checkpoints are signed with."""
     call("audit", "prove", "--checkpoint")

@@ -188,7 +188,7 @@ def _verified_project(app: App, copy: Path, project: Project) -> VerifiedProject
         ports = replace(there.ports, anchors=anchors)
         core = Core(ports, Caller(actor=_RESTORER, root=app.places.tree))
         verbs, last = core.audit, core.signing.last()
-        known, size = last.size if last else 0, verbs.verify(quick=True, alone=True).size
+        known, size = last.size if last else 0, verbs.verify(extent="entries", alone=True).size
         audit = verbs.verify((last.note,) if last and known <= size else (), alone=True)
         key = there.signer.known_key(project.ledger)
         same_key = key is not None and key.hex() == project.public_key

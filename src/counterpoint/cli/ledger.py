@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -85,29 +86,31 @@ def verify(
     with opened_context(as_json=as_json, db=db, project=project) as context:
         given = tuple(note.read_text(encoding="utf-8", errors="replace") for note in notes)
         with context.out.counting("Verifying") as count:
-            found = context.core.audit.verify(given, count, quick=quick)
+            found = context.core.audit.verify(given, count, extent="entries" if quick else "whole")
         return _print_audit(context, found)
 
 
 def _print_audit(context: CommandContext, found: Audit) -> int:
-    keys, epochs = context.core.signing.keys(), context.core.signing.epochs()
-    key = keys[0].to_text() if keys else ""
     now = context.app.clock.now()
+    recovered: list[Json] = []
+    with suppress(CounterpointError):  # a table that cannot be read is among the faults
+        recovered.extend(recoveries(context.core))
     if context.out.json:
         fields = ("project", "size", "root", "last", "anchored", "redacted", "signed", "unsigned")
         answer = {name: getattr(found, name) for name in fields}
-        told: list[Json] = [present_epoch(one) for one in epochs]
+        told: list[Json] = [present_epoch(one) for one in found.epochs]
         context.out.answer(
             {
                 "sound": found.sound,
                 **answer,
                 "rows": dict(found.rows),
-                "key": key,
+                "key": found.key,
                 "epochs": told,
                 "witnesses": [present_witness(one, now) for one in found.witnesses],
-                "recovered": [*recoveries(context.core)],
                 "unsigned_places": list(found.unsigned_places),
+                "recovered": recovered,
                 "remarks": list(found.remarks),
+                "not_looked_at": list(found.unseen),
                 "faults": faults(found.faults),
             }
         )
@@ -116,7 +119,7 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
         _print_verdict(out, found.faults, f"{found.size:,} entries of {found.project}")
         if found.sound:
             out.line(f"  root      {found.root}")
-            out.line(f"  key       {key or 'none has signed it yet'}")
+            out.line(f"  key       {found.key or 'none has signed it yet'}")
             out.line(f"  anchored  {found.anchored:,} entries agree with an earlier checkpoint")
             out.line(f"  redacted  {found.redacted:,} texts are gone on purpose")
             out.line(
@@ -126,12 +129,14 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
             rows = sum(found.rows.values())
             out.line(f"  tables    {rows:,} rows, texts, search and schema are what they say")
         print_witnesses(out, found.witnesses, found.size, now)
-        print_epochs(out, epochs)
-        for key in recoveries(context.core):
-            out.line(f"  {key}")
+        print_epochs(out, found.epochs)
+        for one in recovered:
+            out.line(f"  {one}")
         for remark in found.remarks:
             out.aside(f"Not compared: {remark}.")
         _print_unsigned(out, found.unsigned, found.unsigned_places)
+        if found.unseen:
+            out.aside(f"Not looked at: {', '.join(found.unseen)}.")
     return 0 if found.sound else 1
 
 

@@ -9,6 +9,7 @@ import pytest
 from builders import Agent
 from counterpoint.core.ledger import checkpoint, merkle
 from counterpoint.core.ledger.note import VerifierKey
+from counterpoint.core.operations import audit
 from fakes.plans import Plan
 
 
@@ -18,6 +19,20 @@ def test_a_sound_ledger_is_sound(ada: Agent, plan: Plan) -> None:
     assert answer["sound"] is True
     assert answer["size"] == ada.ledger_size
     assert "faults" not in answer
+    assert answer["not_looked_at"] == ["witnesses elsewhere"]
+
+
+def test_what_was_not_looked_at_is_said(
+    ada: Agent, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a long ledger only the entries are read while somebody waits."""
+    monkeypatch.setattr(audit, "_WAITED_FOR", 1)
+    answer = ada.does("prove", what="verify")
+    assert answer["not_looked_at"] == [
+        *("tables", "texts", "search", "schema", "file"),
+        "witnesses elsewhere",
+    ]
+    assert "rows" not in answer
 
 
 def test_a_checkpoint_verifies_offline(ada: Agent, plan: Plan) -> None:

@@ -18,7 +18,7 @@ from counterpoint.core.model.journal import (
 )
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import Claim, Handoff, Session
-from counterpoint.core.model.trust.heads import Witnessed
+from counterpoint.core.model.trust.heads import Epoch, Witnessed
 from counterpoint.core.model.work import Criterion, Gate, Item, Project
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
@@ -155,6 +155,11 @@ class Started:
     taken_over_from: str
 
 
+Extent = Literal["whole", "entries", "soon"]
+"""How far a verification looks: at everything; only at the entries, with what stands beside them and the tree; or as far as
+somebody waits: at everything unless there are too many entries, and without asking witnesses elsewhere."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
     """What a verification found; sound if and only if there are no faults.
@@ -165,6 +170,8 @@ class Audit:
     signed, unsigned: how many entries of connections and credentials carry a signature of theirs, and how many none;
     unsigned_places: where the first of these are.
     remarks: what could not be compared with, in words; no fault of the ledger.
+    unseen: what was not looked at, as it was asked.
+    key: the verifier key that signs; empty if nothing was signed yet. epochs: those that a person has opened.
     witnesses: what others than the signer have of the ledger.
     """
 
@@ -181,6 +188,9 @@ class Audit:
     signed: int = 0
     unsigned: int = 0
     unsigned_places: tuple[int, ...] = ()
+    unseen: tuple[str, ...] = ()
+    key: str = ""
+    epochs: tuple[Epoch, ...] = ()
 
     @property
     def sound(self) -> bool:

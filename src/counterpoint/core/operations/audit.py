@@ -19,23 +19,24 @@ from counterpoint.core.ledger.merkle import (
 )
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.writers.signature import last_of
-from counterpoint.core.model.answers import Audit, Proof, Rebuilt
+from counterpoint.core.model.answers import Audit, Extent, Proof, Rebuilt
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.trust.heads import SignedHead
+from counterpoint.core.operations.auditing.beside import look_beside
+from counterpoint.core.operations.auditing.parts import fault_of
 from counterpoint.core.operations.auditing.whole import Look
 from counterpoint.core.operations.journal import redactions, told
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.trust.signing import NO_KEY, Signing, open_checkpoint
-from counterpoint.core.operations.trust.witnessing import Compared, Witnessing
+from counterpoint.core.operations.trust.signing import NO_KEY, Signing
 from counterpoint.kernel.errors import (
-    CounterpointError,
     InvalidInput,
     SignerAway,
-    Unavailable,
 )
 
 _WAITED_FOR: Final = 20_000
 """Entries that are looked through whole while somebody waits: some seconds."""
+_MADE_FROM_ENTRIES: Final = ("tables", "texts", "search", "schema", "file")
+_ELSEWHERE: Final = ("witnesses elsewhere",)
 
 
 class Auditing:
@@ -54,49 +55,48 @@ class Auditing:
         notes: tuple[str, ...] = (),
         progress: Callable[[int], None] | None = None,
         *,
-        quick: bool | None = False,
+        extent: Extent = "whole",
         alone: bool = False,
     ) -> Audit:
         """Check the ledger, and all that is made from it, against itself, its signer, witnesses, and checkpoints.
 
-        Nothing is signed and nothing is kept. progress: called with how many entries are read. quick: only the
-        entries are read, with what stands beside them, and the tree; None: somebody waits: so if they are too
-        many, and witnesses elsewhere are not asked. alone: without signer, anchor and witnesses, as for a
-        backup that is older than them.
+        Nothing is signed and nothing is kept. progress: called with how many entries are read. alone: without signer,
+        anchor and witnesses, as for a backup that is older than them.
         """
-        waited_for = quick is None
-        signing = Signing(self._context)
-        faults: list[CounterpointError] = []
-        known = dict.fromkeys((*notes, *(() if alone else signing.notes())))
-        keys = signing.keys() or (NO_KEY,)
-        sealed = list(filter(None, (open_checkpoint(note, keys, faults) for note in known)))
-        with self._context.reading() as view:
-            beside = () if alone else tuple(signing.faults(view))
-            if quick is None:
-                quick = view.head().size > _WAITED_FOR
-        witnessed = (
-            Compared() if alone else Witnessing(self._context).compare(elsewhere=not waited_for)
-        )
-        look = Look(self._context, keys[0], sealed, progress)
-        found = look.quick() if quick else look.whole()
-        faults += (one for one in beside if not isinstance(one, Unavailable))
-        faults += witnessed.faults
-        away = (*(one for one in beside if isinstance(one, Unavailable)), *witnessed.remarks)
+        soon = extent == "soon"
+        beside = look_beside(self._context, notes, alone=alone, elsewhere=not soon)
+        look = Look(self._context, beside.key, beside.checkpoints, progress)
+        entries_only = extent == "entries" or (soon and self._takes_long())
+        found = look.quick() if entries_only else look.whole()
+        unseen = (*(_MADE_FROM_ENTRIES if entries_only else ()), *(_ELSEWHERE if soon else ()))
         return Audit(
             project=self._context.project,
             size=found.size,
             root=found.root.hex(),
             last=found.last,
-            anchored=max((one.size for one in sealed), default=0),
+            anchored=max((one.size for one in beside.checkpoints), default=0),
             redacted=found.redacted,
             rows=found.rows,
-            faults=(*faults, *found.faults),
-            remarks=tuple(one.message for one in away),
-            witnesses=tuple(witnessed.witnesses),
+            faults=(*beside.faults, *found.faults),
+            remarks=tuple(beside.remarks),
+            witnesses=beside.witnesses,
+            unseen=unseen,
+            key=beside.keys[0].to_text() if beside.keys else "",
+            epochs=beside.epochs,
             signed=found.signed,
             unsigned=found.unsigned,
             unsigned_places=found.places,
         )
+
+    def _takes_long(self) -> bool:
+        """Tell whether there are more entries than somebody waits for; what cannot be read takes no time."""
+        sizes: list[int] = []
+
+        def size() -> None:
+            with self._context.reading() as view:
+                sizes.append(view.head().size)
+
+        return fault_of(size) is None and sizes[0] > _WAITED_FOR
 
     def checkpoint(self) -> str:
         """Return the end of the ledger as a signed note: the present one if the caller may have it signed.

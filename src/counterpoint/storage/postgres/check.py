@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from counterpoint.core.model.rows import Noun
+from counterpoint.core.operations.auditing.parts import fault_of
 from counterpoint.kernel.errors import (
     CounterpointError,
     SchemaDiffers,
@@ -92,13 +94,17 @@ def faults_of(
     found: list[CounterpointError] = []
     for look in looks:
         link.execute(b"SAVEPOINT look")
-        try:
-            with translate_errors(where):
-                found.extend(look())
-        except CounterpointError as fault:
+        if (fault := fault_of(partial(_look, look, found, where))) is not None:
             found.append(fault)
             link.execute(b"ROLLBACK TO SAVEPOINT look")
     return found
+
+
+def _look(
+    look: Callable[[], Iterator[CounterpointError]], found: list[CounterpointError], where: str
+) -> None:
+    with translate_errors(where):
+        found.extend(look())
 
 
 def _unsound(ask: Ask) -> Iterator[StoreCorrupt]:

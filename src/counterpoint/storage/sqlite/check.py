@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 
 import apsw
 
+from counterpoint.core.operations.auditing.parts import UNRECKONED
 from counterpoint.kernel.canonical import sha256
 from counterpoint.kernel.errors import CounterpointError, SchemaDiffers, StoreCorrupt
 from counterpoint.storage.check import MOST, ledger_faults, migration_faults
@@ -49,7 +50,7 @@ def faults_of(
             # One by one: what was found before something could not be read is told.
             for fault in look():
                 found.append(fault)  # noqa: PERF402 - extend would lose them where the look ends
-        except (apsw.Error, UnicodeDecodeError) as fault:
+        except (apsw.Error, *UNRECKONED) as fault:
             told = StoreCorrupt(f"the file cannot be read through: {fault}")
             if all(told.message != other.message for other in found):
                 found.append(told)

@@ -127,7 +127,7 @@ def test_a_head_that_the_ledger_does_not_begin_with_is_a_fault_and_stays(studio,
     write(other)
     clerk.kept.append(other.system.signing.head())
     write(studio)
-    found = studio.system.audit.verify(quick=True)
+    found = studio.system.audit.verify(extent="entries")
     assert [one.code for one in found.faults] == ["fork_refused"]
     assert "clerk: the ledger has 2 entries, but 3 were signed" in found.faults[-1].message
     assert found.faults[-1].facts["witness"] == "clerk"
@@ -141,7 +141,7 @@ def test_a_head_by_another_key_is_a_fault(studio, clerk):
     write(studio)
     head = studio.system.signing.head()
     clerk.kept.append(replace(head, note=head.note.replace("\n2\n", "\n1\n")))
-    assert "not signed by a key" in studio.system.audit.verify(quick=True).faults[-1].message
+    assert "not signed by a key" in studio.system.audit.verify(extent="entries").faults[-1].message
 
 
 def test_a_head_of_an_epoch_that_was_left_is_a_remark_until_the_next_one(studio, clerk):
@@ -184,7 +184,7 @@ def test_one_who_is_away_is_named_and_compared_by_what_is_known(studio, clerk):
     assert found.sound
     assert found.remarks == ("clerk: nobody listens there",)
     assert found.witnesses[0].size == 2
-    assert studio.system.audit.verify(quick=None).remarks == ()
+    assert studio.system.audit.verify(extent="soon").remarks == ()
     assert clerk.asked == 0
     clerk.away["known"] = Unavailable("a file is not readable")
     found = studio.system.audit.verify()

@@ -16,12 +16,13 @@ from counterpoint.core.ledger.checkpoint import Checkpoint
 from counterpoint.core.ledger.entry import GENESIS
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.model.rows import Noun
+from counterpoint.core.operations.auditing.parts import add_new, fault_of
 from counterpoint.core.operations.auditing.sameness import compare_table
 from counterpoint.core.operations.auditing.texts import Referred, TextLook
 from counterpoint.core.operations.auditing.walk import Walk
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Reading, Writing
-from counterpoint.kernel.errors import CounterpointError, StoreCorrupt
+from counterpoint.kernel.errors import CounterpointError
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,22 +82,11 @@ class Look:
 
     def _guarded(self, part: Callable[[], None]) -> bool:
         """Look at one part; what cannot be looked at is a fault. Answers whether it was."""
-        try:
-            part()
-        except CounterpointError as fault:
-            self._add(fault)
-            return False
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as fault:
-            # A table of other types than its noun gives what nothing here can reckon with.
-            self._add(StoreCorrupt(f"what is kept is of another sort than it must be ({fault})"))
-            return False
-        return True
-
-    def _add(self, fault: CounterpointError) -> None:
-        # What cannot be read for one reason is told once, and not for each part again.
-        if all(fault.message != other.message for other in self.found.faults):
-            self.found.faults.append(fault)
-            self.found.differences.append(fault)
+        fault = fault_of(part)
+        if fault is not None:
+            add_new(self.found.faults, fault)
+            add_new(self.found.differences, fault)
+        return fault is None
 
     def _read(self) -> None:
         with self._context.reading() as view:

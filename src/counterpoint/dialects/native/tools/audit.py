@@ -71,7 +71,7 @@ def _refuse_stray(
 
 
 def _verified(call: Call) -> dict[str, Json]:
-    audit = call.core.audit.verify(quick=None)
+    audit = call.core.audit.verify(extent="soon")
     return {
         "sound": audit.sound,
         **sparse(rows=sum(audit.rows.values()) or None),
@@ -86,6 +86,8 @@ def _verified(call: Call) -> dict[str, Json]:
                 for fault in audit.faults[:_FAULTS]
             ],
             fault_count=len(audit.faults) or None,
+            not_compared=[clip(one, 300) for one in audit.remarks],
+            not_looked_at=list(audit.unseen),
         ),
     }
 
