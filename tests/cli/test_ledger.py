@@ -29,7 +29,10 @@ def test_what_a_quick_look_leaves_out_is_said(call, ledger):
     """Whoever reads `Sound` reads what that is about."""
     assert "Not looked at" not in call("audit", "verify").err
     said = call("audit", "verify", "--quick")
-    assert (said.code, "Not looked at: tables, texts, search, schema, file." in said.err) == (0, True)
+    assert (said.code, "Not looked at: tables, texts, search, schema, file." in said.err) == (
+        0,
+        True,
+    )
     assert "file" in call("audit", "verify", "--quick", "--json").json["not_looked_at"]
 
 

@@ -1,4 +1,4 @@
-"""Compares a ledger with what vouches for it from outside: checkpoints, signer and witnesses.
+"""Compares a ledger with checkpoints, its signer and witnesses.
 
 Rules: (1) a checkpoint that no key of the ledger has signed is a fault; the others are compared with the entries. (2) What
 cannot be asked is a remark. (3) Each part is compared whatever came of the others.
