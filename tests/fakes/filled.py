@@ -65,7 +65,7 @@ def plain_rows(studio):
             change.put(noun(**row | {name: "" for name in ("confirmed_by",) if name in row}))
 
 
-_PLAIN = {"text": "x", "int": 1, "list": ("x",), "prose": "", "proses": (), "hash": ""}
+_PLAIN = {"text": "x", "int": 2, "list": ("x",), "prose": "", "proses": (), "hash": ""}
 
 
 def tamper(studio, *statements):
