@@ -28,6 +28,7 @@ from counterpoint.core.operations.auditing.whole import Look
 from counterpoint.core.operations.journal import redactions, told
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.trust.signing import NO_KEY, Signing
+from counterpoint.core.operations.trust.witnessing import Witnessing
 from counterpoint.kernel.errors import (
     InvalidInput,
     SignerAway,
