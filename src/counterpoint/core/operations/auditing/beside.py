@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from counterpoint.core.ledger.checkpoint import Checkpoint
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.model.trust.heads import Epoch, Witnessed
-from counterpoint.core.operations.auditing.parts import add_new, fault_of
+from counterpoint.core.operations.auditing.parts import add_once, fault_of
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.trust.signing import NO_KEY, Signing, open_checkpoint
 from counterpoint.core.operations.trust.witnessing import Witnessing
@@ -48,7 +48,7 @@ class Beside:
         if is_away:
             self.remarks.append(fault.message)
         else:
-            add_new(self.faults, fault)
+            add_once(self.faults, fault)
 
 
 def look_beside(

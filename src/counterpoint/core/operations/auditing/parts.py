@@ -34,7 +34,7 @@ def fault_of(part: Callable[[], None]) -> CounterpointError | None:
     return None
 
 
-def add_new(faults: list[CounterpointError], fault: CounterpointError) -> None:
+def add_once(faults: list[CounterpointError], fault: CounterpointError) -> None:
     """Add a fault, unless it was told already: one reason may keep several parts from being looked at."""
     if all(fault.message != other.message for other in faults):
         faults.append(fault)

@@ -16,7 +16,7 @@ from counterpoint.core.ledger.checkpoint import Checkpoint
 from counterpoint.core.ledger.entry import GENESIS
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.model.rows import Noun
-from counterpoint.core.operations.auditing.parts import add_new, fault_of
+from counterpoint.core.operations.auditing.parts import add_once, fault_of
 from counterpoint.core.operations.auditing.sameness import compare_table
 from counterpoint.core.operations.auditing.texts import Referred, TextLook
 from counterpoint.core.operations.auditing.walk import Walk
@@ -84,8 +84,8 @@ class Look:
         """Look at one part; what cannot be looked at is a fault. Answers whether it was."""
         fault = fault_of(part)
         if fault is not None:
-            add_new(self.found.faults, fault)
-            add_new(self.found.differences, fault)
+            add_once(self.found.faults, fault)
+            add_once(self.found.differences, fault)
         return fault is None
 
     def _read(self) -> None:
