@@ -10,7 +10,7 @@ import pytest
 
 from counterpoint.kernel.errors import CounterpointError
 from fakes.seeding import sqlite
-from fakes.seeding.rounds import Changed, Field, faults
+from fakes.seeding.rounds import Changed, faults
 from fakes.seeding.sqlite import Files
 
 
@@ -30,9 +30,9 @@ def served(files: Files, databases: Any) -> Iterator[Any]:
         yield field
 
 
-def told(field: Field) -> list[CounterpointError]:
+def told(field: Any) -> list[CounterpointError]:
     """Answer what is found now, each fault with what a person needs."""
-    found = faults(field, Changed("", store=field.store))  # type: ignore[attr-defined]
+    found = faults(field, Changed("", store=field.store))
     assert found
     assert all(fault.code and fault.message and fault.hint for fault in found)
     return found
