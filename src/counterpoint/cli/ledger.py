@@ -18,6 +18,7 @@ from counterpoint.cli.present import present_entry
 from counterpoint.cli.trust.enrolling import recoveries
 from counterpoint.cli.trust.epochs import epoch_command, present_epoch, print_epochs
 from counterpoint.cli.trust.erasing import redact_command
+from counterpoint.cli.trust.tiles import write_tiles
 from counterpoint.cli.trust.witnessed import present_witness, print_witnesses
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.ledger.lines import BundleReport
@@ -256,9 +257,16 @@ def _print_proof(out: Output, sort: str, proof: Proof) -> None:
     type=click.Choice(["in-toto", "agent-receipt"]),
     help="Of a receipt: an in-toto statement in an envelope (the default), or an Agent Receipt.",
 )
+@click.option(
+    "--tiles",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="As static files for monitors, into a new folder or one of this ledger.",
+)
 @project_options
 def export(
     file: Path | None,
+    tiles: Path | None,
     session: str | None,
     receipt: str | None,
     verdict: str | None,
@@ -268,8 +276,15 @@ def export(
 ) -> None:
     """Write the ledger as a bundle that verifies offline; without FILE to the output.
 
-    With --receipt or --verdict a document that others verify: see docs/exports.md.
+    With --receipt or --verdict a document that others verify, with --tiles what monitors read: see
+    docs/exports.md.
     """
+    if tiles is not None:
+        if any(one is not None for one in (file, session, receipt, verdict, form)):
+            raise click.UsageError("--tiles goes with --db and --project only.")
+        with opened_context(as_json=False, db=db, project=project) as context:
+            write_tiles(context, tiles)
+        return
     if sum(one is not None for one in (session, receipt, verdict)) > 1:
         raise click.UsageError("--session, --receipt and --verdict do not go together.")
     if form is not None and receipt is None:

@@ -21,10 +21,10 @@ from securesystemslib.exceptions import VerificationError
 from securesystemslib.signer import SSlibKey
 
 from counterpoint.core.model.evidence import Command
-from counterpoint.core.model.filters import Check, Judgment, Report
+from counterpoint.core.model.filters import Check, Judgment, Note, Report
 from counterpoint.core.model.journal import Receipt, Verdict
 from counterpoint.core.operations.recording.unit import recording
-from counterpoint.kernel.errors import NotFound
+from counterpoint.kernel.errors import ForkRefused, NotFound, ProofMismatch
 from fakes.people import Person
 from fakes.studio import FixedKey, Studio
 
@@ -161,3 +161,16 @@ def test_a_receipt_that_no_entry_tells_of_is_not_exported(studio: Studio) -> Non
         change.put(replace(receipt, id="demo-c7"))
     with pytest.raises(NotFound):
         studio.system.exports.receipt("demo-c7", "in-toto")
+
+
+def test_a_checkpoint_beside_tiles_counts_if_the_ledger_begins_with_it():
+    """One of another history with the same key does not, nor one that nobody signed."""
+    studio, other = Studio(), Studio()
+    studio.system.journal.append(Note(kind="comment", body="one"))
+    note = studio.system.exports.head()[1].note
+    other.system.journal.append(Note(kind="comment", body="two"))
+    assert studio.system.exports.size_of(note) == 2
+    with pytest.raises(ForkRefused, match="does not begin with its 2 entries"):
+        other.system.exports.size_of(note)
+    with pytest.raises(ProofMismatch, match="no checkpoint of this ledger"):
+        studio.system.exports.size_of(note.replace("\n2\n", "\n1\n"))

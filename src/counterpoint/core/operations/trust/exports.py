@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.ledger.exports import credentials, statements
+from counterpoint.core.ledger.exports.tiles import ENTRIES, HEIGHT, Tile, dump_entries
+from counterpoint.core.ledger.merkle import frontier_at
 from counterpoint.core.model.identity import Confirmation, Key
 from counterpoint.core.model.journal import Receipt, Verdict
+from counterpoint.core.model.trust.heads import SignedHead
+from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.trust.signing import Signing
+from counterpoint.core.operations.trust.signing import Signing, open_checkpoint, refuse_fork
+from counterpoint.core.operations.trust.witnessing import Witnessing
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import NotFound
+from counterpoint.kernel.errors import CounterpointError, ForkRefused, NotFound, ProofMismatch
 
 Format = Literal["in-toto", "agent-receipt"]
 
@@ -39,6 +45,35 @@ class Exports:
         principal = entry.actor.principal.id if entry.actor.principal else ""
         receipt = credentials.of_receipt(found, principal, leaf)
         return credentials.signed(receipt, signing.statement, signing.key.public_key)
+
+    def head(self) -> tuple[str, SignedHead]:
+        """Return the id of the ledger and its head, signed, with the cosignatures that are kept of it."""
+        head = Signing(self._context).head()
+        with self._context.reading() as view:
+            (project,) = view.select(Project)
+            refuse_fork(view, head)
+        return project.ledger, replace(head, note=Witnessing(self._context).endorsed(head.note))
+
+    def size_of(self, note: str) -> int:
+        """Return the size of an earlier head of this ledger; LedgerBroken if it is of another history."""
+        signing, faults = Signing(self._context), list[CounterpointError]()
+        found = open_checkpoint(note, signing.keys(), faults)
+        if found is None:
+            raise ProofMismatch("it is no checkpoint of this ledger") from faults[0]
+        with self._context.reading() as view:
+            if (
+                found.size > view.head().size
+                or frontier_at(found.size, view.node).root() != found.root
+            ):
+                raise ForkRefused(f"the ledger does not begin with its {found.size:,} entries")
+        return found.size
+
+    def tile(self, tile: Tile) -> bytes:
+        """Return a tile, or a bundle of entries; InvalidInput for one with an entry that does not fit."""
+        with self._context.reading() as view:
+            if tile.level == ENTRIES:
+                return dump_entries(tile.start, view.entries(tile.start, tile.stop))
+            return b"".join(view.nodes(HEIGHT * tile.level, tile.start, tile.stop))
 
     def verdict(self, name: str) -> Json:
         """Return a verdict as a signed in-toto statement, with the person's confirmation; NotFound."""
