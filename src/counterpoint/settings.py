@@ -38,7 +38,8 @@ class Settings:
     pass_env: names of variables that commands may see besides the usual ones, by commas.
     lease_seconds: how long a claim holds if the caller does not say; from a second to a day.
     grace_seconds: how long others wait for what somebody left whose connection has ended; at most a day.
-    signer: who signs the ledger: `file`, the state of this account, or `command:PROGRAM WORDS`, see docs/decisions/0041.
+    signer: who signs the ledger: `file`, the state of this account, `keyring`, the same with its keys in the system's
+        keyring, or `command:PROGRAM WORDS`, see docs/decisions/0041.
     git_witness: whether heads are kept in the repository too, `on` or `off`. witness_push: the git remote
     that they are pushed to; empty: none. witnesses: those elsewhere that cosign heads, `VKEY URL` by commas. Of a
     server that is shared, those count that it was started with.

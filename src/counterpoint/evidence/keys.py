@@ -71,9 +71,9 @@ def open_key(folder: Path) -> ProjectKey:
             )
         content = _read_private(folder / _PRIVATE)
         if content is None:
-            _publish(folder, _PRIVATE, _make(), mode=0o600)
+            _publish(folder, _PRIVATE, make_key(), mode=0o600)
             content = _read_private(folder / _PRIVATE) or b""
-        key = _load(content)
+        key = load_key(content)
         _match_public(folder, key.public_pem)
     except OSError as fault:
         raise Unavailable(
@@ -85,7 +85,7 @@ def open_key(folder: Path) -> ProjectKey:
 
 def fresh_key() -> ProjectKey:
     """Return a key that is kept nowhere."""
-    return _load(_make())
+    return load_key(make_key())
 
 
 def find_key(folder: Path) -> ProjectKey | None:
@@ -94,7 +94,7 @@ def find_key(folder: Path) -> ProjectKey | None:
         content = _read_private(folder / _PRIVATE)
     except OSError as fault:
         raise _unusable(f"cannot be read ({fault.strerror})") from fault
-    return _load(content) if content is not None else None
+    return load_key(content) if content is not None else None
 
 
 def verify(public_key: bytes, message: bytes, signature: bytes) -> bool:
@@ -110,7 +110,8 @@ def verify(public_key: bytes, message: bytes, signature: bytes) -> bool:
     return True
 
 
-def _make() -> bytes:
+def make_key() -> bytes:
+    """Return a fresh private key as a file holds it."""
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ed25519
 
@@ -121,7 +122,8 @@ def _make() -> bytes:
     )
 
 
-def _load(content: bytes) -> ProjectKey:
+def load_key(content: bytes) -> ProjectKey:
+    """Return the key of what a file holds; Unavailable if it is none."""
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ed25519

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
 
 from counterpoint.evidence.trust import lines
-from counterpoint.evidence.trust.opening import signer_folder
-from counterpoint.evidence.trust.signer import FileSigner
+from counterpoint.evidence.trust.opening import own_signer
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import CounterpointError, InvalidInput
+from counterpoint.settings import load_settings
 
 
 @click.command("signer")
@@ -22,7 +23,7 @@ def signer_command(place: str | None, ledger: str | None) -> None:
     It speaks on standard input and output, as docs/service.md says. There COUNTERPOINT_SIGNER is
     `command:ssh HOST counterpoint signer`.
     """
-    signer = FileSigner(root=signer_folder(), place=place or "", clock=SystemClock())
+    signer = own_signer(load_settings(os.environ).signer, place or "", SystemClock())
     if ledger is not None:
         signer.permit_epoch(ledger)
         click.echo(f"The next epoch of {ledger} is signed, once.")

@@ -15,6 +15,7 @@ from counterpoint.kernel.errors import InvalidInput
 
 if TYPE_CHECKING:
     from counterpoint.core.ports.signer import Signer
+    from counterpoint.evidence.trust.signer import FileSigner
 
 _SECRET = "cursors"  # noqa: S105 -- the name of a file
 _LENGTH = 32
@@ -27,26 +28,33 @@ def open_signer(setting: str, place: str, clock: Clock) -> Signer:
     """
     # Loaded here: whoever only lists and reads asks for no signature.
     from counterpoint.evidence.keys import fresh_key
-    from counterpoint.evidence.trust.signer import FileSigner, MemorySigner
+    from counterpoint.evidence.trust.signer import MemorySigner
 
     if not place:
         return MemorySigner(key=fresh_key, clock=clock)
     sort, _, rest = setting.partition(":")
-    if setting == "file":
-        return FileSigner(root=signer_folder(), place=place, clock=clock)
+    if setting in {"file", "keyring"}:
+        return own_signer(setting, place, clock)
     if sort == "command" and (words := _words(rest)):
         from counterpoint.evidence.trust.program import CommandSigner
 
         return CommandSigner(words=words, place=place)
     raise InvalidInput(
         f"{setting!r} is no signer",
-        hint="Set COUNTERPOINT_SIGNER to `file` or `command:PROGRAM WORDS`, or leave it out.",
+        hint="Set COUNTERPOINT_SIGNER to `file`, `keyring` or `command:PROGRAM WORDS`, or leave it out.",
     )
 
 
-def signer_folder() -> Path:
-    """Return where the signer of this account has its state."""
-    return state_folder(os.environ) / "signer"
+def own_signer(setting: str, place: str, clock: Clock) -> FileSigner:
+    """Return the signer of this account; its keys lie in files, or in the keyring if that is set."""
+    from counterpoint.evidence.trust.signer import FileSigner
+
+    root = state_folder(os.environ) / "signer"
+    if setting != "keyring":
+        return FileSigner(root=root, place=place, clock=clock)
+    from counterpoint.evidence.trust.system_keys import find_key, open_key
+
+    return FileSigner(root=root, place=place, clock=clock, find=find_key, open=open_key)
 
 
 def _words(text: str) -> list[str]:

@@ -75,18 +75,23 @@ class KeyPair(Protocol):
 
 @dataclass(kw_only=True)
 class FileSigner:
-    """Keeps the keys of all ledgers of this account. place: the database that asks."""
+    """Keeps the keys of all ledgers of this account. place: the database that asks.
+
+    find, open: take the key of a ledger out of its folder, or from elsewhere.
+    """
 
     root: Path
     place: str
     clock: Clock
+    find: Callable[[Path], ProjectKey | None] = find_key
+    open: Callable[[Path], ProjectKey] = open_key
     _keys: dict[str, ProjectKey] = field(init=False, default_factory=dict[str, ProjectKey])
 
     def known_key(self, ledger: str) -> bytes | None:
         """Return the public key if there is one; makes nothing."""
         if ledger not in self._keys:
             folder = self._find(ledger)
-            key = find_key(folder) if folder else None
+            key = self.find(folder) if folder else None
             if key is None:
                 return None
             self._keys[ledger] = key
@@ -199,7 +204,7 @@ class FileSigner:
         if ledger not in self._keys:
             make_private(self.root)
             make_private(self._folder(ledger))
-            self._keys[ledger] = open_key(self._folder(ledger))
+            self._keys[ledger] = self.open(self._folder(ledger))
         check_private(self.root)
         check_private(self._folder(ledger))
         return self._keys[ledger]
