@@ -39,6 +39,7 @@ from counterpoint.kernel.ids import RandomMint
 from counterpoint.kernel.places import DATABASE, find_database
 from counterpoint.settings import Settings, is_address, load_settings, masked
 from counterpoint.storage.breaker import Breaker, GuardedStore
+from counterpoint.storage.readonly import ReadOnlyStore
 from counterpoint.storage.sqlite.store import MEMORY, fresh_file, open_scratch, open_sqlite
 
 if TYPE_CHECKING:
@@ -160,11 +161,13 @@ class App:
     @cached_property
     def secret(self) -> bytes:
         """What cursors of this database are signed with."""
-        return cursor_secret(self.folder, make=self.settings.mode != "READONLY")
+        return cursor_secret(self.folder, make=not self.settings.is_read_only)
 
     @cached_property
     def store(self) -> Store:
-        """The database, made on first use."""
+        """The database, made on first use; NotFound if nothing may be made."""
+        if self.settings.is_read_only:
+            self.require()
         if self.is_remote or self.settings.db in {"", MEMORY}:
             open_folder(self.places.folder)
         if self.is_remote:
@@ -179,9 +182,10 @@ class App:
 
     @cached_property
     def ports(self) -> Ports:
-        """Every port, joined; the project is opened on first use."""
+        """Every port, joined; the project is opened on first use, NotFound if nothing may be written."""
+        is_read_only = self.settings.is_read_only
         ports = Ports(
-            store=self.store,
+            store=ReadOnlyStore(self.store) if is_read_only else self.store,
             evidence=self._evidence,
             signer=self.signer,
             library=TemplateDirectory(folder=self.folder / "templates"),
@@ -190,7 +194,7 @@ class App:
             clock=self.clock,
             mint=RandomMint(),
             project=self.project,
-            may_sign=self.settings.mode != "READONLY",
+            may_sign=not is_read_only,
             secrets=secret_values(self.places.tree, self.environ),
             lease_seconds=self.settings.lease_seconds,
             grace_seconds=self.settings.grace_seconds,
@@ -202,9 +206,19 @@ class App:
         if self.settings.tool_dependencies:
             # Whatever is called first is refused for what is wrong with the file.
             _ = self._extras
+        if is_read_only:
+            self._require_project()
+            return ports
         system = Caller(actor=Actor(kind="system", name="counterpoint"), root=self.places.tree)
         Core(ports, system).projects.open(self.places.home.name)
         return ports
+
+    def _require_project(self) -> None:
+        if self.project not in {one.project for one in self.store.projects()}:
+            raise NotFound(
+                f"{self.place} has no project {self.project!r}, and none is made in the mode READONLY",
+                hint="Name one that is there with --project.",
+            )
 
     @cached_property
     def _evidence(self) -> Evidence:
@@ -291,6 +305,8 @@ class App:
         guarded: if the store is not open yet, it is opened through the breaker; CircuitOpen.
         """
         self.breaker = host.breaker
+        if self.settings.is_read_only:
+            host.require()
         is_first = guarded and "store" not in host.__dict__
         self.store = self.breaker.opening(lambda: host.store) if is_first else host.store
         self.signer = host.signer

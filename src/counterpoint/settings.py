@@ -14,6 +14,8 @@ from typing import Any
 from counterpoint.kernel.errors import InvalidInput
 
 PREFIX = "COUNTERPOINT_"
+READONLY = "READONLY"
+"""The mode in which nothing is written and nothing signed, whoever asks."""
 LEASE_SECONDS = range(1, 86_401)
 GRACE_SECONDS = range(86_401)
 IDLE_MINUTES = range(10_081)
@@ -31,8 +33,8 @@ class Settings:
     run: the run of an agent that what is written belongs to.
     worktree: the tree that is measured and worked in; empty: the one the connection started in.
     project_slug, symphony_dir: where older systems kept an agent's memory; see `docs/symphony.md`.
-    mode: what may be done: `FULL`, `READONLY`, `TEST`, `MINIMAL`. proofs: `1`: offer the tools for
-    proofs too.
+    mode: what may be done: `FULL`, or `READONLY`; the colibri surface has `TEST` and `MINIMAL` too. proofs:
+    `1`: offer the tools for proofs too.
     tool_dependencies: a file that says which tools need something else first; empty: none does.
     skills: folders of skills beside those of the project, by commas.
     pass_env: names of variables that commands may see besides the usual ones, by commas.
@@ -71,6 +73,11 @@ class Settings:
     lease_seconds: int = 1800
     grace_seconds: int = 60
     idle_minutes: int = 10
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether nothing is to be written."""
+        return self.mode == READONLY
 
 
 OTHER_NAMES = {

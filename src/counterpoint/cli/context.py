@@ -99,7 +99,7 @@ def _sign_if_many(app: App) -> None:
     """Have the ledger signed if so much waits that no server can have been here; else leave it to one."""
     kept = FileAnchors(folder=app.checkpoints).last(app.project).split("\n")[1:2]
     signed = int(kept[0]) if kept and kept[0].isdecimal() else 0
-    if _size(app) - signed >= _MANY and app.settings.mode != "READONLY":
+    if _size(app) - signed >= _MANY and not app.settings.is_read_only:
         # The command has succeeded; `status` tells what keeps the signer from signing.
         with suppress(CounterpointError):
             app.itself().signing.sign()

@@ -220,6 +220,7 @@ def prove(
     if (sequence is not None) + checkpoint + (since is not None) != 1:
         raise click.UsageError("Give a SEQUENCE, or --checkpoint, or --since SIZE.")
     verbs = context.core.audit
+    context.core.signing.renew()
     if checkpoint:
         note = verbs.checkpoint()
         if context.out.json:
@@ -291,6 +292,7 @@ def export(
         raise click.UsageError("--format goes with --receipt.")
     with opened_context(as_json=False, db=db, project=project) as context:
         core = context.core
+        core.signing.renew()
         if receipt is not None:
             lines = iter([dump_any(core.exports.receipt(receipt, form or "in-toto")).encode()])
         elif verdict is not None:

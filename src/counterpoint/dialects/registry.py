@@ -7,19 +7,21 @@ names the settings that its list depends on, and is built once for each combinat
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from counterpoint.core.model import lifecycles
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.plugin import GROUP, Dialect
-from counterpoint.kernel.errors import NotFound, Unavailable
+from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
 from counterpoint.protocol.surface import Surface
-from counterpoint.settings import Settings
+from counterpoint.settings import READONLY, Settings
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
+_MODES: Final = ("FULL", READONLY)
 _KEPT: Final = 64
 """How many built surfaces are kept."""
 
@@ -95,11 +97,29 @@ def surface(name: str, settings: Settings | None = None) -> Surface[Call]:
     """
     dialect = _dialect(name)
     given = settings or Settings()
+    if "mode" not in dialect.varies_by and given.mode not in _MODES:
+        raise InvalidInput(
+            f"the surface {name} has no mode {given.mode[:40]!r}",
+            hint=f"There are: {', '.join(_MODES)}.",
+        )
     chosen = Settings(
         surface=name, **{varied: getattr(given, varied) for varied in dialect.varies_by}
     )
     # A list that comes out of a file is what the file says when the connection starts.
-    return dialect.build(chosen) if chosen.tool_scope else _built(name, chosen)
+    built = dialect.build(chosen) if chosen.tool_scope else _built(name, chosen)
+    # A dialect that has modes of its own says itself what a caller may do in each.
+    is_narrowed = given.is_read_only and "mode" not in dialect.varies_by
+    return _reading(built) if is_narrowed else built
+
+
+def _reading(built: Surface[Call]) -> Surface[Call]:
+    """Return a surface of which only the tools that read are open."""
+    shut = tuple(tool for tool in built.tools if not tool.reads)
+    return replace(
+        built,
+        tools=tuple(tool for tool in built.tools if tool.reads),
+        closed=(*built.closed, *shut),
+    )
 
 
 def types(name: str) -> dict[str, list[str]]:

@@ -192,6 +192,7 @@ def test_a_ledger_that_was_written_anew_is_found_by_a_checkpoint(studio):
     other = Studio(studio.database.with_name("other.db"))
     other.clock.pass_by(minutes=1)
     fill(other)
+    other.system.signing.renew()
     note = other.system.audit.checkpoint()
     assert [type(fault) for fault in studio.system.audit.verify((note,)).faults] == [ProofMismatch]
     other.close()
@@ -202,6 +203,7 @@ def test_a_checkpoint_of_somebody_else_is_a_fault(studio):
     stranger = Studio(
         studio.database.with_name("s.db"), signer=fixed_signer(studio.clock, b"s" * 32)
     )
+    stranger.system.signing.renew()
     note = stranger.system.audit.checkpoint()
     assert len(studio.system.audit.verify((note, "no note")).faults) == 2
     stranger.close()
@@ -278,9 +280,12 @@ def test_a_redaction_that_cannot_be_read_tells_nothing(studio):
 def test_proofs_lead_to_the_signed_root(studio):
     """Inclusion of every entry, consistency from every size, at the end and before it."""
     audit = studio.system.audit
+    studio.system.signing.renew()
     early = verify_checkpoint(audit.checkpoint(), audit.key).size
     studio.core("bob").memory.put("project", "m", 1)
     size = audit.verify().size
+    assert verify_checkpoint(audit.checkpoint(), audit.key).size == early
+    studio.system.signing.renew()
     assert (early, verify_checkpoint(audit.checkpoint(), audit.key).size) == (size - 1, size)
     for sequence in range(size):
         # A size that was never signed is proved by the last one that was, and said so.
@@ -308,6 +313,9 @@ def test_proofs_lead_to_the_signed_root(studio):
 
 def test_an_export_verifies_without_us(studio):
     """Entries, texts and a checkpoint of the end, in lines."""
+    with pytest.raises(SignerAway, match="nothing of this ledger is signed"):
+        list(studio.system.audit.export())
+    studio.system.signing.renew()
     report = verify_bundle(studio.system.audit.export())
     assert (report.project, report.faults) == ("demo", ())
     assert report.size == studio.system.audit.verify().size
@@ -360,9 +368,11 @@ def test_a_row_of_a_table_that_nobody_knows_is_shown_as_it_is() -> None:
 
 def test_what_is_not_signed_yet_is_not_exported_without_a_text_that_is_gone(studio):
     """The bundle could not tell why the text is missing; with a signature of the end it can."""
-    studio.system.audit.checkpoint()
+    studio.system.signing.renew()
     studio.core("pat", kind="human").erasing.of_row(Record, "demo-r1", reason="private")
     reader = Core(replace(studio.ports, may_sign=False), studio.system.caller)
+    reader.signing.renew()
     with pytest.raises(SignerAway, match="not signed yet"):
         list(reader.audit.export())
+    studio.system.signing.renew()
     assert list(studio.system.audit.export())

@@ -114,6 +114,8 @@ def test_chains_are_verified_by_task_by_session_and_altogether(ada: Speaker) -> 
     ada.think(one)
     ada.think(two, session_id=session)
     ada.think(one, session_id=session)
+    assert ada.does("audit_verify_chain")["checkpoint"] == ""
+    ada.core.signing.renew()
     for asked, count in (({}, 3), ({"task_id": one}, 2), ({"session_id": session}, 2)):
         found = ada.does("audit_verify_chain", **asked)
         assert (found["valid"], found["record_count"], found["broken_count"]) == (True, count, 0)

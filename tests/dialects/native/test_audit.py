@@ -13,6 +13,13 @@ from counterpoint.core.operations import audit
 from fakes.plans import Plan
 
 
+@pytest.fixture
+def plan(ada: Agent, plan: Plan) -> Plan:
+    """Answer the plan, of which every entry is signed."""
+    ada.core.signing.renew()
+    return plan
+
+
 def test_a_sound_ledger_is_sound(ada: Agent, plan: Plan) -> None:
     """Size, root, and the last hash."""
     answer = ada.does("prove", what="verify")
@@ -49,6 +56,8 @@ def test_an_entry_is_proved_to_be_in_the_ledger(ada: Agent, plan: Plan, sequence
         ada.does("note", kind="comment", text=f"{number}")
     ada.does("plan", markdown="# Large\n" + "".join(f"- [ ] {n}\n" for n in range(80)))
     last = ada.ledger_size - 1
+    assert ada.is_refused("prove", what="inclusion", sequence=last)["error"] == "signer_away"
+    ada.core.signing.renew()
     for place in (sequence, last):
         proof = ada.does("prove", what="inclusion", sequence=place)
         entry, page = proof["entry"], proof
@@ -69,6 +78,7 @@ def test_an_earlier_ledger_is_proved_to_be_its_beginning(ada: Agent, plan: Plan)
     """Nothing before was written anew."""
     before = ada.does("prove", what="verify")
     ada.does("note", kind="comment", text="more")
+    ada.core.signing.renew()
     proof = ada.does("prove", what="consistency", first_size=before["size"])
     assert proof["first_root"] == before["root"]
     merkle.verify_consistency(
@@ -82,10 +92,11 @@ def test_an_earlier_ledger_is_proved_to_be_its_beginning(ada: Agent, plan: Plan)
 
 @pytest.mark.parametrize("what", ["verify", "checkpoint"])
 def test_proving_writes_no_entry(ada: Agent, plan: Plan, what: str) -> None:
-    """It only looks."""
-    before = ada.ledger_size
+    """It only looks, and has nothing signed either."""
+    ada.does("note", kind="comment", text="more")
+    before, signed = ada.ledger_size, ada.core.signing.last()
     ada.does("prove", what=what)
-    assert ada.ledger_size == before
+    assert (ada.ledger_size, ada.core.signing.last()) == (before, signed)
 
 
 @pytest.mark.parametrize(

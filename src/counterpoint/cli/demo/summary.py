@@ -112,6 +112,7 @@ def _lines(core: Core, item: Item, depth: int) -> Iterator[TaskRow]:
 def prove(play: Scenario, bundle: Path) -> ProofResult:
     """Verify, replay and export the ledger, and check the export without it; ProofMismatch."""
     audit = play.core.audit
+    play.core.signing.renew()
     found = audit.verify()
     rebuilt = audit.rebuild()
     with bundle.open("wb") as sink:

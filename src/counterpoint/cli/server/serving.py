@@ -46,8 +46,6 @@ FIRST: Final = 20.0
 GLANCE: Final = 1.0
 """Seconds between two looks whether the database's folder is still there."""
 
-READONLY: Final = "READONLY"
-"""The mode in which nothing is written and nothing signed."""
 _SHARING: Final = threading.Lock()
 """Held by whoever opens what connections share: it is opened once."""
 
@@ -158,7 +156,7 @@ class Connection:
             name = attested.name
         identity = replace(self._identity, name=name, client=client)
         core = self._app.core(identity, guarded=self._is_guarded)
-        if self._checkpoints is not None and self._app.settings.mode != READONLY:
+        if self._checkpoints is not None and not self._app.settings.is_read_only:
             self._checkpoints.tend(self._app.project, self._app.itself)
         return Call(core=core, secret=lambda: self._secret, settings=self._app.settings)
 
@@ -205,6 +203,8 @@ class ConnectionApps:
         # Whoever is still there after the walk is who was looked at.
         if greeting.peer.has_ended():
             found = found._replace(lineage=())
+        if self.host.settings.is_read_only:
+            app.settings = replace(app.settings, mode=self.host.settings.mode)
         presence = Presence(has_ended=greeting.peer.has_ended)
         connection = Connection(app, found, greeting.secret, self.host, self.checkpoints, presence)
         surface = registry.surface(app.settings.surface, app.settings)

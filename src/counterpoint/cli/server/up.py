@@ -30,7 +30,7 @@ from counterpoint.cli.context import open_here, project_options, require
 from counterpoint.cli.present import present_entry
 from counterpoint.cli.server.checkpoints import Checkpoints
 from counterpoint.cli.server.connect import surface_named
-from counterpoint.cli.server.serving import READONLY, WORKERS, end_server, serve_sockets
+from counterpoint.cli.server.serving import WORKERS, end_server, serve_sockets
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Bearer, Principal, Token, Usage
 from counterpoint.core.model.identity import Attested
@@ -152,7 +152,7 @@ class HttpBackend:
             attested=_attested(grant),
         )
         core = self.app.core(identity, guarded=caller.guarded)
-        if self.app.settings.mode != READONLY:
+        if not self.app.settings.is_read_only:
             self.checkpoints.tend(self.app.project, self.app.itself)
         return Call(core=core, secret=lambda: self._secret, settings=self.app.settings)
 
@@ -325,6 +325,9 @@ def up_command(
         if issuer is not None:
             issuer.keys.load()
         offered = tuple(name for name in registry.names() if _is_offered(name, app.settings))
+        if not offered:
+            # What is wrong with the settings is wrong for the first of them too.
+            surface_named(registry.names()[0], app.settings)
         sockets = listen(host, port)
         logging.basicConfig(level=logging.WARNING, handlers=[_JsonLog()], force=True)
         gc.freeze()

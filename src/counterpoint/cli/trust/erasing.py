@@ -89,6 +89,7 @@ def close(
     receipt, place = core.erasing.close(
         erased, looked_for=looked_for, cleaned=[*_CLEANED, *own], beyond=beyond, left=left
     )
+    core.signing.renew()
     return receipt, core.audit.inclusion(place)
 
 

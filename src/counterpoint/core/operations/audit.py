@@ -100,7 +100,7 @@ class Auditing:
         return fault_of(size) is None and sizes[0] > _WAITED_FOR
 
     def checkpoint(self) -> str:
-        """Return the end of the ledger as a signed note: the present one if the caller may have it signed.
+        """Return the end of the ledger that was signed last, as a signed note; SignerAway.
 
         With the cosignatures that are kept of it.
         """

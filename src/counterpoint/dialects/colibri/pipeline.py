@@ -10,7 +10,8 @@ Rules: (1) Stages are reached in this order; one may be left out, none is gone b
 its mode does not admit ends at the lock, one that is not valid at the validation; both leave both rows
 all the same, and the tool is never reached. (3) A refusal undoes what the tool wrote; its exit row is
 written then. (4) Other processes wait for each other at the database's own lock. (5) `server_ping` and
-`server_health` answer even where no row can be written.
+`server_health` answer even where no row can be written. (6) In the mode READONLY no row is written, of
+calls that are refused neither.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ class Passage:
             return
         mode, mutates = settings.mode, not self.tool.reads
         is_strange = mode == "TEST" and not settings.db.endswith(TEST_ENDING)
-        if mode == "MINIMAL" or (mode == "READONLY" and mutates) or is_strange:
+        if mode == "MINIMAL" or (settings.is_read_only and mutates) or is_strange:
             hint = "Ask whoever started the server for another mode."
             if is_strange:
                 hint = f"The mode TEST needs a database whose path ends in {TEST_ENDING}."
@@ -129,6 +130,8 @@ class Passage:
     def enter(self) -> None:
         """Write the first row; only the tools that always answer do without."""
         self.reach("audit enter")
+        if self.call.settings.is_read_only:
+            return
         try:
             self.call.core.use(Actions).sweep()
             self.entered = self.call.core.use(Actions).enter(self.asked)
@@ -187,7 +190,7 @@ class Passage:
         self.left = True
         if self.entered is not None:
             self.call.core.use(Actions).leave(self.entered, ended)
-        elif "audit enter" not in self.reached:
+        elif "audit enter" not in self.reached and not self.call.settings.is_read_only:
             self.call.core.use(Actions).refuse(self.asked, ended)
 
 

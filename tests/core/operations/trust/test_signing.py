@@ -80,8 +80,9 @@ def test_a_project_without_a_ledger_has_nothing_signed(studio: Studio) -> None:
 
 def test_what_was_signed_is_told_while_the_signer_is_away(studio: Studio) -> None:
     """The last head is kept beside the ledger; of another size nobody can tell."""
-    signed = signing(studio).head()
-    assert signing(studio).at(signed.size) == signed
+    signed = signing(studio).sign()
+    assert signed is not None
+    assert signing(studio).at(signed.size) == signing(studio).head() == signed
     away = signing(studio, signer=Odd(studio.ports.signer, away=True))
     assert (away.head().note, away.at(signed.size)) == (signed.note, None)
     assert away.unsigned().why == "away"

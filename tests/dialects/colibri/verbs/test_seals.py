@@ -183,6 +183,7 @@ def test_a_sealed_session_verifies_and_is_exported(ada, bob, tasks):
     seal = ada.use(Seals).seal(mine(ada))
     found = bob.use(Seals).verify(mine(ada))
     assert (found.sound, found.size, found.root) == (True, 5, seal.root)
+    bob.signing.renew()
     report = verify_any(bob.use(Seals).export(mine(ada)), bob.audit.key)
     assert (report.sound, report.trusted, report.root) == (True, True, seal.root)
     whole = verify_any(bob.audit.export(), bob.audit.key)
@@ -288,6 +289,7 @@ def test_thoughts_with_one_text_bring_it_once(ada, tasks):
     for task in tasks:
         ada.use(Thoughts).think("plan", "the same", task=task)
     ada.use(Seals).seal(mine(ada))
+    ada.signing.renew()
     lines = list(ada.use(Seals).export(mine(ada)))
     assert len(lines) == 4
     assert b'"body":"the same"' in lines[-1]

@@ -74,7 +74,7 @@ class Ports:
     """What the core was given at start: one of each port, for one project.
 
     scratch: makes an empty store of some nouns that passes away, for replaying the ledger into.
-    may_sign: whether reading verbs may have the present end of the ledger signed first.
+    may_sign: whether a command may have the present end of the ledger signed before it proves anything.
     secrets: values that are masked wherever they turn up.
     lease_seconds: how long a claim holds when the caller does not say.
     grace_seconds: how long others wait for what somebody left whose connection has ended.

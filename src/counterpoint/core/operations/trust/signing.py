@@ -1,6 +1,6 @@
 """Having the ledger's end signed, and telling what was signed last.
 
-1. Only `sign`, `head` and `open_epoch` ask the signer for a signature; everything else reads.
+1. Only `sign`, `renew` and `open_epoch` ask the signer for a signature; everything else reads.
 2. A head is asked for with the proof that it extends the last one (core.ledger.growth), made of what is
    committed: what a call that is still open has written is not signed.
 3. The last head is kept beside the database too (the anchor), for those who cannot ask the signer. An anchor
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from hashlib import sha256
 
 from counterpoint.core.ledger import checkpoint as checkpoints
@@ -112,20 +113,20 @@ class Signing:
         return tuple(filter(None, (kept, last.note if last else "")))
 
     def head(self) -> SignedHead:
-        """Return the present end, signed, if the caller may have it signed; else the last that was.
-
-        SignerAway if nothing was signed yet, ForkRefused.
-        """
+        """Return the head that was signed last; SignerAway if none was."""
         found = self.last()
-        if self._context.ports.may_sign:
-            try:
-                found = self.sign() or found
-            except Unavailable:
-                if found is None:
-                    raise
         if found is None:
             raise SignerAway("nothing of this ledger is signed yet")
         return found
+
+    def renew(self) -> None:
+        """Have the present end signed if that may be and can be; ForkRefused.
+
+        A command says so before it proves anything; a tool that reads has nothing signed.
+        """
+        if self._context.ports.may_sign:
+            with suppress(Unavailable):
+                self.sign()
 
     def at(self, size: int) -> SignedHead | None:
         """Return a head of this size that was signed, if the signer can tell."""

@@ -137,7 +137,7 @@ def _examined(call: Call, task: str, session: str) -> tuple[Examined, str]:
 
 
 def _ledger_note(call: Call) -> str:
-    """Return the signed end of the ledger; nothing if no end was signed and none can be now."""
+    """Return the end of the ledger that was signed last; nothing if none was."""
     try:
         return call.core.audit.checkpoint()
     except SignerAway:

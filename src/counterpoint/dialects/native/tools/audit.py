@@ -1,4 +1,4 @@
-"""The tool `prove`: the ledger verified, sealed, and proofs about it."""
+"""The tool `prove`: the ledger verified, its signed end, and proofs about it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def prove(
     first_size: Annotated[Count | None, Field(description="Earlier size")] = None,
     cursor: Cursor = "",
 ) -> Json:
-    """Verify the ledger, sign its end, or prove it by RFC 6962."""
+    """Verify the ledger, or prove what is signed of it by RFC 6962."""
     _refuse_stray(what, sequence, size, first_size, cursor)
     if what == "verify":
         return _verified(call)

@@ -1,0 +1,141 @@
+"""In the mode READONLY nothing is written and nothing signed, whatever surface and transport asks."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from counterpoint.dialects import registry
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+
+PASSING = ("-shm", "-wal", "-queue", ".lock", ".starting", ".json", ".log", ".sock")
+"""What belongs to a process that runs, and no text of anybody."""
+WRITES = {
+    "native": ("note", {"kind": "comment", "text": "so"}),
+    "workflow": ("start_workflow", {"name": "so", "task_description": "so", "profile": "SIMPLE"}),
+    "agentic": ("plan_create", {"title": "so", "phases": []}),
+    "colibri": ("task_create", {"title": "so"}),
+    "symphony": ("create_issue", {"title": "so"}),
+}
+
+
+@pytest.fixture
+def kept(repository: Path, connect: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a repository with some work, signed, and nobody who serves it."""
+    first = connect(repository)
+    first.call("plan", markdown="# Orchard\n- [ ] Plant the walnut\n")
+    first.call("next", claim=True)
+    first.close()
+    monkeypatch.setenv("COUNTERPOINT_MODE", "READONLY")
+    return repository
+
+
+def image(folder: Path) -> dict[str, str]:
+    """Answer what the project and the account keep: a digest for each file."""
+    roots = (folder / ".counterpoint", Path(os.environ["XDG_STATE_HOME"]))
+    return {
+        str(path): sha256(path.read_bytes()).hexdigest()
+        for root in roots
+        for path in root.rglob("*")
+        if path.is_file() and not path.name.endswith(PASSING)
+    }
+
+
+@pytest.mark.parametrize("name", sorted(WRITES))
+def test_a_connection_that_only_reads_leaves_every_byte(
+    kept: Path, connect: Callable[..., Any], wire: Any, name: str
+) -> None:
+    """Its list is of what reads, each of these can be called, and what writes is refused."""
+    client = connect(kept, "--surface", name)
+    before = image(kept)
+    listed = client.ask("tools/list")["tools"]
+    if name != "colibri":
+        assert all(tool["annotations"]["readOnlyHint"] for tool in listed)
+    for tool in listed:
+        if tool["annotations"]["readOnlyHint"] and not tool["inputSchema"].get("required"):
+            answer = json.dumps(client.ask("tools/call", {"name": tool["name"], "arguments": {}}))
+            assert "READONLY" not in answer or tool["name"].startswith("server_"), answer
+    tool, arguments = WRITES[name]
+    assert not registry.surface(name).tool(tool).reads
+    result = client.ask("tools/call", {"name": tool, "arguments": arguments})
+    assert '"ok": true' not in json.dumps(result).replace('":t', '": t')
+    assert client.close() == 0
+    assert image(kept) == before
+
+
+@pytest.fixture
+def up(kept: Path) -> Iterator[str]:
+    """Give the address of a server that was started in this mode."""
+    words = [sys.executable, "-m", "counterpoint", "up", "--port", "0"]
+    process = subprocess.Popen(words, cwd=kept, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    yield json.loads(process.stderr.readline())["addresses"][0]
+    process.terminate()
+    process.communicate(timeout=60)
+
+
+def test_a_server_that_only_reads_leaves_every_byte(
+    kept: Path, up: str, connect: Callable[..., Any], wire: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither for callers over HTTP, nor for a relay that was started to write."""
+    before = image(kept)
+    for name in sorted(WRITES):
+        for tool, arguments in (WRITES[name], ("brief", {})):
+            params = {"name": tool, "arguments": arguments}
+            asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            head = {"content-type": "application/json", "accept": "application/json"}
+            request = urllib.request.Request(f"{up}/{name}", json.dumps(asked).encode(), head)
+            with urllib.request.urlopen(request, timeout=60) as answered:
+                answer = json.loads(answered.read())
+            if tool == "brief" and name == "native":
+                assert answer["result"]["structuredContent"]["you"]
+            elif tool != "brief":
+                assert '"ok":true' not in answer["result"]["content"][0]["text"]
+    monkeypatch.delenv("COUNTERPOINT_MODE")
+    relayed = connect(kept)
+    with pytest.raises(wire.Refused, match="out of scope"):
+        relayed.call("note", kind="comment", text="so")
+    relayed.call("brief")
+    assert relayed.close() == 0
+    assert image(kept) == before
+
+
+def test_the_command_line_writes_nothing(kept: Path, counterpoint: Callable[..., Any]) -> None:
+    """Proofs are against what was signed before."""
+    before = image(kept)
+    refused = counterpoint("agent", "create", "ada", cwd=kept)
+    assert refused.returncode == 1
+    assert "READONLY" in refused.stderr
+    for words in (("status",), ("audit", "verify"), ("audit", "prove", "0"), ("audit", "export")):
+        ran = counterpoint(*words, cwd=kept)
+        assert ran.returncode == 0, (words, ran.stderr)
+    assert image(kept) == before
+
+
+def test_a_mode_that_there_is_not_is_refused(kept: Path, counterpoint: Callable[..., Any]) -> None:
+    """On every surface, over every transport: nobody writes because of a slip of the pen."""
+    for words in (("mcp", "--mode", "READ"), ("mcp", "--mode", "TEST"), ("up", "--port", "0")):
+        mode = {"COUNTERPOINT_MODE": "READ"} if words[0] == "up" else {}
+        ran = counterpoint(*words, cwd=kept, env={**os.environ, **mode})
+        assert ran.returncode == 2, (words, ran.stderr)
+        assert "no mode" in ran.stderr
+
+
+def test_where_nothing_is_there_nothing_is_made(
+    repository: Path, connect: Callable[..., Any], wire: Any
+) -> None:
+    """The call says so."""
+    client = connect(repository, "--mode", "READONLY")
+    with pytest.raises(wire.Refused, match="there is no ledger"):
+        client.call("brief")
+    assert not (repository / ".counterpoint").exists()
