@@ -30,12 +30,19 @@ WRITES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.fixture
-def kept(repository: Path, connect: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Path:
+def kept(
+    repository: Path,
+    connect: Callable[..., Any],
+    counterpoint: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
     """Give a repository with some work, signed, and nobody who serves it."""
     first = connect(repository)
     first.call("plan", markdown="# Orchard\n- [ ] Plant the walnut\n")
     first.call("next", claim=True)
     first.close()
+    # The server has the end signed before it is gone.
+    assert counterpoint("down", cwd=repository).returncode == 0
     monkeypatch.setenv("COUNTERPOINT_MODE", "READONLY")
     return repository
 
@@ -95,7 +102,7 @@ def test_a_server_that_only_reads_leaves_every_byte(
             asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
             head = {"content-type": "application/json", "accept": "application/json"}
             request = urllib.request.Request(f"{up}/{name}", json.dumps(asked).encode(), head)  # noqa: S310 -- our own server
-            with urllib.request.urlopen(request, timeout=60) as answered:  # noqa: S310 -- as above
+            with urllib.request.urlopen(request, timeout=60) as answered:  # noqa: S310 -- our own server
                 answer = json.loads(answered.read())
             if tool == "brief" and name == "native":
                 assert answer["result"]["structuredContent"]["you"]
