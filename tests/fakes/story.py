@@ -50,6 +50,7 @@ class Story:
     def _export(self) -> None:
         studio = self.studio
         self.key: VerifierKey = studio.system.audit.key
+        studio.system.signing.renew()
         head, *lines = (line[:-1] for line in studio.system.audit.export())
         self.header = orjson.loads(head)
         size = checkpoints.open_checkpoint(self.header["checkpoint"]).size

@@ -247,7 +247,8 @@ class Studio:
             blocked = {item.id for item in items if item.blockers}
             assert {i.id: i.held for i in items} == {i.id: int(i.parent in blocked) for i in items}
         assert self.system.audit.rebuild().differences == ()
-        assert self.system.audit.verify().faults == ()
+        found = self.system.audit.verify().faults
+        assert found == (), [one.message for one in found]
 
     def last(self) -> Any:
         """Answer the last entry of the ledger."""

@@ -48,6 +48,7 @@ def edited(packed: bytes, old: str, new: str) -> bytes:
 
 def bundles(studio: Studio) -> list[Lines]:
     """Answer the bundles of the project and of its first sealed session, as lines without ends."""
+    studio.system.signing.renew()
     exports = (studio.system.audit.export(), studio.system.use(Seals).export(sealed(studio)))
     return [[line[:-1] for line in export] for export in exports]
 

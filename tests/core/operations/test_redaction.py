@@ -25,6 +25,7 @@ def test_a_redacted_text_is_gone_and_everything_still_verifies(studio, ada, pers
     assert set(gone) == texts
     assert ada.overview.find(Record, record).body == REDACTED
     assert ada.overview.search("merger", limit=5) == []
+    ada.signing.renew()
     assert not any(b"merger" in line for line in ada.audit.export())
     audit = ada.audit.verify()
     assert (audit.sound, audit.redacted) == (True, 2)

@@ -39,6 +39,7 @@ def story() -> Iterator[Studio]:
 @pytest.fixture(scope="module")
 def sound(story: Studio) -> Lines:
     """Answer the lines of its bundle."""
+    story.system.signing.renew()
     return b"".join(story.system.audit.export()).splitlines()
 
 

@@ -226,6 +226,7 @@ def test_a_proof_is_made_only_of_what_the_ledger_has(studio, clerk):
 def test_cosignatures_that_are_kept_go_along_with_the_checkpoint(studio, clerk):
     """Those over the same text, each once; of another head, and of one that cannot be read, none."""
     write(studio)
+    studio.system.signing.renew()
     note = studio.system.audit.checkpoint()
     line = "— witness AAAAAAAA\n"
     clerk.kept.append(replace(studio.system.signing.head(), note=note + line))

@@ -249,6 +249,7 @@ def test_an_export_holds_the_signatures_of_what_it_holds(studio: Studio) -> None
     """What was appended after the end that is signed is not in it, and neither is its signature."""
     note(studio.core("ada"))
     studio.system.writers.sign()
+    studio.system.signing.renew()
     lines = list(studio.system.audit.export())
     assert sum(b'"sig"' in line for line in lines) == 1
     studio.ports = replace(studio.ports, may_sign=False)
@@ -267,5 +268,6 @@ def test_a_signature_whose_end_cannot_be_read_is_not_exported(studio: Studio) ->
         studio,
         "UPDATE signatures SET note = replace(note, '2' || char(10) || '2', 'x' || char(10) || '2')",
     )
+    studio.system.signing.renew()
     with pytest.raises(MalformedDocument):
         list(studio.system.audit.export())
