@@ -52,6 +52,7 @@ def _sessions(rounds: int) -> list[Row]:
         proving = [_spent(lambda r=r: other().use(Seals).proof(r)) for r in records]
         checking = _spent(lambda: other().use(Seals).verify(session))
         chains = _spent(other().use(Thoughts).verify)
+        other().signing.renew()
         sealed, whole = list(other().use(Seals).export(session)), list(other().audit.export())
     entries = len(whole) - 1 - THOUGHTS
     found = alternate(

@@ -54,6 +54,7 @@ def main() -> None:
             _spent(lambda: core().audit.verify().sound),
             _spent(lambda: core().audit.rebuild().differences == ()),
         )
+        core().signing.renew()
         note, key = core().audit.checkpoint(), core().audit.key
         signed = _spent(lambda: all(verify_checkpoint(note, key) for _ in range(_SIGNATURES)))
     mean = statistics.mean(map(len, sample))

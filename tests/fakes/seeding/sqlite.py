@@ -240,6 +240,7 @@ def laid_out(folder: Path) -> Files:
         ada = studio.core("ada")
         for value in range(3):
             ada.memory.put("project", f"late-{number}", value)
+    studio.system.signing.renew()
     note = studio.system.audit.checkpoint()
     last = _copied(studio, folder / "last.db")
     other = Studio(folder / "beside.db")
