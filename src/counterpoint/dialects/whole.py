@@ -6,6 +6,7 @@ list, and a value that is no text, go on as the text of their JSON.
 id            what it is
 demo-3        an item: its text, what is kept with it, how its claims ended
 demo-r1       a record; demo-h1 a handoff; demo-s1 what was handed in; demo-v1 a verdict
+ses_…         a session: what it was given, and what it left
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from counterpoint.core.model.catalogue import noun_of_id
-from counterpoint.core.model.journal import Record, Submission, Verdict
+from counterpoint.core.model.journal import Record, Submission, Transition, Verdict
 from counterpoint.core.model.rows import load_object
-from counterpoint.core.model.sessions import Handoff
+from counterpoint.core.model.sessions import Handoff, Session
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.paging import (
     PAGE,
@@ -34,6 +35,8 @@ from counterpoint.dialects.paging import (
 from counterpoint.kernel.canonical import Json, dump_any
 
 _TITLE: Final = 500
+_MOST: Final = 50
+"""The most blockers, moves and handoffs of a thing that are shown with it, the last ones."""
 _ENTRY: Final = 1_500
 """The most bytes of an entry of a list that is shown as a list."""
 
@@ -67,6 +70,8 @@ class Written:
 def find_written(call: Call, name: str) -> Written | None:
     """Return what an id means, or None."""
     noun = noun_of_id(name)
+    if noun is Session:
+        return _session(call, name)
     make = _SORTS.get(noun) if noun is not None else None
     row = call.core.overview.find(noun, name) if noun is not None and make is not None else None
     if make is not None and row is not None:
@@ -117,14 +122,21 @@ def written_item(call: Call, name: str) -> Written:
         )
     }
     waived = {f"waiver of {gate.name}": str(gate.reason) for gate in facets.gates}
+    blockers = call.core.overview.rows(Record, item=name, kind="blocker", latest=True, limit=_MOST)
+    said = {f"blocker {one.id}": str(one.body or one.title) for one in blockers}
+    moves = call.core.overview.rows(Transition, item=name, latest=True, limit=_MOST)
+    moved = {f"reason of move {one.number}": str(one.reason) for one in moves}
     return Written(
         header={"kind": item.kind, "title": clip(item.title, _TITLE)},
         parts=_with(
             {
+                **_titled(item.title),
                 "description": item.body,
                 "accept": [criterion.text for criterion in facets.criteria],
                 **ends,
                 **waived,
+                **said,
+                **moved,
             },
             call.core.items.attributes(name),
         ),
@@ -135,6 +147,11 @@ def _with(own: dict[str, Json], kept: Mapping[str, Json]) -> dict[str, Json]:
     """Return parts with values that are kept beside them, under names that nothing else here has."""
     taken = {*own, *_TAKEN}
     return own | {f"kept {name}" if name in taken else name: one for name, one in kept.items()}
+
+
+def _titled(title: str) -> dict[str, Json]:
+    """Return a title that does not fit beside the parts as one of them."""
+    return {} if clip(title, _TITLE) == title else {"whole title": title}
 
 
 def written_record(record: Record) -> Written:
@@ -150,6 +167,7 @@ def written_record(record: Record) -> Written:
         header=header,
         parts=_with(
             {
+                **_titled(record.title),
                 "text": record.body,
                 "files": list(record.files),
                 "resolution": record.resolution,
@@ -157,6 +175,19 @@ def written_record(record: Record) -> Written:
             load_object(record.details),
         ),
     )
+
+
+def _session(call: Call, name: str) -> Written | None:
+    """Return what a session was given, and what it handed over, the last first; None for another's project."""
+    found = call.core.overview.find(Session, name)
+    if found is None:
+        return None
+    left: dict[str, Json] = {}
+    for one in call.core.overview.rows(Handoff, session=name, latest=True, limit=_MOST):
+        parts = _handoff(one).parts
+        left |= {f"{part} of {one.id}": value for part, value in parts.items()}
+    header = {"agent": found.agent, "status": found.status}
+    return Written(header=header, parts=_with(left, load_object(found.details)))
 
 
 def _handoff(handoff: Handoff) -> Written:

@@ -220,6 +220,9 @@ class Sessions:
             if _reason(change, found) is None:
                 found = change.enter(found)
             after, _ = close(change, found, "failed")
+            # As every end, so that it is read where those are.
+            leave(change, Handover(action="end", summary=reason), after)
+            change.subject = session
             change.add_texts(reason=reason)
             return after
 

@@ -8,7 +8,9 @@ from pydantic import Field
 
 from counterpoint.core.model.answers import ItemView
 from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.rows import load_object
 from counterpoint.dialects.agentic.envelope import present
+from counterpoint.dialects.agentic.nouns.briefs import Brief
 from counterpoint.dialects.agentic.rules.progress import slug_of
 from counterpoint.dialects.agentic.verbs.plans import Planning
 from counterpoint.dialects.agentic.verbs.steps import Steps
@@ -100,7 +102,8 @@ def _written(call: Call, name: str) -> Written | None:
     if call.core.items.find(name) is not None:
         return None
     if "/" not in name:
-        return find_written(call, name)
+        brief = call.core.overview.find(Brief, name)
+        return _brief(brief) if brief is not None else find_written(call, name)
     plan, phase, task = [*name.split("/", 2), "", ""][:3]
     found = call.core.use(Planning).get(plan).item
     if phase:
@@ -112,6 +115,18 @@ def _written(call: Call, name: str) -> Written | None:
             raise NotFound(f"there is no task {name!r}", hint="Tasks count from 0.")
         found = below[0].item
     return written_item(call, found.id)
+
+
+def _brief(brief: Brief) -> Written:
+    return Written(
+        header={"title": brief.title, "status": brief.status},
+        parts={
+            "description": brief.description,
+            "keywords": list(brief.keywords),
+            "variables": load_object(brief.variables),
+            "error_message": brief.reason,
+        },
+    )
 
 
 def _head(head: ItemView, begun: int | None) -> dict[str, Json]:

@@ -17,10 +17,10 @@ from counterpoint.dialects.agentic.words import (
     Key,
     Limit,
     Slug,
-    Text,
     Word,
     current,
 )
+from counterpoint.dialects.arguments import TEXT
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.paging import PAGE, RESERVE, clip, pages_of, size_of, sparse
 from counterpoint.kernel import canonical
@@ -32,7 +32,8 @@ GENERAL: Final = "general"
 """The category of a value that was put into none."""
 _LISTED: Final = 50
 _SMALL: Final = 1_000
-_HISTORY: Final = 2_000
+Aside = Annotated[str, Field(max_length=500), TEXT]
+"""What stands beside a value wherever that is shown, whole."""
 
 
 @tool(reads=False, destructive=True)
@@ -42,7 +43,7 @@ def state_set(
     key: Annotated[Key, Field(description="Name")],
     value: Annotated[Any, WithJsonSchema({}), Field(description="Any JSON")],
     category: Annotated[Word, Field(description="Sort")] = GENERAL,
-    description: Annotated[Text, Field(description="What it is")] = "",
+    description: Annotated[Aside, Field(description="What it is")] = "",
     expected_version: Annotated[Count | None, Field(description="0: not there yet")] = None,
 ) -> Json:
     """Set a value of a plan; `expected_version` guards against lost updates."""
@@ -108,7 +109,7 @@ def _header(entry: StateEntry) -> dict[str, Json]:
     return {
         "key": entry.name,
         "category": entry.category or GENERAL,
-        **sparse(description=clip(entry.description, _HISTORY)),
+        **sparse(description=entry.description),
         "version": entry.version,
         "updated_at": entry.updated_at,
         "updated_by": entry.agent,

@@ -73,7 +73,7 @@ def thought_record_list(
     call: Call,
     *,
     task_id: Annotated[
-        str, Field(max_length=200, description="Only of this task; a thought's id: it, whole")
+        str, Field(max_length=200, description="Only of this task; a thought's id or `id/`: whole")
     ] = "",
     session_id: Annotated[str, Field(max_length=200, description="Only of this session")] = "",
     type: Annotated[ThoughtWord | None, Field(description="Only of this sort")] = None,  # noqa: A002 -- the name in the contract
@@ -81,8 +81,11 @@ def thought_record_list(
     cursor: Cursor = "",
 ) -> Json:
     """List thoughts in the order in which they were recorded."""
-    if noun_of_id(task_id) is Record and (whole := find_written(call, task_id)) is not None:
-        return present_written(call, task_id, whole, cursor, "thought_record_list")
+    if noun_of_id(task_id) is Record or task_id.endswith("/"):
+        # A task or a session whole, as a thought: `task_get` shows one page.
+        whole = find_written(call, task_id.removesuffix("/"))
+        if whole is not None:
+            return present_written(call, task_id, whole, cursor, "thought_record_list")
     pages = pages_of(call, cursor, "thought_record_list", task_id, session_id, type)
     task = native_id(call, task_id) if task_id else ""
     found = call.core.use(Thoughts).list(

@@ -269,6 +269,7 @@ def _of_record(_call: Call, row: Json) -> View:
         resolved_at=record.resolved_at,
     )
     parts: dict[str, Json] = {
+        "whole_title": record.title if clip(record.title, TITLE) != record.title else "",
         "text": record.body,
         "tags": list(record.tags),
         "files": list(record.files),

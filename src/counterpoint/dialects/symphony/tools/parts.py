@@ -5,6 +5,8 @@ pc-1          a phase that was handed over: its summary, questions, reasons
 pv-1          a verdict on a phase: reason, instructions
 pr-1          a change request: summary, remarks, its verdict, the output of each gate, the difference
 DEMO-r1       a finding, learning, comment or blocker, in the form it was given
+coverage/error_handling/src/a.py    what was noted of a file that was examined for a concept
+project       what workers and judges of the project are told
 """
 
 from __future__ import annotations
@@ -21,16 +23,27 @@ from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import sparse
 from counterpoint.dialects.symphony.nouns.phases import RESULTS
 from counterpoint.dialects.symphony.rules.handing import report_of
+from counterpoint.dialects.symphony.verbs.policies import Policies
+from counterpoint.dialects.symphony.verbs.surveys import Surveys
 from counterpoint.dialects.symphony.words import present_id
 from counterpoint.dialects.whole import Written, written_record
 from counterpoint.kernel.canonical import Json, load
 
+PROJECT: Final = "project"
+COVERAGE: Final = "coverage/"
 _FORM: Final = re.compile(r"(p[crv])-([0-9]{1,15})")
 _LETTERS: Final = {"pc": "s", "pr": "s", "pv": "v"}
 
 
 def find_part(call: Call, name: str) -> Written | None:
     """Return what an id means that is no issue's, or None."""
+    if name == PROJECT:
+        policy = call.core.use(Policies).get()
+        told = policy.instructions.items()
+        parts: dict[str, Json] = {f"{role}_instructions": text for role, text in told}
+        return Written(header={"gates": len(policy.gates)}, parts=parts)
+    if name.startswith(COVERAGE):
+        return _coverage(call, *name.removeprefix(COVERAGE).partition("/")[::2])
     found = _FORM.fullmatch(name)
     if found is not None:
         sort, number = found.groups()
@@ -39,6 +52,15 @@ def find_part(call: Call, name: str) -> Written | None:
     plain = kept(name) or name
     record = call.core.overview.find(Record, plain) if noun_of_id(plain) is Record else None
     return written_record(record) if record is not None else None
+
+
+def _coverage(call: Call, concept: str, path: str) -> Written | None:
+    found = call.core.use(Surveys).covered(concept, path)
+    if found is None:
+        return None
+    kept = found.coverage
+    header = sparse(file_path=path, concept=concept, status=kept.status, updated_at=found.at)
+    return Written(header=header, parts={"notes": kept.notes})
 
 
 def _completion(call: Call, name: str) -> Written | None:

@@ -19,6 +19,7 @@ from counterpoint.dialects.symphony.nouns.learnings import (
     TestRun,
     TestTrend,
 )
+from counterpoint.dialects.symphony.tools.parts import COVERAGE
 from counterpoint.dialects.symphony.verbs.learnings import Learnings
 from counterpoint.dialects.symphony.verbs.surveys import Surveys
 from counterpoint.dialects.symphony.words import (
@@ -147,6 +148,7 @@ def record_coverage(
         )
     )
     return {
+        "id": f"{COVERAGE}{concept}/{done.coverage.path}",
         "file_path": done.coverage.path,
         "concept": concept,
         "status": status,

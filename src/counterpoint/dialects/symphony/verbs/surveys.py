@@ -112,6 +112,12 @@ class Surveys:
             slower_ms=_difference(last.milliseconds, before.milliseconds),
         )
 
+    def covered(self, concept: str, path: str) -> Covered | None:
+        """Return what was noted last of a file for a concept, if anything was."""
+        with self._context.reading() as view:
+            entry = view.find(StateEntry, f"{_SCOPE}{concept}", path)
+        return _covered(entry) if entry is not None else None
+
 
 def _difference(last: int | None, before: int | None) -> int | None:
     return None if last is None or before is None else last - before

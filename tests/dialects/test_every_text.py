@@ -1,0 +1,509 @@
+"""Every text that a tool takes is found again, beginning, middle and end, by tools of the same dialect."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from builders import Agent, Workshop, commit, git
+from counterpoint.core.model.filters import Edit
+from counterpoint.dialects.symphony.nouns.phases import MARKER
+from counterpoint.dialects.symphony.verbs.workspaces import Workspaces
+from counterpoint.settings import Settings
+
+LONGEST = 30_000
+SHORTER = (12_000, 5_000, 2_000, 1_000, 400, 150, 60)
+FILL = 'so "it" is; '
+
+
+@dataclass
+class Said:
+    """A text that is given to a tool: as long as the tool takes it, with marks that are looked for."""
+
+    label: str
+    most: int = LONGEST
+
+    @property
+    def marks(self) -> list[str]:
+        """The words that must be found; the middle one is said more often than a page can cut."""
+        return [f"zq{self.label}{place}" for place in ("first", "amid", "last")]
+
+    @property
+    def text(self) -> str:
+        """The text itself."""
+        first, amid, last = self.marks
+        middle = f" {amid} {amid} {amid} "
+        room = max(0, self.most - len(first) - len(middle) - len(last) - 2)
+        fill = (FILL * (room // (2 * len(FILL)) + 1))[: room // 2].strip()
+        return f"{first} {fill}{middle}{fill} {last}"
+
+
+@dataclass
+class Writer:
+    """Calls the tools of a dialect with texts as long as they take, and remembers what was said."""
+
+    agent: Agent
+    said: dict[str, Said] = field(default_factory=dict[str, Said])
+    names: set[str] = field(default_factory=set[str])
+
+    def does(self, tool: str, by: Agent | None = None, **asked: Any) -> dict[str, Any]:
+        """Call a tool; a text that is too long is said shorter, until all are taken."""
+        agent, texts = by or self.agent, list(_texts(asked))
+        for most in (*SHORTER, None):
+            reply = agent.call(tool, _filled(asked))
+            answer = (
+                reply.answer.get("data", {"error": ""}) if "ok" in reply.answer else reply.answer
+            )
+            refused = reply.is_error or not reply.answer.get("ok", True) or "error" in answer
+            if not refused:
+                self.said |= {one.label: one for one in texts}
+                self.names |= set(_names(reply.answer))
+                return answer
+            assert most is not None, (tool, reply.text[:2_000])
+            limits = _limits(reply.text)
+            named = {one.label.split("X")[-1] for one in texts}
+            others = [limit for name, limit in limits.items() if name not in named]
+            for one in texts:
+                told = limits.get(one.label.split("X")[-1], min([*others, one.most]))
+                one.most = min(one.most, told, LONGEST if limits else most or 0)
+        raise AssertionError(tool)
+
+
+def _limits(refusal: str) -> dict[str, int]:
+    """Answer the limits that a refusal tells, by the last word of each parameter's path."""
+    found = re.findall(r"(\w+)(?:\[\d+\])?: is \d+ characters long; the limit is (\d+)", refusal)
+    return {name: int(most) for name, most in found}
+
+
+def _texts(value: Any) -> Iterator[Said]:
+    if isinstance(value, Said):
+        yield value
+    for one in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
+        yield from _texts(one)
+
+
+def _filled(value: Any) -> Any:
+    if isinstance(value, Said):
+        return value.text
+    if isinstance(value, dict):
+        return {name: _filled(one) for name, one in value.items()}
+    return [_filled(one) for one in value] if isinstance(value, list) else value
+
+
+def _names(value: Any) -> Iterator[str]:
+    """Answer what may be the name of something: short texts without white space."""
+    if isinstance(value, str) and re.fullmatch(r"[\w./#-]{1,64}", value):
+        yield value
+    for one in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
+        yield from _names(one)
+
+
+def t(label: str) -> Any:
+    """Answer a text for a parameter: `toolXparameter`."""
+    return Said(label)
+
+
+Script = Callable[[Workshop, Writer], None]
+Reads = Callable[[str], Iterator[tuple[str, dict[str, Any]]]]
+
+
+# ── what is written ──
+
+
+def native(_workshop: Workshop, w: Writer) -> None:
+    kinds = {"kind": "plan", "title": t("planXtitle"), "description": t("planXdescription")}
+    below = {
+        "kind": "task",
+        "title": "T",
+        "description": t("planXbelowXdescription"),
+        "accept": [t("planXaccept")],
+    }
+    w.does(
+        "plan",
+        tree={
+            **kinds,
+            "items": [
+                below,
+                {"kind": "task", "title": "U", "verify": [["false"]]},
+                {"kind": "task", "title": "V", "review": True},
+                {"kind": "task", "title": "W", "review": True},
+            ],
+        },
+    )
+    prefix = w.agent.core.items.project().prefix
+    item, checked, judged, last = (f"{prefix}-{n}" for n in (2, 3, 4, 5))
+    w.does(
+        "edit",
+        id=last,
+        title=t("editXtitle"),
+        description=t("editXdescription"),
+        accept=[t("editXaccept"), "b"],
+        reason=t("editXreason"),
+    )
+    w.does("edit", id=checked, waive=["check-1"], reason=t("editXwaived"))
+    token = w.agent.does("start", id=item)["claim"]["token"]
+    w.does("note", kind="finding", id=item, title=t("noteXtitle"), text=t("noteXtext"))
+    made = w.does("note", kind="blocker", id=item, text=t("noteXblocked"))
+    w.does("note", kind="blocker", text=t("noteXresolution"), resolves=made["record"]["id"])
+    w.does("remember", action="set", key="k", value={"deep": [t("rememberXvalue")]})
+    w.does("verify", id=item, token=token, command=["echo", t("verifyXcommand")])
+    w.does("submit", id=item, token=token, summary=t("submitXsummary"))
+    lists = {name: [t(f"finishX{name}")] for name in ("achievements", "limitations", "next_steps")}
+    w.does("finish", id=item, token=token, outcome="done", summary=t("finishXsummary"), **lists)
+    w.does(
+        "review", id=judged, verdict="reject", reason=t("reviewXreason"), fixes=[t("reviewXfixes")]
+    )
+    lists = {name: [t(f"handoffX{name}")] for name in ("next_steps", "blockers")}
+    w.does(
+        "handoff",
+        action="pause",
+        summary=t("handoffXsummary"),
+        context=t("handoffXcontext"),
+        **lists,
+    )
+
+
+def workflow(_workshop: Workshop, w: Writer) -> None:
+    flow = w.does(
+        "start_workflow",
+        name=t("startXname"),
+        objective=t("startXobjective"),
+        scope=t("startXscope"),
+        constraints=t("startXconstraints"),
+    )["workflow_id"]
+    phase = w.does(
+        "start_phase",
+        workflow_id=flow,
+        number=1,
+        name=t("phaseXname"),
+        description=t("phaseXdescription"),
+    )["phase_id"]
+    task = w.does(
+        "start_task",
+        workflow_id=flow,
+        phase_id=phase,
+        caller_type="orchestrator",
+        name=t("taskXname"),
+        goal=t("taskXgoal"),
+    )["task_id"]
+    w.does(
+        "log_decision",
+        task_id=task,
+        category="other",
+        **{n: t(f"decisionX{n}") for n in ("question", "chosen", "reasoning", "trade_offs")},
+        options_considered=[t("decisionXoptions_considered")],
+    )
+    w.does(
+        "log_issue",
+        task_id=task,
+        type="other",
+        description=t("issueXdescription"),
+        resolution=t("issueXresolution"),
+    )
+    w.does(
+        "log_milestone",
+        task_id=task,
+        message=t("milestoneXmessage"),
+        metadata={"a": [t("milestoneXmetadata")]},
+    )
+    outcome = {n: [t(f"outcomeX{n}")] for n in ("achievements", "limitations", "next_steps")}
+    w.does(
+        "complete_task",
+        task_id=task,
+        status="success",
+        outcome={
+            **outcome,
+            "summary": t("outcomeXsummary"),
+            "manual_review_reason": t("outcomeXmanual_review_reason"),
+        },
+        metadata={"commands_executed": [t("outcomeXcommands_executed")]},
+    )
+    w.does("complete_phase", phase_id=phase, status="completed", summary=t("completephaseXsummary"))
+    w.does(
+        "complete_workflow",
+        workflow_id=flow,
+        status="completed",
+        summary=t("completeXsummary"),
+        achievements=[t("completeXachievements")],
+        limitations=[t("completeXlimitations")],
+    )
+
+
+def agentic(_workshop: Workshop, w: Writer) -> None:
+    phase = {
+        "name": t("planXname"),
+        "description": t("phaseXdescription"),
+        "tasks": [{"name": t("taskXname"), "description": t("taskXdescription")}, {"name": "U"}],
+        "completion_criteria": [t("phaseXcompletion_criteria")],
+    }
+    w.does(
+        "plan_create",
+        title=t("planXtitle"),
+        slug="login",
+        description=t("planXdescription"),
+        context={"a": [t("planXcontext")]},
+        phases=[phase, {"name": "Two", "tasks": [{"name": "X"}]}],
+    )
+    at = {"plan_slug": "login", "phase_order": 1}
+    w.does(
+        "phase_add_checkpoint",
+        **at,
+        note=t("checkpointXnote"),
+        context={"a": t("checkpointXcontext")},
+    )
+    session = w.does(
+        "session_start", agent_type="opus", plan_slug="login", context={"a": t("sessionXcontext")}
+    )["session"]["session_id"]
+    w.does("session_log", session_id=session, message=t("logXmessage"), data={"a": t("logXdata")})
+    w.does(
+        "session_artifact",
+        session_id=session,
+        path="a/b.py",
+        action="created",
+        metadata={"a": t("artifactXmetadata")},
+    )
+    w.does("task_update", **at, task_identifier=1, status="blocked", notes=t("taskXblocked"))
+    w.does("task_update", **at, task_identifier=0, notes=t("taskXnotes"))
+    w.does(
+        "state_set",
+        plan_slug="login",
+        key="k",
+        value=t("stateXvalue"),
+        description=t("stateXdescription"),
+    )
+    w.does(
+        "phase_update_status",
+        plan_slug="login",
+        phase_order=2,
+        status="blocked",
+        reason=t("phaseXreason"),
+    )
+    w.does(
+        "session_handoff",
+        session_id=session,
+        summary=t("handoffXsummary"),
+        next_steps=[t("handoffXnext_steps")],
+        blockers=[t("handoffXblockers")],
+        context_for_next={"a": t("handoffXcontext")},
+    )
+    other = w.does("session_start", agent_type="opus", plan_slug="login")["session"]["session_id"]
+    w.does("session_end", session_id=other, status="completed", summary=t("endXsummary"))
+    w.does(
+        "content_brief_create",
+        title=t("briefXtitle"),
+        description=t("briefXdescription"),
+        content_type="blog_post",
+        keywords=["a"],
+        variables={"a": t("briefXvariables")},
+    )
+    w.does("plan_archive", slug="login", reason=t("archiveXreason"))
+
+
+def colibri(_workshop: Workshop, w: Writer) -> None:
+    made = w.does(
+        "task_create",
+        title=t("createXtitle"),
+        description=t("createXdescription"),
+        project_id=t("createXproject_id"),
+        priority=t("createXpriority"),
+        assignee=t("createXassignee"),
+    )["id"]
+    other = w.does("task_create", title="T")["id"]
+    w.does(
+        "task_update",
+        id=other,
+        title=t("updateXtitle"),
+        description=t("updateXdescription"),
+        priority=t("updateXpriority"),
+    )
+    w.does("task_update", id=other, status="CANCELLED", reason=t("updateXreason"))
+    session = w.does("audit_session_start", intent=t("sessionXintent"), task_id=made)["session_id"]
+    w.does(
+        "thought_record",
+        task_id=made,
+        type="plan",
+        agent_id="a",
+        content=t("thoughtXcontent"),
+        session_id=session,
+    )
+    w.does("audit_session_abandon", session_id=session, reason=t("abandonXreason"))
+
+
+def symphony(workshop: Workshop, w: Writer) -> None:
+    gates = [
+        {"command": "true", "label": t("gateXlabel"), "required": True},
+        {"command": "echo said", "label": "E", "required": False},
+    ]
+    w.does(
+        "configure_project",
+        gates=gates,
+        worker_instructions=t("configureXworker_instructions"),
+        judge_instructions=t("configureXjudge_instructions"),
+    )
+    made = w.does(
+        "create_issue",
+        title=t("issueXtitle"),
+        description=t("issueXdescription"),
+        labels=["phase:ready", "cross-project"],
+    )
+    other = w.does("create_issue", title="Research it", labels=["phase:research"])
+    for one in (made, other):
+        workshop.app.person().items.edit(one["id"], Edit(status="open"))
+
+    def seat(name: str, issue: str, profile: str = "") -> Agent:
+        asked = Settings(surface="symphony", item=issue, run="run-1", profile=profile)
+        return workshop.agent(name, item=issue, surface="symphony", settings=asked, profile=profile)
+
+    worker, judge = seat("will", made["identifier"]), seat("jane", made["identifier"])
+    root = workshop.root
+    git(root, "switch", "-q", "-c", "work")
+    commit(root, "boat.txt", "afloat")
+    w.does(
+        "create_subtask",
+        seat("sue", other["identifier"]),
+        title=t("subtaskXtitle"),
+        description=t("subtaskXdescription"),
+    )
+    w.does(
+        "add_finding",
+        worker,
+        category="bug",
+        summary=t("findingXsummary"),
+        details=t("findingXdetails"),
+    )
+    w.does("add_learning", worker, pattern=t("learningXpattern"), context=t("learningXcontext"))
+    w.does("add_comment", worker, content=t("commentXcontent"))
+    w.does(
+        "record_coverage",
+        worker,
+        file_path="a.py",
+        concept="c",
+        status="covered",
+        notes=t("coverageXnotes"),
+    )
+    workshop.app.person().use(Workspaces).open(made["id"], MARKER)
+    told = {"command": "x", "label": "L", "exit_code": 1, "output": t("prXoutput")}
+    w.does(
+        "create_pr", worker, diff="", branch_name="work", base_branch="main", gate_results=[told]
+    )
+    w.does(
+        "reject_pr", judge, reason=t("rejectXreason"), fix_instructions=t("rejectXfix_instructions")
+    )
+    w.names.add(made["id"])
+
+
+# ── how it is read ──
+
+
+def read_native(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield "show", {"id": name}
+    yield "show", {"id": name, "include": ["outcomes", "log"]}
+
+
+def read_workflow(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield "get_context", {"workflow_id": name}
+    yield "get_context", {"workflow_id": name, "include": []}
+
+
+def read_agentic(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield "plan_get", {"slug": name}
+    yield "session_replay", {"session_id": name}
+    yield "content_brief_get", {"id": name}
+
+
+def read_colibri(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield "task_get", {"id": name, "history": True}
+    yield "thought_record_list", {"task_id": name}
+    yield "thought_record_list", {"task_id": f"{name}/"}
+
+
+def read_symphony(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield "get_issue", {"issue_id": name}
+
+
+SCRIPTS: dict[str, tuple[Script, Reads, tuple[tuple[str, dict[str, Any]], ...]]] = {
+    "native": (native, read_native, (("remember", {"action": "get", "key": "k"}),)),
+    "workflow": (workflow, read_workflow, ()),
+    "agentic": (
+        agentic,
+        read_agentic,
+        (
+            ("state_get", {"plan_slug": "login", "key": "k"}),
+            *(("plan_get", {"slug": f"login{at}"}) for at in ("", "/", "/1", "/1/0", "/1/1", "/2")),
+        ),
+    ),
+    "colibri": (colibri, read_colibri, (("audit_sessions", {}),)),
+    "symphony": (
+        symphony,
+        read_symphony,
+        (("search_learnings", {"query": "so it is"}), ("get_issue", {"issue_id": "project"})),
+    ),
+}
+
+
+def heard(agent: Agent, tool: str, asked: dict[str, Any]) -> str:
+    """Answer all that a reading tool says, on all of its pages, each part put together; empty if it refuses."""
+    parts: dict[str, str] = {}
+    waiting, seen = [""], set[str]()
+    while waiting:
+        cursor = waiting.pop(0)
+        reply = agent.call(tool, {**asked, **({"cursor": cursor} if cursor else {})})
+        answer = reply.answer.get("data", {"error": ""}) if "ok" in reply.answer else reply.answer
+        if reply.is_error or not isinstance(answer, dict):
+            break
+        for name, one in answer.items():
+            parts[name] = parts.get(name, "") + (one if isinstance(one, str) else json.dumps(one))
+        found = [
+            answer.get("next_cursor"),
+            answer.get("cursor"),
+            *(answer.get("more") or {}).values(),
+        ]
+        for one in found:
+            if isinstance(one, str) and one and one not in seen:
+                seen.add(one)
+                waiting.append(one)
+    return "\n".join(parts.values())
+
+
+@pytest.mark.parametrize("surface", sorted(SCRIPTS))
+def test_every_text_is_found_again_from_its_first_word_to_its_last(
+    workshop: Workshop, surface: str
+) -> None:
+    """However long the tool takes it: by what the dialect itself reads, from the names it has told."""
+    write, reads, more = SCRIPTS[surface]
+    settings = Settings(surface=surface, proofs="1" if surface == "colibri" else "")
+    writer = Writer(workshop.agent("ada", surface=surface, settings=settings))
+    write(workshop, writer)
+    reader = workshop.agent("rea", surface=surface, settings=settings)
+    shown = [heard(reader, tool, asked) for tool, asked in more]
+    asked: set[str] = set()
+    # What is read names more.
+    while waiting := {n for n in writer.names if n not in asked}:
+        asked |= waiting
+        for name in sorted(waiting):
+            for tool, arguments in reads(name):
+                text = heard(reader, tool, arguments)
+                shown.append(text)
+                writer.names |= {
+                    n
+                    for n in re.findall(r"[\w./@#-]{1,64}", text)
+                    if re.search(r"^#\d+$|(?:^|-)[a-z]{0,2}-?\d+$|^ses_|@\d+$", n)
+                }
+    told = "\n".join(shown)
+    lost = {
+        one.label: (one.most, [m for m in one.marks if m not in told])
+        for one in writer.said.values()
+    }
+    gone = [
+        f"{label} of {most}: {', '.join(marks)}" for label, (most, marks) in lost.items() if marks
+    ]
+    assert not gone, "\n".join(gone)
