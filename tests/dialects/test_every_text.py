@@ -113,7 +113,6 @@ def t(label: str) -> Any:
 
 
 Script = Callable[[Workshop, Writer], None]
-Reads = Callable[[str], Iterator[tuple[str, dict[str, Any]]]]
 
 
 # ── what is written ──
@@ -404,47 +403,31 @@ def symphony(workshop: Workshop, w: Writer) -> None:
 # ── how it is read ──
 
 
-def read_native(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    yield "show", {"id": name}
-    yield "show", {"id": name, "include": ["outcomes", "log"]}
-
-
-def read_workflow(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    yield "get_context", {"workflow_id": name}
-    yield "get_context", {"workflow_id": name, "include": []}
-
-
-def read_agentic(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    yield "plan_get", {"slug": name}
-    yield "session_replay", {"session_id": name}
-    yield "content_brief_get", {"id": name}
-
-
-def read_colibri(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    yield "task_get", {"id": name, "history": True}
-    yield "thought_record_list", {"task_id": name}
-    yield "thought_record_list", {"task_id": f"{name}/"}
-
-
-def read_symphony(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    yield "get_issue", {"issue_id": name}
-
-
-SCRIPTS: dict[str, tuple[Script, Reads, tuple[tuple[str, dict[str, Any]], ...]]] = {
-    "native": (native, read_native, (("remember", {"action": "get", "key": "k"}),)),
-    "workflow": (workflow, read_workflow, ()),
+NAME = "{name}"
+READS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
+    "native": (("show", {"id": NAME}), ("show", {"id": NAME, "include": ["outcomes", "log"]})),
+    "workflow": (("get_context", {"workflow_id": NAME, "include": []}),),
+    "agentic": (("plan_get", {"slug": NAME}), ("session_replay", {"session_id": NAME})),
+    "colibri": (
+        ("task_get", {"id": NAME, "history": True}),
+        *(("thought_record_list", {"task_id": f"{NAME}{end}"}) for end in ("", "/")),
+    ),
+    "symphony": (("get_issue", {"issue_id": NAME}),),
+}
+"""What reads what a name means."""
+SCRIPTS: dict[str, tuple[Script, tuple[tuple[str, dict[str, Any]], ...]]] = {
+    "native": (native, (("remember", {"action": "get", "key": "k"}),)),
+    "workflow": (workflow, ()),
     "agentic": (
         agentic,
-        read_agentic,
         (
             ("state_get", {"plan_slug": "login", "key": "k"}),
             *(("plan_get", {"slug": f"login{at}"}) for at in ("", "/", "/1", "/1/0", "/1/1", "/2")),
         ),
     ),
-    "colibri": (colibri, read_colibri, (("audit_sessions", {}),)),
+    "colibri": (colibri, (("audit_sessions", {}),)),
     "symphony": (
         symphony,
-        read_symphony,
         (("search_learnings", {"query": "so it is"}), ("get_issue", {"issue_id": "project"})),
     ),
 }
@@ -479,7 +462,7 @@ def test_every_text_is_found_again_from_its_first_word_to_its_last(
     workshop: Workshop, surface: str
 ) -> None:
     """However long the tool takes it: by what the dialect itself reads, from the names it has told."""
-    write, reads, more = SCRIPTS[surface]
+    write, more = SCRIPTS[surface]
     settings = Settings(surface=surface, proofs="1" if surface == "colibri" else "")
     writer = Writer(workshop.agent("ada", surface=surface, settings=settings))
     write(workshop, writer)
@@ -490,8 +473,12 @@ def test_every_text_is_found_again_from_its_first_word_to_its_last(
     while waiting := {n for n in writer.names if n not in asked}:
         asked |= waiting
         for name in sorted(waiting):
-            for tool, arguments in reads(name):
-                text = heard(reader, tool, arguments)
+            for tool, arguments in READS[surface]:
+                filled = {
+                    part: one.format(name=name) if isinstance(one, str) else one
+                    for part, one in arguments.items()
+                }
+                text = heard(reader, tool, filled)
                 shown.append(text)
                 writer.names |= {
                     n
