@@ -135,6 +135,33 @@ def test_another_process_with_the_same_name_judges(
     assert app.person().audit.rebuild().differences == ()
 
 
+def test_who_reads_text_sees_who_it_was(worker: Agent, hire: Callable[[], Agent]) -> None:
+    """In `log` and in `show`: two windows of one name are two, and what a window's shell did is that window's."""
+    other = hire()
+    record = worker.does("note", kind="blocker", text="It rains")["record"]["id"]
+    other.does("note", kind="decision", text="We wait")
+    assert worker.runs("unblock", record)["code"] == 0
+    entries = json.loads(worker.runs("log", "--json", "--limit", "3")["out"])["entries"]
+    blocked, waits, resolved = (entry["actor"] for entry in entries[-3:])
+    assert blocked["principal"] == resolved["principal"] != waits["principal"]
+    lines = [line for line in worker.runs("log", "--limit", "3")["out"].splitlines() if "Z" in line]
+    shorts = [one["principal"]["id"][:9] for one in (blocked, waits, resolved)]
+    for short, line in zip(shorts, lines, strict=True):
+        assert f"connection {short}" in line
+    number = entries[-1]["sequence"]
+    shown = other.does("show", id=f"#{number}")["by"]
+    assert shown["principal"] == f"connection {shorts[0]}"
+
+
+def test_nobody_is_offered_the_paused_session_of_another_window(
+    worker: Agent, hire: Callable[[], Agent]
+) -> None:
+    """Though both have one name; the one that paused it is."""
+    other = hire()
+    worker.does("handoff", action="pause", summary="lunch")
+    assert other.does("brief")["next_call"]["tool"] != "handoff"
+
+
 def test_a_person_approves_from_a_terminal_of_their_own(
     worker: Agent, phase: str, counterpoint: Callable[..., Any], repository: Path, app: App
 ) -> None:

@@ -400,7 +400,9 @@ def _print_entry(out: Output, entry: Entry) -> None:
 
 def _who(entry: Entry) -> str:
     actor = entry.actor
-    return f"{actor.name} ({actor.profile})" if actor.profile else actor.name
+    name = f"{actor.name} ({actor.profile})" if actor.profile else actor.name
+    # Names are shared, and a command that an agent runs bears the person's: what attests it does not.
+    return f"{name}, {actor.principal.short}" if actor.principal else name
 
 
 def _facts_of(entry: Entry) -> str:

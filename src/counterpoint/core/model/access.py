@@ -8,7 +8,7 @@ machine: whoever launches one gives it to that one, in its environment.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 from counterpoint.core.model.rows import Digest, Id, InSession, Name, Names, Noun, Time
 from counterpoint.kernel.clock import Timestamp
@@ -23,12 +23,21 @@ Independence = Literal["declared", "attested", "person"]
 """How surely a judge is somebody else: the names differ, both principals are attested, a person's key."""
 
 
+_SHOWN: Final = 6
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
     """Who is attested to stand behind an actor, and by what; the strongest is a person's own key."""
 
     strength: Strength
     id: str
+
+    @property
+    def short(self) -> str:
+        """Its strength, and as much of its id as tells one from another in a list."""
+        mark = max(self.id.find("_"), self.id.find(":")) + 1
+        return f"{self.strength} {self.id[: mark + _SHOWN]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -383,8 +383,13 @@ def _said_before(change: Change, on: Submission, verdict: Verdict) -> Verdict | 
     before = said[-1]
     if on.of == "branch":
         return before if on.status == "accepted" and verdict.decision == "approve" else None
+    signed = change.context.caller.confirmation
+    if signed is not None:
+        # What a person signs is said for the first time.
+        return None
+    # A name is a label: two judges may have one, and in a session nobody writes but its own.
     said_then, says = (
-        (one.decision, one.reason, one.fixes, one.agent) for one in (before, verdict)
+        (one.decision, one.reason, one.fixes, one.agent, one.session) for one in (before, verdict)
     )
     return before if said_then == says else None
 

@@ -21,6 +21,7 @@ from counterpoint.kernel.errors import (
     PathOutside,
 )
 from fakes.boards import READY, TEXT, Board
+from fakes.people import Person
 from fakes.studio import Studio
 
 
@@ -243,6 +244,20 @@ def test_a_verdict_is_kept_and_moves_nothing(studio: Studio, bob: Core, claimed:
     assert second.verdict.id == "demo-v2"
     assert [one.result for one in bob.use(Phases).verdicts(claimed)] == ["", "superseded"]
     assert bob.overview.facets(claimed).item.status == "active"
+
+
+def test_a_second_judge_of_the_same_name_and_words_is_heard(
+    studio: Studio, bob: Core, claimed: str
+) -> None:
+    """A name is a label; and what a person signs is an act of its own."""
+    said = [bob.reviews.review(claimed, verdict(reason="good")).verdict]
+    said.append(studio.core("bob").reviews.review(claimed, verdict(reason="good")).verdict)
+    signer = Person(studio=studio, name="bob")
+    signer.enrol()
+    signer.judge(claimed, verdict(reason="good"))
+    signer.judge(claimed, verdict(reason="good"))
+    assert [one.id for one in said] == ["demo-v1", "demo-v2"]
+    assert len(bob.use(Phases).verdicts(claimed)) == 4
 
 
 def test_who_handed_in_or_worked_on_an_issue_does_not_judge_it(

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from counterpoint.core.ledger.note import Sign, VerifierKey, to_base64
+from counterpoint.core.model.access import Principal
 from counterpoint.core.model.identity import Confirmation, Key
 from counterpoint.core.model.journal import Receipt, Verdict
 from counterpoint.core.model.rows import REDACTED
@@ -39,8 +40,11 @@ def envelope(statement: Json, sign: Sign, key: VerifierKey) -> Json:
     }
 
 
-def of_receipt(receipt: Receipt, entry: Json) -> Json:
-    """Return the statement of a command that was run; entry: where in the ledger that stands."""
+def of_receipt(receipt: Receipt, entry: Json, principal: Principal | None) -> Json:
+    """Return the statement of a command that was run.
+
+    entry: where in the ledger that stands. principal: who is attested to have had it run.
+    """
     passed = receipt.exit_code == 0 and not receipt.timed_out
     name = receipt.gate or " ".join(receipt.argv)
     subjects = (
@@ -65,6 +69,7 @@ def of_receipt(receipt: Receipt, entry: Json) -> Json:
                         "startedAt": receipt.started_at,
                         "endedAt": receipt.ended_at,
                         "agent": receipt.agent,
+                        "principal": _principal(principal),
                         "item": receipt.item,
                         "receipt": receipt.id,
                         "entry": entry,
@@ -79,14 +84,22 @@ def of_receipt(receipt: Receipt, entry: Json) -> Json:
 
 
 def of_verdict(
-    verdict: Verdict, entry: Json, confirmation: Confirmation | None, key: Key | None
+    verdict: Verdict,
+    entry: Json,
+    principal: Principal | None,
+    confirmation: Confirmation | None,
+    key: Key | None,
 ) -> Json:
-    """Return the statement of a verdict, with the signature of the person who gave it if there is one."""
+    """Return the statement of a verdict, with the signature of the person who gave it if there is one.
+
+    principal: who is attested to have given it.
+    """
     predicate: dict[str, Json] = {
         "verdict": verdict.id,
         "item": verdict.item,
         "decision": verdict.decision,
         "reviewer": verdict.agent,
+        "principal": _principal(principal),
         "independence": verdict.independence,
         "reviewedAt": verdict.created_at,
         "entry": entry,
@@ -113,6 +126,10 @@ def of_verdict(
         "predicateType": REVIEW,
         "predicate": predicate,
     }
+
+
+def _principal(principal: Principal | None) -> Json:
+    return {"strength": principal.strength, "id": principal.id} if principal else None
 
 
 def _subject(name: str, digest: str) -> Json:

@@ -40,7 +40,7 @@ class Exports:
             entry, leaf = _entry_of(view, found.item, "receipt", name)
         if form == "in-toto":
             place: Json = {"sequence": entry.sequence, "leaf": leaf}
-            made = statements.of_receipt(found, place)
+            made = statements.of_receipt(found, place, entry.actor.principal)
             return statements.envelope(made, signing.statement, signing.key)
         principal = entry.actor.principal.id if entry.actor.principal else ""
         receipt = credentials.of_receipt(found, principal, leaf)
@@ -86,7 +86,7 @@ class Exports:
             confirmation = view.find(Confirmation, nonces[0]) if nonces else None
             key = view.find(Key, confirmation.signed_by) if confirmation else None
         place: Json = {"sequence": entry.sequence, "leaf": leaf}
-        made = statements.of_verdict(found, place, confirmation, key)
+        made = statements.of_verdict(found, place, entry.actor.principal, confirmation, key)
         signing = Signing(self._context)
         return statements.envelope(made, signing.statement, signing.key)
 

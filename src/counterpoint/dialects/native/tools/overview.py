@@ -15,6 +15,7 @@ from pydantic import Field
 
 from counterpoint.core.model.answers import Facets, ReadyItem, State
 from counterpoint.core.model.sessions import Handoff, Session
+from counterpoint.core.rules.sessions import may_write
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.native.words import (
     Id,
@@ -99,7 +100,9 @@ def next_call(call: Call, seen: BriefParts) -> dict[str, Json]:
     if facets is not None and facets.item.id in tokens:
         return _while_working(facets, tokens[facets.item.id])
     other = seen.handed_by
-    is_mine = other is not None and other.agent == call.core.caller.actor.name
+    caller = call.core.caller
+    # By its name it could be that of another window: only who may write in it left it.
+    is_mine = other is not None and may_write(other, caller.actor, caller.capability)
     if other is not None and is_mine and other.status == "paused" and other.id != mine:
         return _call("handoff", action="continue", session=other.id)
     if facets is not None and facets.readiness.is_ready:
