@@ -6,6 +6,7 @@ import hashlib
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 import orjson
 from _measure import Row, Series, alternate, asked, caller, opened, publish
@@ -13,10 +14,21 @@ from _measure import Row, Series, alternate, asked, caller, opened, publish
 from counterpoint.core.ledger.chain import Verification
 from counterpoint.core.ledger.checkpoint import verify as verify_checkpoint
 from counterpoint.core.ledger.entry import GENESIS
-from counterpoint.core.ledger.merkle import leaf_hash
+from counterpoint.core.ledger.merkle import leaf_hash, root_of
+from counterpoint.core.ledger.note import VerifierKey
+from counterpoint.core.ledger.writers.coverage import Coverage
+from counterpoint.core.ledger.writers.signature import (
+    Range,
+    seal_delegation,
+    seal_range,
+    writer_key,
+)
+from counterpoint.core.model.trust.writers import WriterSignature
+from counterpoint.evidence.keys import fresh_key
 from counterpoint.storage.packing import pack, unpack
 
 _SIGNATURES = 2_000
+_WRITERS, _EACH = 500, 100
 
 
 def _verify(entries: Iterable[bytes], project: str) -> None:
@@ -57,6 +69,8 @@ def main() -> None:
         core().signing.renew()
         note, key = core().audit.checkpoint(), core().audit.key
         signed = _spent(lambda: all(verify_checkpoint(note, key) for _ in range(_SIGNATURES)))
+        coverage, vouched, named = _vouched(key)
+        writers = _spent(lambda: coverage.check(vouched, (named,)) is None)
     mean = statistics.mean(map(len, sample))
     chain = {name: len(sample) / statistics.median(found[name]) for name in found}
     rows = [
@@ -85,8 +99,38 @@ def main() -> None:
         Row(what=f"the whole audit of {size:,}", figure=size / audited, unit="entries/s"),
         Row(what=f"rebuild and compare {size:,}", figure=size / rebuilt, unit="entries/s"),
         Row(what="signatures of checkpoints", figure=_SIGNATURES / signed, unit="signatures/s"),
+        Row(
+            what=f"those of writers, each of another one and over {_EACH} entries",
+            figure=_WRITERS / writers,
+            unit="signatures/s",
+        ),
     ]
     publish("verify", rows)
+
+
+def _vouched(key: VerifierKey) -> tuple[Coverage, list[WriterSignature], VerifierKey]:
+    """Answer a look that has read the entries of many writers, and what each of them signed."""
+    signer, coverage = fresh_key(), Coverage()
+    named = replace(key, public_key=signer.public_key)
+    made: list[WriterSignature] = []
+    for number in range(_WRITERS):
+        writer, first = f"cn_{number}", number * _EACH
+        leaves = [leaf_hash(b"%d" % place) for place in range(first, first + _EACH)]
+        for place in range(first, first + _EACH):
+            coverage.read({"w": {"i": {"i": writer, "k": "connection"}}}, place)
+        coverage.hashed(leaves)
+        own = signer.derived(writer)
+        found = Range(first=first, last=first + _EACH - 1, count=_EACH, root=root_of(leaves))
+        public = writer_key(key.name, writer, own.public_key)
+        made.append(
+            WriterSignature(
+                writer=writer,
+                first=first,
+                delegation=seal_delegation(named, writer, own.public_key, signer.sign),
+                note=seal_range(public, key.name, writer, found, own.sign),
+            )
+        )
+    return coverage, made, named
 
 
 def _chained(entries: list[bytes]) -> list[bytes]:

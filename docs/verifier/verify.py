@@ -490,8 +490,14 @@ def named_key(name, public):
     return (name, digest(name.encode(), b"\n\1", public)[:4], public)
 
 
+def remark(writers, signed):
+    left = sorted({place for places, _, _ in writers.values() for place in places} - signed)
+    where = ", ".join(map(str, left[:20])) + ", …" * (len(left) > 20)
+    return f" Not signed by their writers: {len(left)} entries ({where})." if left else ""
+
+
 def check_writer(
-    line, before, keys, writers
+    line, before, keys, writers, signed
 ):  # writers: by each, its places and leaf hashes, and how many are signed
     one = load(line)
     need(has(one, ["delegation", "n", "sig"]) and is_number(one["n"]), "no signature of a writer")
@@ -511,6 +517,7 @@ def check_writer(
     found = [str(len(places)), base64.b64encode(root(leaves)).decode()]
     need(found == told[5:], "the entries are not those that their writer signed")
     writers[named[2]] = (all_places, all_leaves, end)
+    signed.update(places)
     return one["n"]
 
 
@@ -601,15 +608,16 @@ def check_ledger(head, lines, key):
     need(
         asked["recovered"] <= (told or [1])[0], "a key was recovered in an epoch that is not signed"
     )
-    rest, before = lines[size:], -1
+    rest, before, signed = lines[size:], -1, set()
     while rest and rest[0].startswith(b'{"delegation":'):
-        before = check_writer(rest.pop(0), before, keys, writers)
+        before = check_writer(rest.pop(0), before, keys, writers, signed)
     for text in check_texts(rest, wanted, gone):
         if text["text"] in ring["reasons"]:
             kept = json.loads(text["body"])
             salt, reason = bytes.fromhex(kept["salt"]), kept["text"].encode()
             committed = digest(b"\2", salt, reason).hex()
             need(len(salt) == 16 and ring["reasons"][text["text"]] == committed, "another reason")
+    return remark(writers, signed)
 
 
 def check_session(head, lines, key):
@@ -654,7 +662,7 @@ def verify(data, trusted=""):
             NAME.fullmatch(name) and raw(public)[0] == 1 and len(raw(public)) == 33,
             "no Ed25519 key",
         )
-        sorts[head["format"]](head, lines, (name, bytes.fromhex(key_id), raw(public)[1:]))
+        return sorts[head["format"]](head, lines, (name, bytes.fromhex(key_id), raw(public)[1:]))
     except (
         LookupError,
         TypeError,
@@ -669,5 +677,6 @@ def verify(data, trusted=""):
 if __name__ == "__main__":
     need(len(sys.argv) in (2, 3), "usage: verify.py BUNDLE [KEY]")
     with open(sys.argv[1], "rb") as bundle:
-        verify(bundle.read(), *sys.argv[2:])
-    print("Sound." if sys.argv[2:] else "Sound in itself; give the KEY to know whose it is.")
+        told = verify(bundle.read(), *sys.argv[2:]) or ""
+    whose = "" if sys.argv[2:] else " in itself; give the KEY to know whose it is"
+    print(f"Sound{whose}.{told}")

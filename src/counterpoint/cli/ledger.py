@@ -25,6 +25,7 @@ from counterpoint.core.ledger.lines import BundleReport
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.offline import verify_any
 from counterpoint.core.model.answers import Audit, Proof
+from counterpoint.core.model.trust.writers import WriterProof
 from counterpoint.core.operations.trust.exports import Format
 from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.kernel.canonical import Json, dump_any
@@ -228,21 +229,28 @@ def prove(
         else:
             click.echo(note, nl=False)
     elif sequence is not None:
-        _print_proof(context.out, "inclusion", verbs.inclusion(sequence))
+        proof = verbs.inclusion(sequence)
+        _print_proof(context.out, "inclusion", proof, context.core.writers.prove(sequence))
     elif since is not None:
         _print_proof(context.out, "consistency", verbs.consistency(since))
 
 
-def _print_proof(out: Output, sort: str, proof: Proof) -> None:
+def _print_proof(out: Output, sort: str, proof: Proof, by: WriterProof | None = None) -> None:
     fields: dict[str, Json] = {
         name: value for name, value in asdict(proof).items() if value not in ("", -1)
     }
+    if by is not None:
+        fields |= {"writer": by.writer, "by_writer": "signed" if by.signature else "unsigned"}
+    if by is not None and by.signature is not None:
+        signature = by.signature
+        fields |= {"delegation": signature.delegation, "signature": signature.note}
+        fields |= {"place": by.place, "place_path": list(by.path)}
     if out.json:
         out.answer({"proof": sort, **fields})
         return
     out.line(f"Proof of {sort}", style="bold")
     for name, value in fields.items():
-        parts: Sequence[str] = value if name == "path" else str(value).splitlines()
+        parts: Sequence[str] = value if name in {"path", "place_path"} else str(value).splitlines()
         for place, part in enumerate(parts):
             out.line(f"  {name if place == 0 else '':<12}{part}")
 

@@ -32,6 +32,8 @@ _PUBLIC = "ed25519.pub"
 _FOR_OTHERS = 0o077
 _WRITE_FOR_OTHERS = 0o022
 _LARGEST = 10_000
+Stamp = tuple[int, ...]
+"""Devices, numbers and times of change of files."""
 _READING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -81,6 +83,20 @@ def open_key(folder: Path) -> ProjectKey:
             hint=f"Check the owner and the mode of {folder}.",
         ) from fault
     return key
+
+
+def stamp_of(folder: Path) -> Stamp | None:
+    """Return what tells a folder, and the file of the key in it, from others in their place; None without one."""
+    try:
+        found = folder.lstat()
+    except OSError:
+        return None
+    stamp = found.st_dev, found.st_ino
+    with suppress(OSError):
+        # A key that is kept elsewhere has no file.
+        key = (folder / _PRIVATE).lstat()
+        stamp += key.st_ino, key.st_mtime_ns
+    return stamp
 
 
 def fresh_key() -> ProjectKey:

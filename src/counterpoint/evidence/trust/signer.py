@@ -36,7 +36,7 @@ from counterpoint.core.ledger.growth import (
 )
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.model.trust.heads import Growth, SignedHead
-from counterpoint.evidence.keys import ProjectKey, find_key, open_key
+from counterpoint.evidence.keys import ProjectKey, Stamp, find_key, open_key, stamp_of
 from counterpoint.evidence.trust.folders import (
     append_line,
     check_private,
@@ -85,17 +85,23 @@ class FileSigner:
     clock: Clock
     find: Callable[[Path], ProjectKey | None] = find_key
     open: Callable[[Path], ProjectKey] = open_key
-    _keys: dict[str, ProjectKey] = field(init=False, default_factory=dict[str, ProjectKey])
+    _keys: dict[str, tuple[Stamp | None, ProjectKey]] = field(
+        init=False, default_factory=dict[str, tuple[Stamp | None, ProjectKey]]
+    )
 
     def known_key(self, ledger: str) -> bytes | None:
         """Return the public key if there is one; makes nothing."""
-        if ledger not in self._keys:
-            folder = self._find(ledger)
-            key = self.find(folder) if folder else None
-            if key is None:
-                return None
-            self._keys[ledger] = key
-        return self._keys[ledger].public_key
+        folder = self._find(ledger)
+        key = (self._kept_key(ledger) or self.find(folder)) if folder else None
+        if key is None:
+            return None
+        self._keys[ledger] = stamp_of(self._folder(ledger)), key
+        return key.public_key
+
+    def _kept_key(self, ledger: str) -> ProjectKey | None:
+        """Return the key that was read before, unless there is another one in its place now."""
+        stamp, key = self._keys.get(ledger, (None, None))
+        return key if stamp and stamp == stamp_of(self._folder(ledger)) else None
 
     def last(self, ledger: str) -> SignedHead | None:
         """Return the head that was signed last; makes nothing."""
@@ -201,13 +207,15 @@ class FileSigner:
         return {str(line.get("place")): str(line.get("ledger")) for line in lines}
 
     def _key(self, ledger: str) -> ProjectKey:
-        if ledger not in self._keys:
+        key = self._kept_key(ledger)
+        if key is None:
             make_private(self.root)
             make_private(self._folder(ledger))
-            self._keys[ledger] = self.open(self._folder(ledger))
+            key = self.open(self._folder(ledger))
+            self._keys[ledger] = stamp_of(self._folder(ledger)), key
         check_private(self.root)
         check_private(self._folder(ledger))
-        return self._keys[ledger]
+        return key
 
     def _find(self, ledger: str) -> Path | None:
         """Return the folder of a ledger if it is there."""

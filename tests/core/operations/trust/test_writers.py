@@ -10,13 +10,15 @@ import apsw
 import pytest
 
 from counterpoint.core.coordinator import Core
+from counterpoint.core.ledger.merkle import verify_inclusion
+from counterpoint.core.ledger.note import from_base64
 from counterpoint.core.model.access import Principal
 from counterpoint.core.model.filters import Note
-from counterpoint.core.model.trust.writers import WriterSignature
+from counterpoint.core.model.trust.writers import WriterProof, WriterSignature
 from counterpoint.core.operations.recording.authored import Authored
 from counterpoint.core.operations.recording.unit import Unit
 from counterpoint.core.ports.store import Append
-from counterpoint.kernel.errors import MalformedDocument
+from counterpoint.kernel.errors import MalformedDocument, ProofMismatch
 from fakes.studio import Studio
 
 ADA, EVE = "cn_agent_ada", "cn_agent_eve"
@@ -271,3 +273,25 @@ def test_a_signature_whose_end_cannot_be_read_is_not_exported(studio: Studio) ->
     studio.system.signing.renew()
     with pytest.raises(MalformedDocument):
         list(studio.system.audit.export())
+
+
+def test_one_entry_is_shown_to_be_its_writers_own(studio: Studio) -> None:
+    """By a signature, and the path to its root; or it is told that there is none."""
+    ada = studio.core("ada")
+    places = [note(ada) for _ in range(3)]
+    studio.system.writers.sign()
+    proof = studio.system.writers.prove(places[1])
+    assert proof is not None
+    assert proof.signature is not None
+    assert proof.signature == kept(studio)[0]
+    with studio.view() as view:
+        leaf = view.node(0, places[1])
+    root = from_base64(proof.signature.note.split("\n")[6])
+    path = [bytes.fromhex(part) for part in proof.path]
+    verify_inclusion(proof.place, 3, leaf, path, root)
+    assert studio.system.writers.prove(note(ada)) == WriterProof(writer=ADA)
+    assert studio.system.writers.prove(note(studio.core("eve"))) == WriterProof(writer=EVE)
+    assert studio.system.writers.prove(0) is None
+    change(studio, "UPDATE signatures SET first = first + 1")
+    with pytest.raises(ProofMismatch):
+        studio.system.writers.prove(places[2])

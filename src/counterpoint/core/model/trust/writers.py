@@ -17,3 +17,16 @@ class WriterSignature:
     first: int
     delegation: str
     note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriterProof:
+    """What shows that an entry is its writer's own: a signature, and the path to its root, in hex.
+
+    signature: None if the writer has not signed it. place: of the entry among those that are signed.
+    """
+
+    writer: str
+    signature: WriterSignature | None = None
+    place: int = -1
+    path: tuple[str, ...] = ()

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from counterpoint.core.ledger.merkle import Frontier
+from counterpoint.core.ledger.note import VerifierKey
 
 MOST: Final = 100_000
 """Entries that are remembered; those before them stay unsigned if nobody signs for so long."""
@@ -22,13 +23,20 @@ MOST: Final = 100_000
 
 @dataclass(slots=True, kw_only=True)
 class OpenRange:
-    """Entries of a writer, from the first to the last; signed: how many of them are signed."""
+    """Entries of a writer, from the first to the last.
+
+    signed: how many of them are signed. key, delegation: the writer's key, and what names it. named_by: the key of the
+    ledger that did.
+    """
 
     writer: str
     first: int
     last: int = -1
     edge: Frontier = field(default_factory=Frontier)
     signed: int = 0
+    key: VerifierKey | None = None
+    delegation: str = ""
+    named_by: VerifierKey | None = None
 
     @property
     def waits(self) -> bool:

@@ -38,6 +38,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.contributions import refuse_agent
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Head, Reading
+from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import (
     CounterpointError,
     ForkRefused,
@@ -82,6 +83,35 @@ class Signing:
             mine = None
         every = dict.fromkeys([mine.hex(), *keys] if mine else keys)
         return tuple(self._verifier(one) for one in every)
+
+    def named_key(self) -> VerifierKey:
+        """Return the key of the signer if it is the one that the ledger names now; SignerAway.
+
+        Whatever stands in an entry under another key would count as forged.
+        """
+        with self._context.reading() as view:
+            names = named(view)
+        key = self.key
+        if names and key.public_key.hex() != names[0]:
+            raise SignerAway(
+                "the key of the signer is another than the one that the ledger names",
+                hint="If the signer's state was lost, `counterpoint audit epoch --reason TEXT` names the"
+                " present key.",
+            )
+        return key
+
+    def key_at(self, time: Timestamp) -> VerifierKey:
+        """Return the key that the ledger named last at a time, or without one that of the signer."""
+        with self._context.reading() as view:
+            project = view.find(Project)
+            found = [project.public_key] if project else []
+            found += [
+                one.public_key
+                for one in view.select(Epoch, order="number")
+                if one.opened_at <= time
+            ]
+        known = [one for one in found if _KEY.fullmatch(one)]
+        return self._verifier(known[-1]) if known else self.key
 
     def _verifier(self, public_key: str) -> VerifierKey:
         return VerifierKey(name=self._origin, public_key=bytes.fromhex(public_key))

@@ -5,19 +5,24 @@ from __future__ import annotations
 from functools import partial
 
 from counterpoint.core.ledger.entry import Entry
+from counterpoint.core.ledger.merkle import inclusion_proof, nodes_of, root_of
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.ledger.writers.signature import (
     Range,
+    last_of,
+    open_delegation,
+    open_range,
     seal_delegation,
     seal_range,
     writer_key,
 )
-from counterpoint.core.model.trust.writers import WriterSignature
+from counterpoint.core.model.trust.writers import WriterProof, WriterSignature
 from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.authored import OpenRange
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.trust.signing import Signing
 from counterpoint.core.ports.store import Reading
-from counterpoint.kernel.errors import MalformedDocument
+from counterpoint.kernel.errors import MalformedDocument, ProofMismatch
 
 
 class Writers:
@@ -63,24 +68,49 @@ class Writers:
         """Whether something was appended that is not signed; asks nobody."""
         return bool(self._authored.log or self._authored.waiting())
 
-    def _signed(self, project: Project, one: OpenRange) -> WriterSignature:
-        ledger, writer = project.ledger, one.writer
-        key = VerifierKey(
-            name=f"counterpoint/{project.project}", public_key=self._signer.public_key(ledger)
-        )
-        public = self._signer.writer_key(ledger, writer)
-        found = Range(first=one.first, last=one.last, count=one.edge.size, root=one.edge.root())
-        return WriterSignature(
+    def prove(self, sequence: int) -> WriterProof | None:
+        """Return whether its writer has signed an entry, and how that is shown; None for an entry of no writer.
+
+        ProofMismatch for a signature that does not hold.
+        """
+        keys = Signing(self._context).keys()
+        with self._context.reading() as view:
+            writer = _writer_at(view, sequence)
+            if not writer:
+                return None
+            mine = [one for one in view.signatures() if one.writer == writer]
+            last = next((one for one in reversed(mine) if one.first <= sequence), None)
+            if last is None or last_of(last.note) < sequence:
+                return WriterProof(writer=writer)
+            covered = range(last.first, last_of(last.note) + 1)
+            places = [place for place in covered if _writer_at(view, place) == writer]
+            leaves = [view.node(0, place) for place in places]
+        key = open_delegation(last.delegation, keys, writer)
+        told = open_range(last.note, key, keys[0].name, writer)
+        if (told.count, told.root) != (len(leaves), root_of(leaves)):
+            raise ProofMismatch("the entries of this writer are not those that it signed")
+        place = places.index(sequence)
+        path = inclusion_proof(place, len(leaves), nodes_of(leaves))
+        return WriterProof(
             writer=writer,
-            first=one.first,
-            delegation=seal_delegation(key, writer, public, partial(self._signer.sign, ledger)),
-            note=seal_range(
-                writer_key(key.name, writer, public),
-                key.name,
-                writer,
-                found,
-                partial(self._signer.sign_for, ledger, writer),
-            ),
+            signature=last,
+            place=place,
+            path=tuple(part.hex() for part in path),
+        )
+
+    def _signed(self, project: Project, one: OpenRange) -> WriterSignature:
+        ledger, origin = project.ledger, f"counterpoint/{project.project}"
+        named_by = VerifierKey(name=origin, public_key=self._signer.public_key(ledger))
+        if one.key is None or one.named_by != named_by:
+            public = self._signer.writer_key(ledger, one.writer)
+            sign = partial(self._signer.sign, ledger)
+            one.delegation = seal_delegation(named_by, one.writer, public, sign)
+            one.key, one.named_by = writer_key(origin, one.writer, public), named_by
+        found = Range(first=one.first, last=one.last, count=one.edge.size, root=one.edge.root())
+        sign = partial(self._signer.sign_for, ledger, one.writer)
+        note = seal_range(one.key, origin, one.writer, found, sign)
+        return WriterSignature(
+            writer=one.writer, first=one.first, delegation=one.delegation, note=note
         )
 
 
@@ -90,4 +120,4 @@ def _writer_at(view: Reading, place: int) -> str:
         principal = Entry.from_bytes(next(view.entries(place, place + 1))).actor.principal
     except MalformedDocument:
         return ""
-    return principal.id if principal is not None else ""
+    return "" if principal is None or principal.strength == "person" else principal.id

@@ -46,6 +46,7 @@ from counterpoint.kernel.errors import (
     NothingToSeal,
     NotSealed,
     ProofMismatch,
+    SignerAway,
 )
 
 ACTION = "session.sealed"
@@ -81,7 +82,7 @@ class Seals:
         leaves = [_sound_leaf(one) for one in _thoughts_of(change.writing, session)]
         if not leaves:
             raise NothingToSeal(f"session {session} has no thought to seal", session=session)
-        key = Auditing(self._context).key
+        key = Signing(self._context).named_key()
         root = root_of(leaves)
         signed = Checkpoint(origin=origin_of(key, session), size=len(leaves), root=root)
         return Seal(
@@ -183,7 +184,7 @@ class Seals:
         )
 
     def _seal_faults(self, view: Reading, seal: Seal) -> Iterator[LedgerBroken | MalformedDocument]:
-        key = Auditing(self._context).key
+        key = Signing(self._context).key_at(seal.sealed_at)
         try:
             signed = checkpoints.verify(seal.checkpoint, key, origin_of(key, seal.session))
         except (MalformedDocument, ProofMismatch) as fault:
@@ -211,6 +212,11 @@ class Seals:
                 raise _differs(session, "is not told of in the ledger")
             sequences += _redactions(view, {one.content for one in thoughts})
             size = view.head().size
+        if Signing(self._context).key_at(seal.sealed_at) != audit.key:
+            raise SignerAway(
+                f"session {session} was sealed with a key that the ledger has left since",
+                hint="Export the whole ledger: its bundle tells of both keys.",
+            )
         proofs = [audit.inclusion(sequence, size) for sequence in sequences]
         header = SealedHeader(
             project=self._context.project,
