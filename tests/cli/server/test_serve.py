@@ -140,6 +140,17 @@ def test_how_long_others_wait_is_the_servers_to_say(app, ledger):
     assert call.core._context.ports.grace_seconds == 60
 
 
+def test_who_is_a_witness_is_the_servers_to_say(app, ledger):
+    """No agent turns the ref of the repository off, or has heads pushed and cosigned elsewhere."""
+    environ = {
+        "COUNTERPOINT_GIT_WITNESS": "off",
+        "COUNTERPOINT_WITNESS_PUSH": "elsewhere",
+        "COUNTERPOINT_WITNESSES": "nonsense",
+    }
+    call = ConnectionApps(host=app).admit(greeting(ledger, environ=environ)).call_for(Caller())
+    assert [one.name for one in call.core._context.ports.witnesses()] == ["git ref"]
+
+
 def test_evidence_is_measured_in_the_tree_of_the_connection(app, ledger, tmp_path):
     """A linked worktree shares the ledger, and keeps its own tree and its own secrets."""
     words = ["git", "worktree", "add", "-q", str(tmp_path / "linked")]
