@@ -18,6 +18,7 @@ import psycopg
 
 from counterpoint.app import NOUNS
 from counterpoint.core.ports.store import Store
+from counterpoint.core.ports.witnesses import Witness
 from counterpoint.kernel.errors import CounterpointError
 from counterpoint.storage.move import move_project
 from counterpoint.storage.sqlite.store import open_sqlite
@@ -51,7 +52,7 @@ class Served:
     """One live database with a store connected to it, and copies of what it holds, has held or might hold."""
 
     studio: Studio
-    note: str
+    witness: Witness
     store: Store
     hands: ServedHands
     copies: tuple[str, ...]
@@ -77,7 +78,7 @@ class Served:
 
     def untouched(self) -> list[CounterpointError]:
         """Answer what is found after all was put back."""
-        return faults(self, Changed("", store=self.store), self.note)
+        return faults(self, Changed("", store=self.store), witnessed=True)
 
     def close(self) -> None:
         """Let go of the database."""
@@ -262,4 +263,4 @@ def laid_out(files: sqlite.Files, address: str) -> Served:
         hands.keep(file.stem)
         names.append(file.stem)
     hands.forget()
-    return Served(files.studio, files.note, store, hands, tuple(names[:-1]))
+    return Served(files.studio, files.witness, store, hands, tuple(names[:-1]))

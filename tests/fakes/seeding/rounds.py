@@ -12,9 +12,10 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Actor
 from counterpoint.core.operations.recording.context import Caller
 from counterpoint.core.ports.store import Store
+from counterpoint.core.ports.witnesses import Witness
 from counterpoint.kernel.errors import CounterpointError
 from fakes.seeding.kinds import IMPOSSIBLE
-from fakes.studio import ROOT, Drawer, Studio
+from fakes.studio import PROJECT, ROOT, Drawer, Studio, fixed_signer
 
 
 @dataclass
@@ -31,10 +32,10 @@ class Changed:
 
 
 class Field(Protocol):
-    """Databases to change. note: the checkpoint that a witness keeps."""
+    """Databases to change. witness: it keeps the last head, in a git ref of a repository elsewhere."""
 
     studio: Studio
-    note: str
+    witness: Witness
 
     def kinds(self) -> tuple[str, ...]:
         """Answer the kinds of changes that can be made here, as often as they are drawn."""
@@ -79,21 +80,27 @@ def tried(field: Field, seeds: range) -> Iterator[Tried]:
             with field.changed(kind, random) as changed:
                 if changed.how:
                     alone = faults(field, changed)
-                    witnessed = alone or faults(field, changed, field.note)
+                    witnessed = alone or faults(field, changed, witnessed=True)
                     found = Tried(seed, kind, changed.how, alone, witnessed)
         yield found
 
 
-def faults(field: Field, changed: Changed, witness: str = "") -> list[CounterpointError]:
-    """Answer what a verification finds, with what stands beside the database and what a witness keeps."""
+def faults(field: Field, changed: Changed, *, witnessed: bool = False) -> list[CounterpointError]:
+    """Answer what a verification finds, with what stands beside the database, and with a witness or without."""
     if changed.store is None:
         assert changed.fault is not None
         return [changed.fault]
-    notes = tuple(filter(None, (changed.note, witness)))
-    ports = replace(field.studio.ports, store=changed.store, anchors=Drawer())
+    ports = replace(
+        field.studio.ports,
+        store=changed.store,
+        # Whoever has the database may have replaced the checkpoint beside it, and the signer is another machine's.
+        anchors=Drawer({PROJECT: changed.note} if changed.note else {}),
+        signer=fixed_signer(field.studio.clock),
+        witnesses=lambda: (field.witness,) if witnessed else (),
+    )
     caller = Caller(actor=Actor(kind="system", name="system"), root=ROOT)
     try:
-        return list(Core(ports, caller).audit.verify(notes, alone=True).faults)
+        return list(Core(ports, caller).audit.verify().faults)
     except CounterpointError as fault:
         # Nothing can be looked at, and the answer says why.
         return [fault]

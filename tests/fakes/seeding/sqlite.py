@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,7 +14,11 @@ from typing import Any
 import apsw
 
 from counterpoint.app import NOUNS
+from counterpoint.core.coordinator import Core
 from counterpoint.core.ports.store import Store
+from counterpoint.core.ports.witnesses import Witness
+from counterpoint.evidence.git.call import GitCall
+from counterpoint.evidence.witnesses.gitref import GitRef
 from counterpoint.kernel.errors import CounterpointError
 from counterpoint.storage.sqlite.store import open_sqlite
 from fakes.filled import fill
@@ -39,7 +44,7 @@ class Files:
     last: Path
     earlier: tuple[Path, ...]
     other: Path
-    note: str
+    witness: Witness
     entries: list[bytes] = field(init=False)
     image: dict[str, Any] = field(init=False)
 
@@ -87,7 +92,7 @@ class Files:
     def untouched(self) -> list[CounterpointError]:
         """Answer what is found in what nobody has changed."""
         with closing(open_sqlite(self.last, NOUNS)) as store:
-            return faults(self, Changed("", store=store), self.note)
+            return faults(self, Changed("", store=store), witnessed=True)
 
     def _replaced(self, file: Path, kind: str, random: Random) -> str:
         """Put another file in the place of the database."""
@@ -240,15 +245,27 @@ def laid_out(folder: Path) -> Files:
         ada = studio.core("ada")
         for value in range(3):
             ada.memory.put("project", f"late-{number}", value)
-    studio.system.signing.renew()
-    note = studio.system.audit.checkpoint()
+    witness = _witness(folder / "elsewhere", studio)
     last = _copied(studio, folder / "last.db")
     other = Studio(folder / "beside.db")
     other.clock.pass_by(minutes=1)
     fill(other)
     there = _copied(other, folder / "other.db")
     other.close()
-    return Files(folder, studio, last, tuple(earlier), there, note)
+    return Files(folder, studio, last, tuple(earlier), there, witness)
+
+
+def _witness(folder: Path, studio: Studio) -> Witness:
+    """Answer a git ref that keeps the present end of the ledger, signed."""
+    folder.mkdir()
+    call = GitCall(folder=folder, environ=dict(os.environ))
+    call.ask("init", "--quiet")
+    witness = GitRef(git=call, clock=studio.clock)
+    ports = replace(studio.ports, witnesses=lambda: (witness,))
+    core = Core(ports, studio.system.caller)
+    core.signing.renew()
+    assert core.witnessing.tell().remarks == []
+    return witness
 
 
 def _copied(studio: Studio, target: Path) -> Path:
