@@ -332,3 +332,40 @@ late(
     sound=True,
 )
 simple("record: twice in its entry", _record_twice)
+
+# ── what was asked of reviews, and epochs ────────────────────────────────────────────────────────
+
+
+def asked(name: str, *rows: Value, sound: bool = False, **entry: Value) -> None:
+    """Name a forgery at the end of a project that asks for people, in the name of a person who signs nothing."""
+
+    def change(bundle: Bundle) -> None:
+        last = bundle.lines[-1]
+        plain = {"p": last["p"], "t": last["t"], "v": 2, "w": {"k": "human", "n": "pat"}}
+        strict = {"t": "projects", "k": {}, "c": {"reviews": "person"}}
+        made = {"t": "gates", "k": _GATE, "v": {"kind": "review", "status": "closed"}}
+        for written in ([strict, made], copy.deepcopy(list(rows))):
+            told = {"a": "item.edited", "r": written, "n": bundle.lines[-1]["n"] + 1}
+            bundle.lines.append(plain | told | entry)
+
+    simple(f"asked: {name}", change, sound=sound)
+
+
+_GATE = {"item": "demo-1", "name": "review"}
+asked("nothing more", {"t": "gates", "k": _GATE, "c": {"status": "closed"}}, sound=True)
+asked("a review met", {"t": "gates", "k": _GATE, "c": {"status": "met"}}, s="demo-1")
+asked(
+    "a review waived",
+    {"t": "gates", "k": _GATE, "c": {"status": "waived"}},
+    f={"waived": ["review"]},
+)
+asked("a review deleted", {"t": "gates", "k": _GATE, "v": None})
+asked(
+    "a review made a check", {"t": "gates", "k": _GATE, "v": {"kind": "check", "status": "closed"}}
+)
+asked("less", {"t": "projects", "k": {}, "c": {"reviews": "attested"}}, f={"policy": "attested"})
+asked("nothing at all", {"t": "projects", "k": {}, "v": {}})
+asked("an epoch", {"t": "epochs", "k": {"number": 2}, "v": {"public_key": "ab" * 32}}, sound=True)
+asked("the first epoch", {"t": "epochs", "k": {"number": 1}, "v": {"public_key": "ab" * 32}})
+asked("an epoch changed", {"t": "epochs", "k": {"number": 2}, "c": {"left_size": 1}})
+asked("an epoch of a text", {"t": "epochs", "k": {"number": "2"}, "v": {"public_key": "ab" * 32}})
