@@ -212,6 +212,8 @@ def symphony(office: Office) -> None:
     commit(office.folder, "more.md", "more\n")
     does(again, "add_comment")
     does(again, "create_pr", **change)
+    # Who judges has seen what was handed in last.
+    judge.call("get_issue")
     does(judge, "approve_pr")
     does(again, "vault_delete", path="vault.md")
     fresh = does(intake, "create_issue", labels=["phase:ready"], depends_on=NOTHING)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -118,3 +121,74 @@ def test_no_value_stands_open_beside_the_name_of_a_secret(around, name, link, va
     kept = mask(f"{around} {name}{link}{value}")
     assert not kept.endswith(value)
     assert name in kept
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+_CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+
+def _run(least: int, letters: str = _LETTERS) -> st.SearchStrategy[str]:
+    return st.text(letters, min_size=least, max_size=least + 8)
+
+
+KINDS = {
+    "aws": st.text(_CAPITALS, min_size=16, max_size=16).map("AKIA{}".format),
+    "github": st.tuples(st.sampled_from("pousr"), _run(30)).map("gh{0[0]}_{0[1]}".format),
+    "github_pat": _run(30).map("github_pat_{}".format),
+    "gitlab": _run(20).map("glpat-{}".format),
+    "own": st.text("0123456789abcdef", min_size=64, max_size=64).map("cpt_{}".format),
+    "sk": _run(24).map("sk-{}".format),
+    "slack": _run(12).map("xoxb-{}".format),
+    "google": st.text(_LETTERS, min_size=35, max_size=35).map("AIza{}".format),
+    "jwt": st.tuples(_run(12), _run(12), _run(12)).map("eyJ{0[0]}.eyJ{0[1]}.{0[2]}".format),
+    "key": _run(40).map(
+        "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----".format
+    ),
+}
+NAMED = (
+    "password",
+    "DB_PASSWORD",
+    "client_secret",
+    "api-key",
+    "access_token",
+    "PAT",
+    "PWD",
+    "my_pat",
+)
+AROUND = st.text(st.sampled_from(" \n\t\"'(),;\\{}[]:"), min_size=1, max_size=6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(chosen=st.data())
+def test_a_secret_of_any_kind_is_masked_in_json_inside_of_json(kind: str, chosen: Any) -> None:
+    """At any place of a text, which is kept inside of up to three floors of JSON."""
+    secret = chosen.draw(KINDS[kind])
+    value: Any = "so" + chosen.draw(AROUND) + secret + chosen.draw(AROUND) + "it is"
+    for _ in range(chosen.draw(st.integers(0, 3))):
+        value = json.dumps(chosen.draw(st.sampled_from([{"a": value}, [1, value], value])))
+    core = secret.splitlines()[1] if kind == "key" else secret
+    assert core not in mask(value)
+    assert core not in json.dumps(mask_json({"deep": [value]}))
+
+
+@given(chosen=st.data(), name=st.sampled_from(NAMED), secret=_run(8), deep=st.integers(0, 3))
+def test_what_stands_under_a_name_is_masked_in_json_inside_of_json(
+    chosen: Any, name: str, secret: str, deep: int
+) -> None:
+    """As a member, or as a line of a file; what is left is JSON as it was."""
+    line = f"{name}={secret}"
+    value: Any = chosen.draw(st.sampled_from([{name: secret}, {"a": {name: secret}}, [line]]))
+    for _ in range(deep):
+        value = {"inside": json.dumps(value)}
+    clean: Any = mask_json(value)
+    assert secret not in json.dumps(clean)
+    for _ in range(deep):
+        clean = json.loads(clean["inside"])
+    assert MASK in json.dumps(clean)
+
+
+def test_an_address_with_slashes_behind_backslashes_has_no_password() -> None:
+    """Some programs write them so in JSON."""
+    assert mask('{"url": "https:\\/\\/joe:s3cr3tpw@host\\/x"}') == (
+        '{"url": "https:\\/\\/[secret]@host\\/x"}'
+    )

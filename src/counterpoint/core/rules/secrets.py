@@ -19,38 +19,54 @@ SHORTEST = 8
 """Known values shorter than this are not masked: they would hit ordinary words."""
 _SHORTEST_NAMED = 6
 
+# Where a secret may begin: JSON inside of JSON has letters before it that are none, as in `\nAKIA`.
+_EDGE = r"(?:\b|(?<=\\[bfnrt]))"
 _SHAPES = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
-    r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
-    r"|\bgh[pousr]_[A-Za-z0-9]{20,}"
-    r"|\bgithub_pat_[A-Za-z0-9_]{20,}"
-    r"|\bglpat-[A-Za-z0-9_-]{20,}"
-    r"|\bcpt_[0-9a-f]{64}"
-    r"|\bsk-[A-Za-z0-9_-]{20,}"
-    r"|\bxox[abeoprs]-[A-Za-z0-9-]{10,}"
-    r"|\bAIza[A-Za-z0-9_-]{35}"
-    r"|(?<=://)[^/\s:@]{1,100}:[^/\s:@]{1,200}(?=@)",
+    rf"|{_EDGE}(?:AKIA|ASIA)[A-Z0-9]{{16}}\b"
+    rf"|{_EDGE}gh[pousr]_[A-Za-z0-9]{{20,}}"
+    rf"|{_EDGE}github_pat_[A-Za-z0-9_]{{20,}}"
+    rf"|{_EDGE}glpat-[A-Za-z0-9_-]{{20,}}"
+    rf"|{_EDGE}cpt_[0-9a-f]{{64}}"
+    rf"|{_EDGE}sk-[A-Za-z0-9_-]{{20,}}"
+    rf"|{_EDGE}xox[abeoprs]-[A-Za-z0-9-]{{10,}}"
+    rf"|{_EDGE}AIza[A-Za-z0-9_-]{{35}}"
+    r"|(?:(?<=://)|(?<=:\\/\\/))[^/\s:@]{1,100}:[^/\s:@]{1,200}(?=@)",
     re.DOTALL,
 )
 # A header of a token may stand behind other letters of its run: `_TOKEN_HEAD` looks for it there.
 _TOKEN = re.compile(r"(?<![\w-])([\w-]{11,}+)\.eyJ[\w-]{8,}+\.[\w-]++", re.ASCII)
-_TOKEN_HEAD = re.compile(r"\beyJ[\w-]{8}", re.ASCII)
+_TOKEN_HEAD = re.compile(r"(?:\b|(?<=^[bfnrt]))eyJ[\w-]{8}", re.ASCII)
 # How such names end. What stands before that is not asked for: it would be tried from each letter of a word.
 _NAMES_OF_SECRETS = (
-    r"(?:password|passwd|secret|api_?key|access_?token|auth_?token"
+    r"(?:password|passwd|secret|api[_-]?key|access[_-]?token|auth[_-]?token"
     r"|(?<![a-z0-9])pwd|(?<=[_-])pat|(?-i:(?<![A-Za-z0-9])PAT))"
 )
 _NAME_OF_SECRET = re.compile(rf"[a-z0-9_-]*?{_NAMES_OF_SECRETS}", re.IGNORECASE)
 _NAMED = re.compile(
     rf"(?i)({_NAMES_OF_SECRETS}"
     # What begins like a path is the folder that a shell calls PWD.
-    r"[\"']?\s{0,3}[:=]\s{0,3}[\"']?)(?!(?<=pwd=)[/~])([^\s\"',;]{6,})"
+    r"(?:\\{0,7}[\"'])?\s{0,3}[:=]\s{0,3}(?:\\{0,7}[\"'])?)"
+    # What ends a value in JSON inside of JSON is a quotation mark behind backslashes.
+    r"(?!(?<=pwd=)[/~])((?:[^\s\"',;\\]|\\++(?![\"'])){6,})"
 )
 _HINTS = (
     *("PRIVATE KEY", "AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-    *("glpat-", "cpt_", "sk-", "xox", "AIza", "eyJ", "://"),
+    *("glpat-", "cpt_", "sk-", "xox", "AIza", "eyJ", "://", ":\\/\\/"),
 )
-_HINTS_OF_NAMES = ("passw", "secret", "key", "token", "pwd", "pat=", "pat:", 'pat"', "pat'", "pat ")
+_HINTS_OF_NAMES = (
+    "passw",
+    "secret",
+    "key",
+    "token",
+    "pwd",
+    "pat=",
+    "pat:",
+    'pat"',
+    "pat'",
+    "pat ",
+    "pat\\",
+)
 """With the hints of shapes one cheap look that most texts pass without meeting a pattern.
 
 Names are found in any case. No hint of theirs has an `i`, which has more cases than folding knows.
