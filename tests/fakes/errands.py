@@ -216,17 +216,22 @@ def symphony(office: Office) -> None:
     judge.call("get_issue")
     does(judge, "approve_pr")
     does(again, "vault_delete", path="vault.md")
+    _blocked(office, does, seat, intake)
+    for verdict in ("approve", "reject"):
+        _phase(office, does, seat, verdict)
+    away = does(intake, "create_issue", labels=["phase:grooming"], depends_on=NOTHING)
+    planner = seat("planner", away["identifier"])
+    does(planner, "move_issue", target_project_id="other")
+
+
+def _blocked(office: Office, does: Any, seat: Any, intake: Any) -> None:
+    """Ask for a person, and for a part that comes first."""
     fresh = does(intake, "create_issue", labels=["phase:ready"], depends_on=NOTHING)
     office.join("--surface", "native").call("edit", id=fresh["id"], status="open")
     blocked = seat("worker", fresh["identifier"])
     does(blocked, "add_comment")
     does(blocked, "update_issue_status", status="blocked")
     does(blocked, "create_subtask", labels=[WORD])
-    for verdict in ("approve", "reject"):
-        _phase(office, does, seat, verdict)
-    away = does(intake, "create_issue", labels=["phase:grooming"], depends_on=NOTHING)
-    planner = seat("planner", away["identifier"])
-    does(planner, "move_issue", target_project_id="other")
 
 
 def _phase(office: Office, does: Any, seat: Any, verdict: str) -> None:

@@ -101,8 +101,8 @@ def left_in(app: App, core: Core, words: Sequence[str]) -> list[str]:
     found = core.erasing.residue(words)
     others = [state_folder(os.environ), Path(own_folder())]
     for project in app.store.projects():
-        if project.project != app.project and core.erasing.stands_in(project.project, words):
-            found.append(f"the project {project.project}: repeat it there")
+        if project.project != app.project and core.erasing.residue(words, project.project):
+            found.append(f"project {project.project}")
     found += [
         f"file {_shown(file, app)}" for file in holding(files_of(app.database, *others), needles)
     ]

@@ -211,7 +211,8 @@ class SqliteStore:
     def purge(self) -> None:
         """Let nothing that was deleted stay in the files: neither in the search, nor in the log.
 
-        A row that left the search stays in its older parts until they are put together.
+        A row that left the search stays in its older parts until they are put together; a row that was
+        moved within the file left a copy in the room beside it, which nothing but a file made anew lacks.
         """
         turn = self._turn_in_memory() if self._in_memory else self._batches.member()
         with self._translated, turn:
@@ -220,6 +221,8 @@ class SqliteStore:
             connection = self._connect()
             try:
                 with translate_errors(self._where, connection):
+                    with self._line.turn():
+                        connection.execute("VACUUM")
                     found = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             finally:
                 connection.close()

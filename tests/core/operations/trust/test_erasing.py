@@ -209,8 +209,8 @@ def test_pruned_texts_go_and_what_repeats_them_stays(
 def test_words_of_another_project_are_seen(studio: Studio, ada: Core, person: Core) -> None:
     """Nothing is taken away there; whoever asks hears that it has them."""
     note(ada, WORDS)
-    assert person.erasing.stands_in("demo", [WORDS])
-    assert not person.erasing.stands_in("elsewhere", [WORDS])
+    assert person.erasing.residue([WORDS], "demo") == ["texts that were written since"]
+    assert person.erasing.residue([WORDS], "elsewhere") == []
     person.erasing.of_words(WORDS, reason="private")
     note(ada, WORDS)
     assert person.erasing.residue([WORDS]) == ["texts that were written since"]

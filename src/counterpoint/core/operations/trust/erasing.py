@@ -21,7 +21,6 @@ from counterpoint.core.operations.recording.context import Caller, Context
 from counterpoint.core.operations.recording.contributions import refuse_agent
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.trust.traces import Traces
-from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.trust.erasing import SHORTEST, blotted, spellings
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import InvalidInput
@@ -77,13 +76,16 @@ class Erasing:
         with self._context.reading() as view:
             return view.select(Erasure, order="number")
 
-    def residue(self, words: Collection[str]) -> list[str]:
-        """Return where words still stand: in texts that were written again, and in names, which stay."""
+    def residue(self, words: Collection[str], project: str = "") -> list[str]:
+        """Return where words still stand: in texts that were written again, and in names, which stay.
+
+        project: another one of the database.
+        """
         needles = [form for word in words for form in spellings(word)]
         raw = [needle.encode() for needle in needles]
         found: dict[str, None] = {}
-        with self._context.reading() as view:
-            if _is_said(view, needles):
+        with self._context.ports.store.reading(project or self._context.project) as view:
+            if any(needle in kept.body for _, kept in view.texts() for needle in needles):
                 found["texts that were written since"] = None
             for noun in view.tables.values():
                 kept = [
@@ -99,12 +101,6 @@ class Erasing:
                 if any(needle in data for needle in raw):
                     found[f"entry {place}"] = None
         return list(found)
-
-    def stands_in(self, project: str, words: Collection[str]) -> bool:
-        """Return whether a text of another project of the database has any of the words."""
-        needles = [form for word in words for form in spellings(word)]
-        with self._context.ports.store.reading(project) as view:
-            return _is_said(view, needles)
 
     def close(
         self,
@@ -184,7 +180,3 @@ def _forget(change: Change, traces: Traces, receipt: Erasure) -> list[str]:
     change.put(replace(receipt, texts=receipt.texts + len(taken)))
     change.add_facts(erasure=receipt.id, **{GONE: sorted(taken)})
     return taken
-
-
-def _is_said(view: Reading, needles: Collection[str]) -> bool:
-    return any(needle in kept.body for _, kept in view.texts() for needle in needles)
