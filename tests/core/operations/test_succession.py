@@ -283,7 +283,7 @@ def test_who_is_started_again_judges_nothing_of_before_by_whatever_connection(st
     first.items.edit("demo-4", Edit(checks=()))
     first.claims.start("demo-3")
     first.tasks.finish("demo-3", 1, DONE)
-    for principal in ("cn_3", "cn_4"):
+    for principal in ("cn_3", "cn_4", "cn_3", "cn_4"):
         again = window(studio, principal, "secret", session=mine(first))
         again.journal.append(Note(kind="comment", body="back"))
         beside = window(studio, principal, "a third")
