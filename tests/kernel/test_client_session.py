@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import select
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -143,6 +144,19 @@ def test_half_a_secret_is_made_anew_and_old_ones_are_removed(tmp_path: Path, fil
     assert file.name not in {one.name for one in files.iterdir()}
 
 
+def test_who_finds_a_locked_file_of_which_nothing_is_known_waits_for_nobody(
+    tmp_path: Path, files: Path
+) -> None:
+    """Such as one that was just made; the secret is one of the moment. So it is beside somebody who lives."""
+    environ = {"XDG_STATE_HOME": str(tmp_path)}
+    first = open_secret(WORDS, environ)
+    (file,) = files.iterdir()
+    kept = file.read_text()
+    for words in ("", f"{first} 1 x", kept):
+        file.write_text(words)
+        assert open_secret(WORDS, environ) != first
+
+
 def test_who_lost_its_client_is_waited_for(tmp_path: Path) -> None:
     """A client was killed and is started again before what it had started has ended: that has no parent now."""
     client = subprocess.Popen(
@@ -156,22 +170,18 @@ def test_who_lost_its_client_is_waited_for(tmp_path: Path) -> None:
     secret = client.stdout.readline().strip()
     client.kill()
     client.wait()
-    again = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, str(tmp_path), *WORDS],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert again.stdout is not None
-    while not select.select([again.stdout], [], [], 0.01)[0] and not _holds_a_process(again.pid):
-        pass
-    client.stdin.close()
-    assert again.communicate()[0].strip() == secret
+    with ThreadPoolExecutor(1) as pool:
+        again = pool.submit(open_secret, WORDS, {"XDG_STATE_HOME": str(tmp_path)})
+        while not again.done() and not _holds_a_process():
+            threading.Event().wait(0.01)
+        assert not again.done()
+        client.stdin.close()
+        assert again.result(20) == secret
     client.stdout.close()
 
 
-def _holds_a_process(pid: int) -> bool:
-    for place in Path(f"/proc/{pid}/fd").glob("*"):
+def _holds_a_process() -> bool:
+    for place in Path("/proc/self/fd").glob("*"):
         with suppress(OSError):
             if "pidfd" in str(place.readlink()):
                 return True

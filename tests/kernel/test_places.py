@@ -12,7 +12,7 @@ from builders import git
 from counterpoint.app import open_app
 from counterpoint.evidence.places import find_places
 from counterpoint.kernel.errors import Unavailable
-from counterpoint.kernel.places import ForeignFolder, find_database, find_prefix
+from counterpoint.kernel.places import ForeignFolder, find_database, find_prefix, state_folder
 from counterpoint.protocol.rendezvous import find_rendezvous
 from counterpoint.relay.server import Refused, open_server
 
@@ -155,3 +155,21 @@ def test_somebody_elses_folder_is_no_meeting_point(tmp_path, monkeypatch):
     assert "XDG_RUNTIME_DIR" in refused.value.hint
     with pytest.raises(Unavailable, match="somebody else"):
         find_rendezvous(Path("/far/away.db"))
+
+
+@pytest.mark.parametrize(
+    ("environ", "platform", "folder"),
+    [
+        ({"XDG_STATE_HOME": "/state", "HOME": "/home/ada"}, "darwin", "/state/counterpoint"),
+        (
+            {"XDG_STATE_HOME": "state", "HOME": "/home/ada"},
+            "linux",
+            "/home/ada/.local/state/counterpoint",
+        ),
+        ({"HOME": "/Users/ada"}, "darwin", "/Users/ada/Library/Application Support/counterpoint"),
+    ],
+)
+def test_the_state_of_a_user_has_one_folder(monkeypatch, environ, platform, folder):
+    """Where the system keeps such, unless an absolute one is set."""
+    monkeypatch.setattr("sys.platform", platform)
+    assert state_folder(environ) == folder

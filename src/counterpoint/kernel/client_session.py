@@ -2,7 +2,7 @@
 
 1. The secret is 256 random bits, made here; nobody else has it, and a ledger has only its hash.
 2. Where the client says which session of its own it is in, the secret lies in a file of its own, of mode 0600, in
-`$XDG_STATE_HOME/counterpoint/sessions` (else `~/.local/state/…`). The name of the file is a hash of that session, of the
+`sessions` in the user's state folder (kernel/places.py). The name of the file is a hash of that session, of the
 database and of the flags that make connections different, so that a worker and a judge of one run are two.
 3. The file is locked as long as the connection lives. Who finds it locked is beside somebody who lives, and gets
 a secret of the moment; so does everybody whose client says nothing, or whose file cannot be used.
@@ -21,6 +21,8 @@ import select
 import stat
 import time
 from contextlib import suppress
+
+from counterpoint.kernel.places import state_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,13 +59,8 @@ def open_secret(words: Sequence[str], environ: Mapping[str, str]) -> str:
     if not words[0]:
         return fresh
     with suppress(OSError):
-        return _kept(_folder(environ), _name(words), fresh)
+        return _kept(f"{state_folder(environ)}/sessions", _name(words), fresh)
     return fresh
-
-
-def _folder(environ: Mapping[str, str]) -> str:
-    home = environ.get("XDG_STATE_HOME") or f"{os.path.expanduser('~')}/.local/state"
-    return f"{home}/counterpoint/sessions"
 
 
 def _name(words: Sequence[str]) -> str:

@@ -16,11 +16,12 @@ The relay imports this, so it is the standard library only, and little of that.
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Final
 
 FOLDER: Final = ".counterpoint"
@@ -72,6 +73,16 @@ def own_folder() -> str:
     from tempfile import gettempdir
 
     return f"{gettempdir()}/counterpoint-{os.getuid()}"
+
+
+def state_folder(environ: Mapping[str, str]) -> str:
+    """Return where this program keeps state of the user; it does not begin with `/` for an account without a home."""
+    given = environ.get("XDG_STATE_HOME", "")
+    if given.startswith("/"):
+        return f"{given}/counterpoint"
+    home = environ.get("HOME") or os.path.expanduser("~")
+    below = "Library/Application Support" if sys.platform == "darwin" else ".local/state"
+    return f"{home}/{below}/counterpoint"
 
 
 def open_private(folder: str) -> str:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
-import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from counterpoint.kernel import places
 from counterpoint.kernel.errors import SignerAway
 
 _WRITE_FOR_OTHERS = 0o022
@@ -21,19 +21,13 @@ _WRITE_FOR_OTHERS = 0o022
 
 def state_folder(environ: Mapping[str, str]) -> Path:
     """Return where this program keeps state of the user; SignerAway without a home."""
-    given = environ.get("XDG_STATE_HOME", "")
-    if given.startswith("/"):
-        return Path(given) / "counterpoint"
-    try:
-        home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
-    except RuntimeError as fault:
+    folder = Path(places.state_folder(environ))
+    if not folder.is_absolute():
         raise SignerAway(
             "this account has no home for the state of the signer",
             hint="Set XDG_STATE_HOME to a folder that only this account can write.",
-        ) from fault
-    if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / "counterpoint"
-    return home / ".local" / "state" / "counterpoint"
+        )
+    return folder
 
 
 def check_private(folder: Path) -> None:

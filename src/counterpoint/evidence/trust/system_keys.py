@@ -6,6 +6,7 @@ loaded by the first signature. A keyring that takes a key and does not give it b
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Final
@@ -62,7 +63,8 @@ def _away(fault: Exception) -> SignerAway:
 
 def _library() -> ModuleType:
     try:
-        import keyring.errors
+        keyring = import_module("keyring")
+        import_module("keyring.errors")
     except ImportError as missing:
         raise SignerAway(
             "a key in the keyring of the system needs the package keyring, which is not installed",
