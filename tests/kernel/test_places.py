@@ -160,13 +160,13 @@ def test_somebody_elses_folder_is_no_meeting_point(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("environ", "platform", "folder"),
     [
-        ({"XDG_STATE_HOME": "/state", "HOME": "/home/ada"}, "darwin", "/state/counterpoint"),
+        ({"XDG_STATE_HOME": "/state", "HOME": "/ada"}, "darwin", "/state/counterpoint"),
         (
-            {"XDG_STATE_HOME": "state", "HOME": "/home/ada"},
+            {"XDG_STATE_HOME": "state", "HOME": "/ada"},
             "linux",
-            "/home/ada/.local/state/counterpoint",
+            "/ada/.local/state/counterpoint",
         ),
-        ({"HOME": "/Users/ada"}, "darwin", "/Users/ada/Library/Application Support/counterpoint"),
+        ({"HOME": "/ada"}, "darwin", "/ada/Library/Application Support/counterpoint"),
     ],
 )
 def test_the_state_of_a_user_has_one_folder(monkeypatch, environ, platform, folder):
