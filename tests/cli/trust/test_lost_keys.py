@@ -49,6 +49,7 @@ def test_seals_of_both_keys_are_sound_over_an_epoch(
     for session in ("ses_before", "ses_after"):
         assert app.person().use(Seals).verify(session).faults == ()
     key = app.person().audit.key.to_text()
+    app.person().signing.sign()
     assert list(app.person().use(Seals).export("ses_after"))
     with pytest.raises(SignerAway, match="has left"):
         list(app.person().use(Seals).export("ses_before"))
