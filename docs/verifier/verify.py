@@ -40,7 +40,10 @@ from bisect import bisect_left, bisect_right
 
 KEYS = "agent content id previous sequence session task timestamp type version"
 TEXT = re.compile(rb'\{"\$text":"([0-9a-f]{64})"\}')
-DECIDED = "epoch holder key moved owner policy record row storage subject submission token waived"
+DECIDED = (
+    "digest epoch holder key moved owner policy record row scopes storage subject submission token"
+    " waived"
+)
 STATEMENT = "act decision head key nonce project reason subject time version"
 KEY = re.compile(rb'[{,]"\$([^"\\]|\\.)*":')  # a key that begins with $
 dump = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode

@@ -36,7 +36,7 @@ from counterpoint.evidence.trust.opening import cursor_secret, open_signer
 from counterpoint.kernel.clock import Clock, SystemClock
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
 from counterpoint.kernel.ids import RandomMint
-from counterpoint.kernel.places import DATABASE, find_database
+from counterpoint.kernel.places import DATABASE, find_database, find_prefix
 from counterpoint.settings import Settings, is_address, load_settings, masked
 from counterpoint.storage.breaker import Breaker, GuardedStore
 from counterpoint.storage.readonly import ReadOnlyStore
@@ -51,6 +51,7 @@ CREDENTIAL: Final = "COUNTERPOINT_CREDENTIAL"
 """The variable that a credential is passed by."""
 HOSTED: Final = ("grace_seconds", "git_witness", "witness_push", "witnesses")
 """Settings of a connection that are those of the server it came to."""
+_NOBODY: Final = Attested(principal=None)
 _NAME_LENGTH = 16
 _PASSING = "memory"
 
@@ -356,12 +357,13 @@ class App:
 
         guarded: its store is behind the breaker, and so is the opening of it; CircuitOpen.
         """
+        attested = identity.attested or _NOBODY
         actor = Actor(
             kind=identity.kind,
             name=identity.name,
             profile=identity.profile,
             session=identity.session,
-            principal=identity.attested.principal if identity.attested else None,
+            principal=attested.principal,
         )
         caller = Caller(
             actor=actor,
@@ -369,11 +371,13 @@ class App:
             home=self.places.home,
             client=identity.client,
             item=identity.item,
-            connection=identity.attested.connection if identity.attested else None,
+            connection=attested.connection,
             confirmation=identity.confirmation,
             capability=identity.capability,
             seat=identity.seat,
-            scopes=identity.attested.scopes if identity.attested else frozenset(),
+            scopes=attested.scopes,
+            vouched_by=attested.vouched_by,
+            origin=attested.origin,
         )
         return Core(self._guarded if guarded else self.ports, caller)
 
@@ -387,16 +391,30 @@ class App:
         Who brings a credential is the agent that it was made for; Forbidden if it is not in force.
         """
         identity = self._at_the_command_line
-        core = self.core(identity)
-        attested = core.identities.attest(peer(os.getpid()), credential=self.credential)
-        if attested is not None and attested.principal.strength == "credential":
+        attested = self._attested_here(self.credential)
+        if attested.name:
             identity = Identity(kind="agent", name=self.settings.agent or attested.name)
         return self.core(replace(identity, attested=attested))
+
+    def _attested_here(self, credential: str = "") -> Attested:
+        """Return who runs this command, as far as the kernel and a credential tell."""
+        identities = self.core(self._at_the_command_line).identities
+        return identities.attest(self.own_peer, credential=credential)
+
+    @property
+    def own_peer(self) -> Peer:
+        """Who runs this process."""
+        from counterpoint.evidence.trust.servers import is_server
+
+        database = str(self.database)
+        lock = f"{find_prefix(database)}.lock"
+        return peer(os.getpid(), lambda pid: is_server(pid, database, lock))
 
     def confirmed(self, confirmation: Confirmation) -> Core:
         """Return the core for the one act that a person has signed."""
         principal = Principal(strength="person", id=confirmation.signed_by)
-        identity = replace(self._at_the_command_line, attested=Attested(principal=principal))
+        attested = Attested(principal=principal, origin=self._attested_here().origin)
+        identity = replace(self._at_the_command_line, attested=attested)
         return self.core(replace(identity, confirmation=confirmation))
 
     @property

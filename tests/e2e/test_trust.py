@@ -209,7 +209,7 @@ def test_nobody_gets_another_name_in_a_namespace_of_his_own(
         pytest.skip("this kernel lets nobody open a namespace of processes")
     ran = worker.order(run=[*alone, sys.executable, "-m", "counterpoint", "approve", phase])
     assert ran["code"] == 1, ran
-    assert "cannot judge it" in ran["err"]
+    assert f"cannot judge {phase}" in ran["err"]
     other = worker.hires(*alone)
     assert other.is_refused("review", id=phase, **APPROVES) == "forbidden"
     assert app.person().items.get(phase).status != "done"
@@ -319,7 +319,7 @@ def test_an_agent_makes_no_credential_for_itself(
 ) -> None:
     """Who has written makes none; who has only connected cannot bring what it made."""
     ran = worker.runs("agent", "create", "second")
-    assert (ran["code"], "an agent makes no credential" in ran["err"]) == (1, True)
+    assert (ran["code"], "cannot make a credential" in ran["err"]) == (1, True)
     other = hire()
     made = other.runs("agent", "create", "third")
     assert made["code"] == 0, made
@@ -403,3 +403,79 @@ def test_a_credential_tells_who_works_in_a_container(
     assert inside.is_refused("review", id=phase, **APPROVES) == "forbidden"
     judge = hire()
     assert judge.does("review", id=phase, **APPROVES)["item"]["status"] == "done"
+
+
+PROGRAM = f"{sys.executable} -P -m counterpoint"
+DECIDES = {
+    "approve": "approve {phase}",
+    "make a credential": "agent create second --maintain",
+    "end a credential": "agent revoke first",
+    "ask for less": "policy --reviews declared",
+    "take texts away": "audit redact {phase} --reason tidy",
+    "open an epoch": "audit epoch --reason restored",
+    "free a claim": "release {phase}",
+}
+"""What a person decides at the command line, and no agent."""
+
+
+@pytest.fixture
+def decided(app: App) -> Callable[[], list[str]]:
+    """Answer what was decided in the ledger by whoever is no agent with its tools."""
+
+    def found() -> list[str]:
+        entries = app.person().audit.log(limit=200)
+        made = {
+            "item.approved",
+            "token.created",
+            "token.revoked",
+            "policy.changed",
+            "claim.released",
+        }
+        return [
+            one.action for one in entries if one.action in made | {"text.redacted", "epoch.opened"}
+        ]
+
+    return found
+
+
+def test_what_a_server_starts_decides_nothing(
+    repository: Path, hire: Callable[[], Agent], phase: str, decided: Callable[[], list[str]]
+) -> None:
+    """The command of a check is nobody's, also when whoever started the server is gone."""
+    first, worker, other = Agent(repository), hire(), hire()
+    work(worker)
+    other.does("brief")
+    first.close()
+    before = decided()
+    commands = [f"{PROGRAM} {act.format(phase=phase)}" for act in DECIDES.values()]
+    hidden = [f"setsid -w {commands[0]}", f"env -i PATH=/usr/bin:/bin {commands[0]}"]
+    for line in [*commands, *hidden]:
+        ran = other.does("verify", id=phase, command=["sh", "-c", f"! {line}"])
+        assert ran["passed"], ran
+    assert decided() == before
+
+
+def test_who_may_be_what_an_agent_left_decides_nothing(
+    worker: Agent, phase: str, decided: Callable[[], list[str]]
+) -> None:
+    """It may be any agent of this boot, and so makes no credential and loosens nothing."""
+    left, before = worker.hires(*LEFT), decided()
+    for act in DECIDES.values():
+        ran = left.runs(*act.format(phase=phase).split())
+        assert ran["code"] == 1, ran
+        assert "nothing tells" in ran["err"]
+    assert decided() == before
+
+
+def test_whom_nobody_is_left_to_have_started_decides_nothing(
+    worker: Agent, repository: Path, phase: str, decided: Callable[[], list[str]]
+) -> None:
+    """Nothing attests him, and he may be any agent of this boot."""
+    before = decided()
+    os.mkfifo(repository / "ended")
+    for act in ("approve", "make a credential"):
+        line = f"{PROGRAM} {DECIDES[act].format(phase=phase)} 2>said; echo $? >ended"
+        ran = worker.order(run=["sh", "-c", f"setsid -f sh -c '{line}'; cat ended"])
+        assert ran["out"].strip() == "1", ran
+        assert "nothing tells" in (repository / "said").read_text()
+    assert decided() == before

@@ -23,7 +23,7 @@ from counterpoint.cli.clients.known import CLIENTS, Client, runs
 from counterpoint.cli.context import open_here, project_options, require
 from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.present import span
-from counterpoint.cli.trust.caller import ADVICE, said, why_unattested
+from counterpoint.cli.trust.caller import ADVICE, said
 from counterpoint.cli.trust.enrolling import recoveries
 from counterpoint.cli.trust.witnessed import said_of
 from counterpoint.kernel.clock import Timestamp, elapsed_ms, moment
@@ -125,15 +125,14 @@ def _caller(app: App) -> Finding:
     if not app.exists:
         return Finding(name="you", verdict="ok", found="not asked: there is no ledger")
     try:
-        actor = app.person().caller.actor
+        core = app.person()
     except CounterpointError as fault:
         return Finding(name="you", verdict="fail", found=fault.message, advice=fault.hint)
-    why = why_unattested(app)
-    is_known = actor.principal is not None
+    is_known = core.caller.actor.principal is not None
     return Finding(
         name="you",
         verdict="ok" if is_known else "warn",
-        found=said(actor, why),
+        found=said(app, core),
         advice="" if is_known else ADVICE,
     )
 
@@ -178,7 +177,7 @@ def _ledger(app: App) -> Iterator[Finding]:
 
 def _witnesses(app: App) -> Iterator[Finding]:
     """Look at what others than the signer have of the ledger, and how old that is."""
-    core, now = app.person(), app.clock.now()
+    core, now = app.itself(), app.clock.now()
     try:
         found, size = core.witnessing.compare(), core.overview.state().ledger_size
     except CounterpointError as refusal:

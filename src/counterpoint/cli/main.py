@@ -100,6 +100,8 @@ PHRASES: Final[Phrases] = {
     Act.REVIEW: "judge it with `counterpoint approve ID` or `counterpoint reject ID`",
     Act.WAIVE: "waive the gate with `counterpoint waive ID GATE`",
     Act.CREDENTIAL: "give each agent a credential of `counterpoint agent create NAME`",
+    Act.SIGN: "if you are a person, sign it with a key of `counterpoint key add`, or do it in a"
+    " terminal that is older than the agents or that you logged in to",
     Act.ASK_LESS: "let names be enough here with `counterpoint policy --reviews declared`",
     Act.REOPEN: "reopen it with `counterpoint reopen ID`",
     Act.RELEASE: "free it with `counterpoint release ID`",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from counterpoint.cli.context import CommandContext, with_context
-from counterpoint.cli.trust.confirming import confirmed
+from counterpoint.cli.trust.confirming import confirmed, create_token
 from counterpoint.core.model.access import SCOPES, Token, TokenRequest
 from counterpoint.core.rules.access import (
     MOST_CALLS_A_MONTH,
@@ -85,7 +85,7 @@ def create(
         calls_a_month=calls_a_month or 0,
         tool_limits=tool_limits,
     )
-    made = context.core.tokens.create(request)
+    made = create_token(context, request)
     context.out.result({**_shown(made.token), "token": made.secret}, made.secret)
     if not context.out.json:
         context.out.aside(

@@ -10,7 +10,7 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.output import Output, one_line
 from counterpoint.cli.present import headline, key_of, lease, present, present_briefly, span
-from counterpoint.cli.trust.caller import said, shown, why_unattested
+from counterpoint.cli.trust.caller import said, shown
 from counterpoint.cli.trust.enrolling import recoveries
 from counterpoint.core.model.answers import ReadyItem, State
 from counterpoint.core.model.filters import ItemFilter, ReadyFilter
@@ -42,7 +42,7 @@ def status_command(context: CommandContext, *, watch: bool) -> None:
 
 def _print_status(context: CommandContext) -> None:
     core = context.core
-    state, why = core.overview.state(), why_unattested(context.app)
+    state = core.overview.state()
     unsigned = core.signing.unsigned()
     facets = [core.overview.facets(root.id) for root in state.roots]
     progress = {one.item.id: one.progress.by_category() for one in facets}
@@ -50,7 +50,7 @@ def _print_status(context: CommandContext) -> None:
         context.out.answer(
             {
                 **_state(state, progress, unsigned),
-                "you": shown(core.caller.actor, why),
+                "you": shown(context.app, core),
                 "recovered": [*recoveries(core)],
             }
         )
@@ -59,7 +59,7 @@ def _print_status(context: CommandContext) -> None:
     age = f", the last {span(state.now, state.last_entry_at)} ago" if state.last_entry_at else ""
     out.line(f"{state.project.title}: {state.ledger_size:,} entries in the ledger{age}")
     out.line(f"Reviews: {state.project.reviews}")
-    out.line(f"You: {said(core.caller.actor, why)}")
+    out.line(f"You: {said(context.app, core)}")
     for key in recoveries(core):
         out.line(f"Keys: {key}", style="yellow")
     if unsigned.broken:

@@ -79,17 +79,23 @@ def lineage(pid: int) -> tuple[Process, ...]:
     return tuple(found)
 
 
-def peer(pid: int) -> Peer:
+def peer(pid: int, serves: Callable[[int], bool] = lambda _pid: False) -> Peer:
     """Return who is at the other end of a socket that names a process; without lineage if that has ended.
 
-    After the walk everybody must still be who he was, and his parent the same.
+    After the walk everybody must still be who he was, and his parent the same. serves: answers whether a process is
+    a server of the ledger; asked of all above.
     """
     if _is_foreign(pid):
         return Peer((), boot(), namespace(), is_foreign=True)
     found = lineage(pid)
     if any(_mark(look(process.pid)) != _mark(process) for process in found):
         found = ()
-    return Peer(lineage=found, boot=boot(), namespace=namespace())
+    return Peer(
+        lineage=found,
+        boot=boot(),
+        namespace=namespace(),
+        is_served=any(serves(process.pid) for process in found[1:]),
+    )
 
 
 def _start(process: Process | None) -> int:

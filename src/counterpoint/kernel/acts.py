@@ -32,6 +32,7 @@ class Act(Enum):
     SUBMIT = "hand in its artifact"
     REVIEW = "have somebody who did not work on it review it"
     CREDENTIAL = "have a person give each agent a credential"
+    SIGN = "if you are a person, sign it with a key of yours"
     WAIVE = "have a person, or a maintainer who did not work on it, waive the gate"
     ASK_LESS = "a person can let this project ask for less of reviews"
     CONFIGURE = "have a person do it, over a connection with a credential to maintain"

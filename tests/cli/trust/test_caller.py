@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.cli.trust import caller
 from counterpoint.core.model.identity import Peer
 
 
@@ -27,12 +26,12 @@ def test_who_is_attested_is_said_with_what_attests_him(ledger, call, monkeypatch
     [
         (Peer((), "b"), "shows no process"),
         (Peer((), "b", is_foreign=True), "another namespace"),
+        (Peer((), "b", is_served=True), "a server of this ledger has started it"),
     ],
 )
 def test_whom_nothing_attests_hears_why_and_what_to_do(ledger, call, monkeypatch, peer, why):
     """It judges no work of others, and would not know."""
-    monkeypatch.setattr("counterpoint.app.peer", lambda _pid: peer)
-    monkeypatch.setattr(caller, "peer", lambda _pid: peer)
+    monkeypatch.setattr("counterpoint.app.peer", lambda _pid, _serves: peer)
     assert why in call("status").out
     assert why in call("status", "--json").json["you"]["why_unattested"]
     said = call("doctor").out

@@ -102,7 +102,9 @@ def test_a_persons_command_makes_no_agent_of_what_is_above_it(studio: Studio) ->
 @pytest.mark.parametrize("lineage", [(), (RELAY, INIT)])
 def test_nobody_is_attested_without_an_agent(studio: Studio, lineage: tuple[Process, ...]) -> None:
     """The kernel says nothing, or what connects was left by whoever had started it."""
-    assert studio.core("ada").identities.attest(Peer(lineage, "b")) is None
+    found = studio.core("ada").identities.attest(Peer(lineage, "b"))
+    assert found.principal is None
+    assert (found.origin.boot, found.origin.doubt) == ("b", "orphan" if lineage else "unseen")
 
 
 def test_a_part_in_work_is_one_in_all_above_it_and_stays(

@@ -223,7 +223,8 @@ def test_who_cannot_have_gone_to_a_control_group_has_left_nobody_there() -> None
     left, older = kept(RELAY, "claude", "systemd"), replace(kept(RELAY, "claude"), held_since=0)
     assert may_be_one(left, older)
     unit = replace(left, unit="system.slice/agent.service")
-    assert may_be_one(unit, older)
+    assert not may_be_one(unit, older)
+    assert may_be_one(unit, replace(older, uid=0))
     assert may_be_one(unit, replace(older, unit="system.slice/agent.service"))
     assert not may_be_one(unit, replace(older, unit="user.slice/user-1.slice/session-2.scope"))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from collections.abc import Callable
 from typing import TypeVar
@@ -16,7 +15,6 @@ from counterpoint.cli.server.checkpoints import Checkpoints
 from counterpoint.cli.server.serving import Connection
 from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
-from counterpoint.evidence.processes import peer
 from counterpoint.kernel.canonical import dump_any
 from counterpoint.kernel.client_session import client_session, open_secret
 from counterpoint.kernel.errors import InvalidInput, NotFound
@@ -77,7 +75,7 @@ def mcp_command(in_process: bool, **flags: str | None) -> None:
     own = (settings.surface, settings.agent, settings.profile, settings.item, settings.worktree)
     secret = open_secret((said, str(app.database), *own), app.environ)
     checkpoints = Checkpoints()
-    connection = Connection(app, peer(os.getpid()), secret, checkpoints=checkpoints)
+    connection = Connection(app, app.own_peer, secret, checkpoints=checkpoints)
     surface = surface_named(app.settings.surface, app.settings)
     try:
         serve_stdio(surface, lambda caller: connection.call(caller.client))

@@ -199,7 +199,7 @@ class ConnectionApps:
                 f"this is the server of {self.host.database}, not of {app.database}",
                 hint="Run `counterpoint down` there and connect again.",
             )
-        found = peer(greeting.peer.pid)
+        found = peer(greeting.peer.pid, lambda pid: pid == os.getpid())
         # Whoever is still there after the walk is who was looked at.
         if greeting.peer.has_ended():
             found = found._replace(lineage=())

@@ -6,7 +6,7 @@ import click
 
 from counterpoint.app import CREDENTIAL
 from counterpoint.cli.context import CommandContext, with_context
-from counterpoint.cli.trust.confirming import confirmed
+from counterpoint.cli.trust.confirming import confirmed, create_token
 from counterpoint.core.model.access import SCOPES, WORKS, Token, TokenRequest
 from counterpoint.core.rules.access import is_in_force, seconds_of
 from counterpoint.kernel.canonical import Json
@@ -35,7 +35,7 @@ def create(context: CommandContext, name: str, *, maintain: bool, expires: str |
         scopes=SCOPES if maintain else WORKS,
         lasts_seconds=seconds_of(expires) if expires else 0,
     )
-    made = context.core.tokens.create(request)
+    made = create_token(context, request)
     context.out.result({**_shown(made.token), "credential": made.secret}, made.secret)
     if not context.out.json:
         context.out.aside(

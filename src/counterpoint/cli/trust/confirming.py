@@ -11,6 +11,7 @@ from counterpoint.cli.context import CommandContext
 from counterpoint.cli.trust.enrolling import add_made
 from counterpoint.cli.trust.signing import has_terminal, signed, usable
 from counterpoint.core.coordinator import Core
+from counterpoint.core.model.access import Issued, TokenRequest
 from counterpoint.core.model.identity import ProposedAct
 from counterpoint.evidence.trust.personal import HeldKey
 
@@ -39,6 +40,14 @@ def confirmed(
         )
         return context.core
     return signed(context, proposed(), key, reason)
+
+
+def create_token(context: CommandContext, request: TokenRequest) -> Issued:
+    """Return a token that was made now, signed by whoever has a key here."""
+    tokens = context.core.tokens
+    draft = tokens.draft(request.kind)
+    core = confirmed(context, lambda: tokens.proposed(request, draft), offers=False)
+    return core.tokens.create(request, draft)
 
 
 def offered(context: CommandContext) -> HeldKey | None:

@@ -19,6 +19,7 @@ def add_made(context: CommandContext, owner: str) -> HeldKey | None:
 
     One that was made before, for another project, is taken up.
     """
+    context.core.people.refuse_first()
     key = _made(context)
     is_in = enrol(context, key.public_key, owner, key.storage, key)
     return key if is_in else None
@@ -82,6 +83,7 @@ def enrol(
 ) -> bool:
     """Enrol a key, signed by one in force, or by itself if there is none yet; answer whether it is in."""
     people = context.core.people
+    people.refuse_first()
     proposed = people.enrolment(public_key, owner, storage)
     signer = signing.usable(context) if people.list() else own
     if signer is None:

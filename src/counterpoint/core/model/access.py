@@ -7,7 +7,7 @@ machine: whoever launches one gives it to that one, in its environment.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal
 
 from counterpoint.core.model.rows import Digest, Id, InSession, Name, Names, Noun, Time
@@ -56,11 +56,18 @@ class Actor:
     session: str = ""
     principal: Principal | None = None
 
+    @property
+    def is_signed(self) -> bool:
+        """Whether this is a person whose key signs what he does."""
+        return self.principal is not None and self.principal.strength == "person"
+
 
 Scope = Literal["read", "write", "maintain"]
 
 SCOPES: tuple[Scope, ...] = ("read", "write", "maintain")
 """What a token may do, the lesser first; each includes those before it."""
+MAINTAIN: Final = "maintain"
+"""The scope of a credential that may loosen what others work on."""
 WORKS: tuple[Scope, ...] = ("read", "write")
 """What a token may do unless more or less is asked for: not loosen what others work on."""
 
@@ -117,6 +124,14 @@ class TokenRequest:
     calls_a_month: int = 0
     tool_limits: tuple[str, ...] = ()
     kind: TokenKind = "caller"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftToken:
+    """The id and the secret of a token that is still to be made, so that a person can sign which."""
+
+    id: str
+    secret: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,18 +59,20 @@ class Peer(NamedTuple):
     lineage: its process and the ancestors of that, the nearest first; none if the kernel does not say.
     boot: what tells this boot of the machine from all others.
     namespace: in which the numbers of processes are meant; empty where there is only one.
-    is_foreign: whether it lives in another one than whoever looks.
+    is_foreign: whether it lives in another one than whoever looks. is_served: whether a server of the ledger has
+        started it.
     """
 
     lineage: tuple[Process, ...]
     boot: str
     namespace: str = ""
     is_foreign: bool = False
+    is_served: bool = False
 
 
-Doubt = Literal["unseen", "foreign", "cut", "orphan"]
+Doubt = Literal["unseen", "foreign", "cut", "orphan", "served"]
 """Why nobody is attested: the kernel shows no process; it lives in a namespace of its own; those above it cannot be
-seen to the end; whoever had started it is gone."""
+seen to the end; whoever had started it is gone; a server has started it, for one of its callers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,16 +148,38 @@ class Succession(Noun):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Which process of which machine a caller comes from, as far as the kernel tells.
+
+    boot: what tells this boot of the machine from all others. process: what attests him, also of one who
+    signs; None without. doubt: why nothing does.
+    """
+
+    boot: str = ""
+    process: Connection | None = None
+    doubt: Doubt | None = None
+
+
+Authority = Literal["signed", "program", "person", "maintainer", "agent", "nobody"]
+"""As what somebody acts: a person whose key signs this act; the product of its own accord; whoever sits at the
+command line and can be no agent that is known; a credential with the scope `maintain`; an agent, or who may be
+one; what a server has started for one of its callers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Attested:
     """Who stands behind a connection, and what is to be kept of it if that is not known yet.
 
-    connection: the process, also behind a credential. name, scopes: those of the credential, if it is one.
+    principal: None: nothing attests anybody. connection: the process, also behind a credential. name, scopes: those
+    of the credential, if it is one. vouched_by: the key of the person who signed that credential; empty if nobody did.
     """
 
-    principal: Principal
+    principal: Principal | None
     connection: Connection | None = None
     name: str = ""
     scopes: frozenset[str] = frozenset()
+    origin: Origin = field(default_factory=Origin)
+    vouched_by: str = ""
 
 
 BY_EPOCH: Final = "epoch "

@@ -15,10 +15,12 @@ from dataclasses import replace
 from typing import Any, Final
 
 from counterpoint.core.model.access import (
+    MAINTAIN,
     SECRET_PREFIX,
     Actor,
     Bearer,
     CallIdentity,
+    DraftToken,
     Issued,
     Principal,
     Token,
@@ -26,11 +28,22 @@ from counterpoint.core.model.access import (
     TokenRequest,
     Usage,
 )
-from counterpoint.core.model.identity import Attested, Connection, Peer, ProposedAct
+from counterpoint.core.model.identity import (
+    Attested,
+    Connection,
+    Key,
+    Origin,
+    Peer,
+    ProposedAct,
+)
 from counterpoint.core.model.sessions import Session
+from counterpoint.core.operations.recording.authority import (
+    refuse_agent,
+    refuse_unsigned_act,
+    why_no_person,
+)
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.contributions import is_known_agent, refuse_agent
 from counterpoint.core.operations.recording.seats import following, seat_of
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
@@ -39,11 +52,13 @@ from counterpoint.core.rules.claims import standing
 from counterpoint.core.rules.identity import (
     candidates,
     connection_of,
+    doubt_of,
     principal_of,
     seen_again,
 )
 from counterpoint.core.rules.sessions import may_write
 from counterpoint.kernel.acts import Act
+from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, elapsed_ms, later
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput
 
@@ -57,24 +72,25 @@ class Identities:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def attest(
-        self, peer: Peer, met: Collection[str] = (), credential: str = ""
-    ) -> Attested | None:
-        """Return who stands behind the caller's connection; None if nothing attests that.
+    def attest(self, peer: Peer, met: Collection[str] = (), credential: str = "") -> Attested:
+        """Return who stands behind the caller's connection, or why nothing attests anybody.
 
         met: who was seen to connect without a credential, and may have written nothing. credential: the
-        secret that the caller was given; Forbidden for one that is not in force, or that an agent made for
-        itself. Nothing is written: a connection that only reads leaves no trace.
+        secret that the caller was given; Forbidden for one that is not in force, that an agent made for
+        itself, or that comes from below a server. Nothing is written: a connection that only reads leaves no trace.
         """
         possible = tuple(candidates(peer))
         with self._context.reading() as view:
-            token = self._credential(view, credential) if credential else None
+            token = self._credential(view, credential, peer) if credential else None
+            signer = token.maker if token and view.find(Key, token.maker) else ""
             found = view.select(Connection, id=possible) if possible else []
         process = principal_of(peer, {*met, *(one.id for one in found)})
         kept = next((one for one in found if process and one.id == process.id), None)
         connection = self._connection(peer, process, kept) if process else None
+        doubt = None if process else doubt_of(peer)
+        origin = Origin(boot=peer.boot, process=connection, doubt=doubt)
         if token is None:
-            return Attested(principal=process, connection=connection) if process else None
+            return Attested(principal=process, connection=connection, origin=origin)
         if token.maker in possible and token.maker in met:
             raise Forbidden(
                 f"the credential {token.name!r} was made by the agent that brings it",
@@ -85,6 +101,8 @@ class Identities:
             connection=connection,
             name=token.name,
             scopes=frozenset(token.scopes),
+            origin=origin,
+            vouched_by=signer,
         )
 
     def _connection(self, peer: Peer, process: Principal, kept: Connection | None) -> Connection:
@@ -99,7 +117,17 @@ class Identities:
         )
         return seen_again(kept, seen) if kept else seen
 
-    def _credential(self, view: Reading, secret: str) -> Token:
+    def why_no_person(self) -> str:
+        """Return why whoever sits at the command line counts as no person; empty if he does."""
+        with self._context.reading() as view:
+            return why_no_person(view, self._context.caller)
+
+    def _credential(self, view: Reading, secret: str, peer: Peer) -> Token:
+        if peer.is_served:
+            raise Forbidden(
+                "what a server has started brings no credential",
+                hint="Do it in a process of your own.",
+            )
         found = _bearer(view, secret, self._context.ports.clock.now(), "agent")
         if found is None:
             raise Forbidden(
@@ -123,19 +151,29 @@ class Tokens:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def create(self, request: TokenRequest) -> Issued:
+    def draft(self, kind: TokenKind) -> DraftToken:
+        """Return the id and the secret of a token that is still to be made."""
+        secret = SECRET_PREFIX + secrets.token_hex(_BYTES)
+        return DraftToken(id=self._context.ports.mint.mint(_PREFIXES[kind]), secret=secret)
+
+    def proposed(self, request: TokenRequest, draft: DraftToken) -> ProposedAct:
+        """Return what making a token decides, for a person to sign; InvalidInput."""
+        scopes: list[Json] = [*access.normalized(request).scopes]
+        digest = access.digest_of(draft.secret)
+        decision: dict[str, Json] = {"name": request.name, "scopes": scopes, "digest": digest}
+        return ProposedAct(action="token.created", subject=draft.id, decision=decision)
+
+    def create(self, request: TokenRequest, draft: DraftToken | None = None) -> Issued:
         """Make a token; its secret is answered here and nowhere else. InvalidInput, Conflict.
 
-        Forbidden for an agent: it would be two with it.
+        draft: the one that was signed. Forbidden for an agent: it would be two with it.
         """
         request = access.normalized(request)
-        secret = SECRET_PREFIX + secrets.token_hex(_BYTES)
+        draft = draft or self.draft(request.kind)
         mint = self._context.ports.mint
         with recording(self._context, "token.created") as change:
-            if is_known_agent(change):
-                raise Forbidden(
-                    "an agent makes no credential", hint="Leave it to whoever starts the agents."
-                )
+            refuse = refuse_unsigned_act if MAINTAIN in request.scopes else refuse_agent
+            refuse(change, "make a credential", "Leave it to whoever starts the agents")
             change.open_session()
             for known in change.select(Token, name=request.name, kind=request.kind):
                 if access.is_in_force(known, change.now):
@@ -146,9 +184,9 @@ class Tokens:
             ends = later(change.now, request.lasts_seconds) if request.lasts_seconds else ""
             token = Token(
                 project=self._context.project,
-                id=mint.mint(_PREFIXES[request.kind]),
+                id=draft.id,
                 name=request.name,
-                sha256=access.digest_of(secret),
+                sha256=access.digest_of(draft.secret),
                 surfaces=request.surfaces,
                 scopes=request.scopes,
                 tools=request.tools,
@@ -166,7 +204,9 @@ class Tokens:
             change.subject = token.id
             change.put(token)
             change.add_facts(name=token.name, scopes=list(token.scopes))
-        return Issued(token=token, secret=secret)
+            if self._context.caller.actor.is_signed:
+                change.add_facts(digest=token.sha256)
+        return Issued(token=token, secret=draft.secret)
 
     def list(self, kind: TokenKind = "caller") -> list[Token]:
         """Return every token of a kind that was ever made, the oldest first."""

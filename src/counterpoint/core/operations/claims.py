@@ -24,11 +24,11 @@ from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import judged, offers
+from counterpoint.core.operations.recording.authority import acting, refusal
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.contributions import (
     has_loosened,
-    is_known_agent,
     take_up,
 )
 from counterpoint.core.operations.recording.handover import take_over
@@ -38,14 +38,13 @@ from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import held_until, holder_of, other_claim, prove
 from counterpoint.core.rules.evidence import files_text
-from counterpoint.core.rules.trust.independence import MAINTAIN
+from counterpoint.core.rules.trust.callers import ENTITLED
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.clock import Timestamp, later
 from counterpoint.kernel.errors import (
     AlreadyClaimed,
     ClaimLost,
     Conflict,
-    Forbidden,
     InvalidInput,
     NotClaimHolder,
     NotReady,
@@ -137,8 +136,10 @@ class Claims:
         hands over. Raises Conflict if nobody holds the item.
         """
         with recording(self._context, "claim.released", item) as change:
-            if is_known_agent(change) and MAINTAIN not in self._context.caller.scopes:
-                raise Forbidden("an agent cannot end the claim of another", hint=f"{Act.RELEASE}.")
+            if acting(change) not in ENTITLED:
+                raise refusal(
+                    change.writing, self._context.caller, "end the claim of another", Act.RELEASE
+                )
             found, claim = change.get(Item, item), change.find(Claim, item)
             if claim is None or not claim.is_held:
                 raise Conflict(f"nobody holds {item}", hint="Nothing is to be done.")

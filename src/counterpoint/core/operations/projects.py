@@ -9,9 +9,10 @@ from counterpoint.core.model.access import Independence
 from counterpoint.core.model.journal import Profile
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Project
+from counterpoint.core.operations.recording.authority import acting, refusal, refuse_agent
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.contributions import is_known_agent, refuse_agent
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.rules.trust.callers import PEOPLE
 from counterpoint.core.rules.trust.independence import may_ask_for
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import Forbidden, InvalidInput, Unavailable
@@ -71,12 +72,12 @@ class Projects:
             before = change.get(Project)
             if before.reviews == reviews:
                 return before
-            actor, is_agent = self._context.caller.actor, is_known_agent(change)
-            if not may_ask_for(actor, before.reviews, reviews, is_agent=is_agent):
-                raise Forbidden(
-                    f"{actor.name} cannot change what this project asks of reviews",
-                    hint=f"{Act.ASK_LESS}.",
-                )
+            asker, act = acting(change), "change what this project asks of reviews"
+            if asker not in PEOPLE:
+                raise refusal(change.writing, self._context.caller, act, Act.ASK_LESS)
+            if not may_ask_for(asker, before.reviews, reviews):
+                name = self._context.caller.actor.name
+                raise Forbidden(f"{name} cannot {act}", hint=f"{Act.ASK_LESS}. {Act.SIGN}.")
             after = replace(before, reviews=reviews)
             change.put(after)
             change.add_facts(policy=reviews, before=before.reviews)

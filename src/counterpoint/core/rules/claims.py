@@ -106,7 +106,7 @@ def dependence(
     selves = {standing(actor), *past.principals, *([own.id] if own else ())}
     if selves & worked or {actor.session, *past.sessions}.intersection(filter(None, sessions)):
         return "own"
-    if _is_unattested(actor.principal, worked):
+    if not actor.is_signed and _is_unattested(actor.principal, worked):
         return "unattested"
     if own is None:
         return None
@@ -124,7 +124,5 @@ def _has_credential(actor: Actor) -> bool:
 
 def _is_unattested(judge: Principal | None, workers: Collection[str]) -> bool:
     """Return whether somebody may be two of those involved: one by a principal, and one by a name."""
-    if judge is not None and judge.strength == "person":
-        return False
     named = sum(one.startswith(_DECLARED) for one in workers)
     return named < len(workers) if judge is None else named > 0

@@ -8,7 +8,8 @@ nobody is attested where the nearest ancestor is what takes up orphans, where th
 where who connects lives in another namespace of processes. Rule 4: an agent that becomes known only later is
 still the one above what it had started (`is_below`). Rule 5: somewhere below what takes up orphans stands one that
 anybody may have started who was there before it, and then left: those two may be one, whichever of them works
-(`may_be_one`). Rule 6: nothing is told apart across namespaces of one machine.
+(`may_be_one`). Rule 6: nothing is told apart across namespaces of one machine. Rule 7: nobody is attested below a
+server of the ledger: it does what its callers ask.
 
 What a program calls itself is never proof. So its name counts only where nothing is gained by a lie: one that
 pretends to be a starter is passed over, and then its own parent is the agent; one that pretends to take up orphans
@@ -98,6 +99,8 @@ def agent_of(lineage: tuple[Process, ...]) -> Process | None:
 
 def doubt_of(peer: Peer) -> Doubt | None:
     """Return why nobody is attested; None if somebody is."""
+    if peer.is_served:
+        return "served"
     if peer.is_foreign:
         return "foreign"
     if not peer.lineage:
@@ -218,11 +221,15 @@ def may_be_one(one: Connection, other: Connection) -> bool:
     """
     if one.boot != other.boot:
         return False
-    return one.namespace != other.namespace or _may_be_left(one, other) or _may_be_left(other, one)
+    return may_be_left(one, other) or may_be_left(other, one)
 
 
-def _may_be_left(one: Connection, by: Connection) -> bool:
-    is_apart = bool(one.unit and by.unit) and one.unit != by.unit
+def may_be_left(one: Connection, by: Connection) -> bool:
+    """Return whether a process may be what another one of the same boot had started and left."""
+    if one.namespace != by.namespace:
+        return True
+    # Who is root goes everywhere; nobody else goes where only root puts him.
+    is_apart = bool(one.unit and by.uid) and one.unit != by.unit
     return bool(one.held_since) and by.started <= one.held_since and not is_apart
 
 

@@ -6,11 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from builders import known_connection
+from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.people.statement import Statement
+from counterpoint.core.model.access import Principal, TokenRequest
 from counterpoint.core.model.filters import Edit, Judgment, Note, Report
-from counterpoint.core.model.identity import Confirmation, Key, ProposedAct
+from counterpoint.core.model.identity import Confirmation, Key, Origin, ProposedAct
 from counterpoint.core.model.journal import Record, Verdict
 from counterpoint.core.model.rows import Prose
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.unit import recording
 from counterpoint.kernel.errors import (
     Conflict,
     Forbidden,
@@ -236,8 +241,79 @@ def test_a_reason_that_is_taken_away_is_gone_beside_the_signature_too(
 
 
 def test_an_epoch_that_a_person_signed_says_so(studio: Studio, pat: Person) -> None:
-    """Of one that nobody signed the ledger tells that, too."""
+    """As long as anybody has a key no other is opened; else the ledger tells that nobody signed it."""
     signing = pat.does(pat.unsigned.signing.proposed(), "restored").signing
     assert signing.open_epoch("restored").confirmed_by == pat.key
+    fault = studio.refuses(Forbidden, lambda: pat.unsigned.signing.open_epoch("again"))
+    assert "counterpoint key list" in fault.hint
+    revoked = pat.unsigned.people.revocation(pat.unsigned.people.list()[0])
+    pat.does(revoked, "lost").people.revoke(pat.key)
     assert pat.unsigned.signing.open_epoch("again").confirmed_by == ""
     assert pat.unsigned.claims.proposed_release("demo-3").decision == {}
+
+
+def test_a_maintainers_credential_takes_a_signature_of_whoever_has_a_key(
+    studio: Studio, pat: Person
+) -> None:
+    """Over its name, its scopes and the digest of its secret; others need none."""
+    tokens = pat.unsigned.tokens
+    for kind in ("agent", "caller"):
+        request = TokenRequest(name="ada", kind=kind, scopes=("maintain",))
+        studio.refuses(Forbidden, lambda asked=request: tokens.create(asked))
+        draft = tokens.draft(kind)
+        signed = pat.does(tokens.proposed(request, draft)).tokens
+        other = replace(draft, secret="cpt_" + "0" * 64)
+        studio.refuses(
+            Forbidden, lambda one=signed, asked=request, two=other: one.create(asked, two)
+        )
+        assert signed.create(request, draft).token.maker == pat.key
+    assert tokens.create(TokenRequest(name="bob", kind="agent")).token.maker == "cn_human_pat"
+    studio.check()
+
+
+def test_the_first_key_is_brought_by_a_person(studio: Studio) -> None:
+    """Not by an agent with a terminal of its own, nor by whoever may be one, nor below a server."""
+    eve = Person(studio=studio, name="eve")
+    agent = known_connection("cn_eve", boot="b")
+    with recording(
+        Context(ports=studio.ports, caller=studio.core("x").caller), "connection.opened"
+    ) as change:
+        change.put(agent)
+    proposed = eve.unsigned.people.enrolment(eve.public_key, "eve", "passphrase")
+    confirmed = eve.with_(eve.sign(proposed))
+    for origin in (
+        Origin(boot="b", process=agent),
+        Origin(boot="b", doubt="orphan"),
+        Origin(boot="other", doubt="served"),
+    ):
+        core = Core(studio.ports, replace(confirmed.caller, origin=origin))
+        fault = studio.refuses(
+            Forbidden, lambda one=core: one.people.enrol(eve.public_key, proposed)
+        )
+        assert "cannot bring the first key" in fault.message
+        studio.refuses(Forbidden, core.people.refuse_first)
+    assert confirmed.people.enrol(eve.public_key, proposed).is_in_force
+
+
+def test_whoever_is_no_person_hears_why_and_what_to_do(studio: Studio) -> None:
+    """Known as an agent, perhaps one, or what a server has started."""
+    agent = known_connection("cn_eve", boot="b")
+    with recording(
+        Context(ports=studio.ports, caller=studio.core("x").caller), "connection.opened"
+    ) as change:
+        change.put(agent)
+    person = studio.core("pat", kind="human").caller
+    known = replace(person.actor, principal=Principal(strength="connection", id="cn_eve"))
+    told = {
+        "an agent stands behind pat": replace(person, actor=known),
+        "nothing tells pat here": replace(person, origin=Origin(boot="b", doubt="cut")),
+        "what a server has started": replace(person, origin=Origin(boot="b", doubt="served")),
+        "": replace(person, origin=Origin(boot="next", doubt="orphan")),
+    }
+    for why, caller in told.items():
+        core = Core(studio.ports, caller)
+        assert core.identities.why_no_person().startswith(why)
+        assert bool(core.identities.why_no_person()) == bool(why)
+        if why:
+            fault = studio.refuses(Forbidden, lambda one=core: one.tokens.revoke("ci"))
+            assert ("sign it" in fault.hint) == (why != "what a server has started")

@@ -7,12 +7,11 @@ from dataclasses import replace
 import pytest
 
 from counterpoint.core.model.access import Actor, Independence, Principal
-from counterpoint.core.model.identity import Contribution
+from counterpoint.core.model.identity import Authority, Contribution
 from counterpoint.core.rules.trust.independence import (
     has_same_name,
     independence,
     may_ask_for,
-    may_loosen,
     suffices,
 )
 
@@ -70,35 +69,19 @@ def test_a_project_takes_what_is_as_sure_as_it_asks(
 
 
 @pytest.mark.parametrize(
-    ("actor", "scopes", "is_agent", "may"),
+    ("asker", "before", "after", "may"),
     [
-        (AGENT, (), True, False),
-        (AGENT, ("maintain",), True, True),
-        (HUMAN, (), False, True),
-        (HUMAN, (), True, False),
-        (KNOWN, (), False, True),
-    ],
-)
-def test_people_and_maintainers_loosen(
-    actor: Actor, scopes: tuple[str, ...], is_agent: bool, may: bool
-) -> None:
-    """Not an agent that runs a person's command."""
-    assert may_loosen(actor, scopes, is_agent=is_agent) == may
-
-
-@pytest.mark.parametrize(
-    ("actor", "before", "after", "is_agent", "may"),
-    [
-        (AGENT, "attested", "person", True, False),
-        (HUMAN, "attested", "declared", False, True),
-        (HUMAN, "attested", "declared", True, False),
-        (HUMAN, "person", "attested", False, False),
-        (KNOWN, "person", "declared", False, True),
-        (KNOWN, "attested", "person", False, True),
+        ("agent", "attested", "person", False),
+        ("maintainer", "attested", "declared", False),
+        ("nobody", "attested", "declared", False),
+        ("person", "attested", "declared", True),
+        ("person", "person", "attested", False),
+        ("signed", "person", "declared", True),
+        ("signed", "attested", "person", True),
     ],
 )
 def test_people_change_what_a_project_asks(
-    actor: Actor, before: Independence, after: Independence, is_agent: bool, may: bool
+    asker: Authority, before: Independence, after: Independence, may: bool
 ) -> None:
-    """For less than a person only one with a key."""
-    assert may_ask_for(actor, before, after, is_agent=is_agent) == may
+    """For less than a person only one who signs."""
+    assert may_ask_for(asker, before, after) == may

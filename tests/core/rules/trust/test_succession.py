@@ -40,8 +40,8 @@ def gone(seconds: float) -> Holder:
 
 OWN = asker("cn_ada")
 CASES = [
-    ("person", Asker(actor=Actor(kind="human", name="pat"), is_person=True), LIVE),
-    ("maintainer", asker(is_maintainer=True), LIVE),
+    ("person", Asker(actor=Actor(kind="human", name="pat"), authority="person"), LIVE),
+    ("maintainer", asker(authority="maintainer"), LIVE),
     ("capability", asker(capability="c1"), LIVE),
     ("principal", OWN, gone(0)),
     ("principal", replace(OWN, is_naming=True), AWAY),

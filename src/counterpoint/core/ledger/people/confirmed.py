@@ -66,6 +66,8 @@ DECIDED: Final[frozenset[str]] = frozenset(
         "policy",
         "epoch",
         "record",
+        "scopes",
+        "digest",
     )
 )
 """The facts that tell what was decided: a person who signs an entry with one of them has signed it."""

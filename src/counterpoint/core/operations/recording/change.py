@@ -29,7 +29,6 @@ from counterpoint.core.model.rows import (
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.confirming import (
-    is_person,
     refuse_unsigned,
     refuse_used,
 )
@@ -290,7 +289,7 @@ class Change:
             previous=head.leaf or GENESIS,
         )
         data = entry.to_bytes()
-        if is_person(entry.actor):
+        if entry.actor.is_signed:
             refuse_unsigned(self.writing, data)
         leaf = leaf_hash(data)
         self.context.ports.sharing.leaf = leaf.hex()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterpoint.core.model.access import Actor
 from counterpoint.core.model.identity import Confirmation, Key
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
@@ -21,11 +20,6 @@ if TYPE_CHECKING:
 LASTS_MS: Final = 600_000
 """How long a signature may be used."""
 _AGAIN: Final = "Sign it again."
-
-
-def is_person(actor: Actor) -> bool:
-    """Return whether an actor says to be a person who signed."""
-    return actor.principal is not None and actor.principal.strength == "person"
 
 
 def ring_of(view: Reading) -> Ring:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from counterpoint.core.model.access import Actor
-from counterpoint.core.model.identity import Confirmation, Connection
+from counterpoint.core.model.identity import Confirmation, Connection, Origin
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import DEFAULT_GRACE_SECONDS, DEFAULT_LEASE_SECONDS
 from counterpoint.core.operations.recording.authored import Authored
@@ -45,6 +45,8 @@ class Caller:
     root: the working tree evidence is measured in; may be a linked worktree.
     home: the folder that working trees are named from, the same for every caller; None: the root.
     scopes: what the caller's credential allows beyond working, such as `maintain`.
+    vouched_by: the key of the person who signed that credential; empty if nobody did.
+    origin: which process the caller is, whatever it brings.
     """
 
     actor: Actor
@@ -57,6 +59,8 @@ class Caller:
     confirmation: Confirmation | None = None
     capability: str = ""
     seat: str = ""
+    vouched_by: str = ""
+    origin: Origin = field(default_factory=Origin)
 
     @property
     def own_seat(self) -> str:

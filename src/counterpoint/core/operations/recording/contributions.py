@@ -18,13 +18,14 @@ from counterpoint.core.model.identity import Connection, Contribution, Part, Suc
 from counterpoint.core.model.journal import Outcome, Submission
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Item, Project
+from counterpoint.core.operations.recording.authority import acting, refuse_untold
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import NO_PAST, Dependence, Past, dependence, standing
+from counterpoint.core.rules.trust.callers import ENTITLED, PEOPLE
 from counterpoint.core.rules.trust.independence import (
     has_same_name,
     independence,
-    may_loosen,
     suffices,
 )
 from counterpoint.kernel.acts import Act
@@ -111,7 +112,7 @@ def loosened_over(view: Reading, item: str) -> list[Contribution]:
 
 def mark_loosened(change: Change, item: str) -> None:
     """Write down that the caller made an item easier to finish or to begin; people do no work of agents."""
-    if is_known_agent(change):
+    if acting(change) not in PEOPLE:
         _note(change, item, standing(change.context.caller.actor), "loosened")
 
 
@@ -123,11 +124,11 @@ def loosen_project(change: Change, act: str) -> None:
     caller = change.context.caller
     mine = _selves(change)
     if change.writing.exists(Contribution, how="worked"):
-        may = may_loosen(caller.actor, caller.scopes, is_agent=is_known_agent(change))
+        found = acting(change)
         is_worker = change.writing.exists(Contribution, principal=mine, how="worked")
         policy = change.get(Project).reviews
         is_sure = policy != "person" or suffices(independence(caller.actor, ()), policy)
-        if not (may and is_sure) or (is_worker and is_known_agent(change)):
+        if found not in ENTITLED or not is_sure or (is_worker and found not in PEOPLE):
             raise Forbidden(
                 f"work has begun: {caller.actor.name} cannot {act} this project",
                 hint=f"{Act.CONFIGURE}.",
@@ -145,8 +146,7 @@ def loosen(change: Change, item: str, act: str, *, opens: bool = False) -> Indep
     counts = change.get(Project).reviews == "person" and (opens or has_begun)
     found = refuse_own(change, item, act, Act.WAIVE, counts=counts)
     caller = change.context.caller
-    may = may_loosen(caller.actor, caller.scopes, is_agent=is_known_agent(change))
-    if not may and has_begun:
+    if has_begun and acting(change) not in ENTITLED:
         raise Forbidden(
             f"work on {item} has begun: {caller.actor.name} cannot {act} it", hint=f"{Act.WAIVE}."
         )
@@ -162,6 +162,7 @@ def refuse_own(
     counts: whether that has to be as sure as the project asks of reviews.
     """
     caller = change.context.caller
+    refuse_untold(change, f"{act} {item}", instead)
     parts = change.select(Contribution, item=item)
     others = change.select(Connection, id=tuple(one.principal for one in parts)) if parts else []
     marks: list[Claim | Outcome | Submission] = [
@@ -189,21 +190,6 @@ def refuse_own(
             independence=found,
         )
     return found
-
-
-def refuse_agent(change: Change, act: str, instead: Act | str) -> None:
-    """Raise Forbidden if an agent is known to stand behind the caller, whatever it runs."""
-    if is_known_agent(change):
-        raise Forbidden(f"an agent cannot {act}", hint=f"{instead}.")
-
-
-def is_known_agent(change: Change) -> bool:
-    """Return whether an agent is known to stand behind the caller, whatever it runs."""
-    actor = change.context.caller.actor
-    if actor.kind == "agent":
-        return True
-    principal = actor.principal
-    return principal is not None and change.find(Connection, principal.id) is not None
 
 
 def _past(change: Change, item: Item) -> Past:

@@ -7,12 +7,12 @@ from typing import Final
 
 from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.model.work import Item
+from counterpoint.core.operations.recording.authority import acting
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.contributions import is_known_agent
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import held_until
 from counterpoint.core.rules.sessions import may_write
-from counterpoint.core.rules.trust.independence import MAINTAIN
+from counterpoint.core.rules.trust.callers import ENTITLED
 from counterpoint.core.rules.trust.succession import Asker, Holder, Reason, succession
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.clock import Timestamp
@@ -55,8 +55,7 @@ def may_have(
     asker = Asker(
         actor=caller.actor,
         capability=caller.capability,
-        is_person=not is_known_agent(change),
-        is_maintainer=MAINTAIN in caller.scopes,
+        authority=acting(change),
         is_naming=is_named,
     )
     holder = Holder(
@@ -110,7 +109,7 @@ def _is_strange(change: Change, claim: Claim) -> bool:
     caller = change.context.caller
     if claim.session == caller.actor.session or not claim.is_live(change.now):
         return False
-    if MAINTAIN in caller.scopes or not is_known_agent(change):
+    if acting(change) in ENTITLED:
         return False
     session = change.find(Session, claim.session)
     return session is None or not may_write(session, caller.actor, caller.capability)

@@ -16,9 +16,9 @@ from counterpoint.core.ledger.lines import GONE, REDACTION
 from counterpoint.core.model.access import Actor
 from counterpoint.core.model.rows import Cell, Noun, columns
 from counterpoint.core.model.trust.erasures import ANYWHERE, Erasure
+from counterpoint.core.operations.recording.authority import refuse_agent
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Caller, Context
-from counterpoint.core.operations.recording.contributions import refuse_agent
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.trust.traces import Traces
 from counterpoint.core.rules.trust.erasing import SHORTEST, blotted, spellings

@@ -12,25 +12,28 @@ from counterpoint.core.ledger.people.statement import Statement, message_of
 from counterpoint.core.model.identity import (
     BY_EPOCH,
     Confirmation,
-    Connection,
     Key,
     KeyStorage,
     ProposedAct,
 )
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.trust.heads import Epoch
+from counterpoint.core.operations.recording.authority import authority_of, refusal, unsigned
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.confirming import is_person
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.trust.signing import Signing
+from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.secrets import mask, mask_json
+from counterpoint.core.rules.trust.callers import PEOPLE
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from counterpoint.kernel.ids import SALT_BYTES
 
 _LONGEST_OWNER = 100
+_RECOVER = "recover a key"
+_RECOVERS = "Ask a person: `counterpoint key recover`"
 
 
 class People:
@@ -112,6 +115,7 @@ class People:
     def enrol(self, public_key: str, proposed: ProposedAct) -> Key:
         """Let a key sign from now on, as was signed; Forbidden without a signature."""
         with recording(self._context, ENROLLED) as change:
+            self._refuse_first(change.writing)
             return self._put(change, public_key, proposed, self._signer())
 
     def _put(self, change: Change, public_key: str, proposed: ProposedAct, by: str) -> Key:
@@ -146,6 +150,7 @@ class People:
         """
         signing = Signing(self._context)
         with recording(self._context, RECOVERED) as change:
+            self._refuse(change.writing, _RECOVER, _RECOVERS)
             if proposed.decision["key"] != self._signer():
                 raise Forbidden("a key that is recovered signs for itself")
             epoch = signing.begin(change, reason)
@@ -167,19 +172,29 @@ class People:
         return True
 
     def refuse_recovery(self) -> None:
-        """Raise Forbidden if an agent is known to stand behind who would recover a key, Conflict if none is lost."""
-        actor = self._context.caller.actor
+        """Raise Forbidden if no person would recover a key, Conflict if none is lost."""
         with self._context.reading() as view:
-            known = actor.principal is not None and view.find(Connection, actor.principal.id)
-        if actor.kind == "agent" or known:
-            raise Forbidden(
-                "an agent cannot recover a key", hint="Ask a person: `counterpoint key recover`."
-            )
+            self._refuse(view, _RECOVER, _RECOVERS)
         if not self.list():
             raise Conflict(
                 "nobody has had a key here, so that none is lost",
                 hint="`counterpoint key add` makes the first.",
             )
+
+    def refuse_first(self) -> None:
+        """Raise Forbidden if there is no key yet, and it is no person that would bring the first."""
+        with self._context.reading() as view:
+            self._refuse_first(view)
+
+    def _refuse_first(self, view: Reading) -> None:
+        if not view.exists(Key):
+            self._refuse(view, "bring the first key", "Ask a person: `counterpoint key add`")
+
+    def _refuse(self, view: Reading, act: str, instead: str) -> None:
+        """Raise Forbidden unless a person acts, whatever he signs: the key may be his own."""
+        caller = unsigned(self._context.caller)
+        if authority_of(view, caller) not in PEOPLE:
+            raise refusal(view, caller, act, instead)
 
     def revocation(self, key: Key) -> ProposedAct:
         """Return what revoking a key decides; Conflict for one that is not in force."""
@@ -197,7 +212,7 @@ class People:
 
     def _signer(self) -> str:
         actor = self._context.caller.actor
-        if actor.principal is None or not is_person(actor):
+        if actor.principal is None or not actor.is_signed:
             raise Forbidden(
                 "only a person's signature adds or revokes a key",
                 hint="Run `counterpoint key add` in a terminal.",

@@ -32,10 +32,9 @@ from counterpoint.core.model.trust.heads import (
     Unsigned,
 )
 from counterpoint.core.model.work import Project
+from counterpoint.core.operations.recording.authority import refuse_unsigned_act
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.confirming import is_person
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.contributions import refuse_agent
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Head, Reading
 from counterpoint.kernel.clock import Timestamp
@@ -220,9 +219,9 @@ class Signing:
         It stands in the ledger for ever, with the head that was left.
         """
         with recording(self._context, "epoch.opened") as change:
-            refuse_agent(change, "open an epoch", "Ask a person: `counterpoint audit epoch`")
+            refuse_unsigned_act(change, "open an epoch", "Ask a person: `counterpoint audit epoch`")
             actor = self._context.caller.actor
-            signer = actor.principal.id if actor.principal and is_person(actor) else ""
+            signer = actor.principal.id if actor.principal and actor.is_signed else ""
             epoch = self.begin(change, reason, signer)
         self.go_on(epoch)
         return epoch

@@ -1,4 +1,4 @@
-"""Decide how surely a judge is somebody else, and who may loosen.
+"""Decide how surely a judge is somebody else, and who may ask for less.
 
 Rule 1: a person is one whom a key attests, and independent of every agent. Rule 2: two principals are attested to be two
 only if something attests each of them. Rule 3: everything else is declared: the names differ, no more is known.
@@ -6,15 +6,14 @@ only if something attests each of them. Rule 3: everything else is declared: the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from counterpoint.core.model.access import Actor, Independence
-from counterpoint.core.model.identity import Connection, Contribution
+from counterpoint.core.model.identity import Authority, Connection, Contribution
 from counterpoint.core.rules.claims import is_declared, name_of
+from counterpoint.core.rules.trust.callers import PEOPLE
 
-MAINTAIN: Final = "maintain"
-"""The scope of a credential that may loosen what others work on."""
 _ORDER: Final[tuple[Independence, ...]] = ("declared", "attested", "person")
 
 
@@ -22,7 +21,7 @@ def independence(actor: Actor, contributions: Iterable[Contribution]) -> Indepen
     """Return how surely an actor is none of those who worked on something."""
     if actor.principal is None:
         return "declared"
-    if actor.principal.strength == "person":
+    if actor.is_signed:
         return "person"
     worked = (one.principal for one in contributions if one.how == "worked")
     return "declared" if any(map(is_declared, worked)) else "attested"
@@ -46,22 +45,11 @@ def suffices(found: Independence, policy: Independence) -> bool:
     return _ORDER.index(found) >= _ORDER.index(policy)
 
 
-def may_loosen(actor: Actor, scopes: Collection[str], *, is_agent: bool) -> bool:
-    """Return whether an actor may loosen what others have begun.
+def may_ask_for(asker: Authority, before: Independence, after: Independence) -> bool:
+    """Return whether somebody may change what a project asks of reviews.
 
-    is_agent: whether an agent is known to stand behind the actor, whatever it runs.
+    Where it asks for a person, only one who signs may ask for less.
     """
-    if actor.principal is not None and actor.principal.strength == "person":
-        return True
-    return MAINTAIN in scopes or not (is_agent or actor.kind == "agent")
-
-
-def may_ask_for(actor: Actor, before: Independence, after: Independence, *, is_agent: bool) -> bool:
-    """Return whether an actor may change what a project asks of reviews.
-
-    Where it asks for a person, only one whom a key attests may ask for less.
-    """
-    is_person = actor.principal is not None and actor.principal.strength == "person"
     if before == "person" and not suffices(after, before):
-        return is_person
-    return is_person or not (is_agent or actor.kind == "agent")
+        return asker == "signed"
+    return asker in PEOPLE

@@ -1,6 +1,6 @@
 """Decide who may have a session or a claim that belongs to somebody else.
 
-    person        whoever sits at the command line, and is no agent that is known, may have any
+    person        a person may have any (`rules.trust.callers`)
     maintainer    so may a credential with the scope `maintain`
     capability    the same secret: who was started again, or connects anew
     principal     the same credential or process of an agent, once the connection that had it has ended; whoever
@@ -22,8 +22,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from counterpoint.core.model.access import Actor
+from counterpoint.core.model.identity import Authority
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.rules.claims import standing
+from counterpoint.core.rules.trust.callers import PEOPLE
 from counterpoint.kernel.clock import Timestamp
 
 Reason = Literal["person", "maintainer", "capability", "principal", "handed_over", "gone", "lapsed"]
@@ -34,14 +36,13 @@ Reason = Literal["person", "maintainer", "capability", "principal", "handed_over
 class Asker:
     """Who asks for what belongs to somebody else.
 
-    capability: the SHA-256 of the secret that it brings; empty without one. is_person: whether it is no
-    agent. is_naming: whether it asks for a session by its name, and not for a claim.
+    authority: as what it acts. capability: the SHA-256 of the secret that it brings; empty without one.
+    is_naming: whether it asks for a session by its name, and not for a claim.
     """
 
     actor: Actor
+    authority: Authority = "agent"
     capability: str = ""
-    is_person: bool = False
-    is_maintainer: bool = False
     is_naming: bool = False
 
 
@@ -77,8 +78,8 @@ def _is_same_principal(asker: Asker, holder: Holder, _now: Timestamp, _grace: fl
 _Line = Callable[[Asker, Holder, Timestamp, float], bool]
 
 _TABLE: Final[Mapping[Reason, _Line]] = {
-    "person": lambda asker, _holder, _now, _grace: asker.is_person,
-    "maintainer": lambda asker, _holder, _now, _grace: asker.is_maintainer,
+    "person": lambda asker, _holder, _now, _grace: asker.authority in PEOPLE,
+    "maintainer": lambda asker, _holder, _now, _grace: asker.authority == "maintainer",
     "capability": lambda asker, holder, _now, _grace: bool(
         asker.capability and asker.capability == holder.session.capability
     ),

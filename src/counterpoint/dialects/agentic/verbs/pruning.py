@@ -16,9 +16,9 @@ from typing import Any, Final, cast
 from counterpoint.core.ledger.entry import load_fields
 from counterpoint.core.model.journal import StateEntry
 from counterpoint.core.model.work import Alias, Attribute, Item, Label
+from counterpoint.core.operations.recording.authority import refuse_agent
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.contributions import refuse_agent
 from counterpoint.core.operations.recording.facets import kept_object, relabel
 from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import recording
