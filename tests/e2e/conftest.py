@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -21,6 +22,20 @@ from fakes.recount import recount
 
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "programs"
+
+
+DATABASES = ("sqlite", "postgresql")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Let each test that asks `where` be on one database, and those marked `both_databases` on each.
+
+    The name of a test decides, so that half of all are on one and half on the other.
+    """
+    if "where" in metafunc.fixturenames:
+        both = metafunc.definition.get_closest_marker("both_databases") is not None
+        chosen = DATABASES[crc32(metafunc.function.__name__.encode()) % 2]
+        metafunc.parametrize("where", DATABASES if both else [chosen], indirect=True)
 
 
 def _load(path: Path) -> ModuleType:
@@ -96,9 +111,24 @@ def git(folder: Path, *words: str) -> str:
 
 
 @pytest.fixture
+def where(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Tell which database everybody has, by the variables that one sets for it."""
+    if request.param == "sqlite":
+        yield "sqlite"
+        return
+    databases = request.getfixturevalue("databases")
+    address = databases.empty()
+    monkeypatch.setenv("COUNTERPOINT_DB", address)
+    monkeypatch.setenv("COUNTERPOINT_PROJECT", "demo")
+    yield "postgresql"
+    databases.drop(address)
+
+
+@pytest.fixture
 def app(folder: Path) -> Iterator[App]:
     """Give the product, opened in the folder by this process."""
-    opened = open_app(folder, {})
+    chosen = ("COUNTERPOINT_DB", "COUNTERPOINT_PROJECT")
+    opened = open_app(folder, {name: os.environ[name] for name in chosen if name in os.environ})
     yield opened
     opened.close()
 

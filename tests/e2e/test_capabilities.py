@@ -19,7 +19,7 @@ import pytest
 
 from counterpoint.app import open_app
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.e2e, pytest.mark.both_databases, pytest.mark.timeout(180)]
 
 PROGRAM = Path(__file__).parent / "programs" / "agent.py"
 CLIENT = "claude-code"
@@ -95,20 +95,6 @@ class Window:
         """End, unless it was killed."""
         if self._process.returncode is None:
             self._process.communicate(timeout=PATIENCE)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def where(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Tell which database everybody has, by the variables that one sets for it."""
-    if request.param == "sqlite":
-        yield "sqlite"
-        return
-    databases = request.getfixturevalue("databases")
-    address = databases.empty()
-    monkeypatch.setenv("COUNTERPOINT_DB", address)
-    monkeypatch.setenv("COUNTERPOINT_PROJECT", "demo")
-    yield "postgresql"
-    databases.drop(address)
 
 
 @pytest.fixture

@@ -57,8 +57,9 @@ Opened = Callable[[], Window]
 
 
 @pytest.fixture
-def window(repository: Path) -> Iterator[Opened]:
+def window(where: str, repository: Path) -> Iterator[Opened]:
     """Give what opens one more window in the repository."""
+    del where
     with ExitStack() as held:
 
         def opened() -> Window:
