@@ -28,6 +28,7 @@ _EVERY: Final = 256
 def write_tiles(context: CommandContext, folder: Path) -> None:
     """Write the ledger into a folder, or what is new of it; Conflict for a folder of somebody else."""
     exports, out = context.core.exports, context.out
+    context.core.signing.renew()
     ledger, head = exports.head()
     _claim(folder, ledger)
     kept = folder / _CHECKPOINT

@@ -168,6 +168,7 @@ def test_a_checkpoint_beside_tiles_counts_if_the_ledger_begins_with_it():
     """One of another history with the same key does not, nor one that nobody signed."""
     studio, other = Studio(), Studio()
     studio.system.journal.append(Note(kind="comment", body="one"))
+    studio.system.signing.renew()
     note = studio.system.exports.head()[1].note
     other.system.journal.append(Note(kind="comment", body="two"))
     assert studio.system.exports.size_of(note) == 2

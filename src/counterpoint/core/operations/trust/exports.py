@@ -47,7 +47,7 @@ class Exports:
         return credentials.signed(receipt, signing.statement, signing.key.public_key)
 
     def head(self) -> tuple[str, SignedHead]:
-        """Return the id of the ledger and its head, signed, with the cosignatures that are kept of it."""
+        """Return the id of the ledger and the head that was signed last, with the cosignatures kept of it."""
         head = Signing(self._context).head()
         with self._context.reading() as view:
             (project,) = view.select(Project)
