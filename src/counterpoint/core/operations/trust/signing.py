@@ -32,7 +32,7 @@ from counterpoint.core.model.trust.heads import (
     Unsigned,
 )
 from counterpoint.core.model.work import Project
-from counterpoint.core.operations.recording.authority import refuse_unsigned_act
+from counterpoint.core.operations.recording.authority import refuse_agent, refuse_unsigned_act
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
@@ -219,10 +219,13 @@ class Signing:
         It stands in the ledger for ever, with the head that was left.
         """
         with recording(self._context, "epoch.opened") as change:
-            refuse_unsigned_act(change, "open an epoch", "Ask a person: `counterpoint audit epoch`")
+            act = "open an epoch", "Ask a person: `counterpoint audit epoch`"
+            refuse_agent(change, *act)
             actor = self._context.caller.actor
             signer = actor.principal.id if actor.principal and actor.is_signed else ""
             epoch = self.begin(change, reason, signer)
+            # A ledger that the signer refuses is one to restore: no signature helps there.
+            refuse_unsigned_act(change, *act)
         self.go_on(epoch)
         return epoch
 
