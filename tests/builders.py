@@ -119,6 +119,45 @@ class AgentProgram:
         self._process.communicate(timeout=60)
 
 
+class Window(AgentProgram):
+    """One window of a client: an agent's process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        """Start it in a folder."""
+        super().__init__(folder)
+        self._open: set[str] = set()
+
+    def bears(self, connection: str, credential: str) -> None:
+        """Open a connection of a name, with the tools of the product, that has a credential."""
+        self.order(connect=connection, words=[], environ={"COUNTERPOINT_CREDENTIAL": credential})
+        self._open.add(connection)
+
+    def _call(self, words: str, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        if words not in self._open:
+            self.order(connect=words, words=words.split())
+            self._open.add(words)
+        return self.order(call=words, tool=tool, arguments=arguments)
+
+    def does(self, words: str, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a tool over a connection that was started with these words; it must succeed."""
+        told = self._call(words, tool, arguments)
+        assert "answer" in told, told
+        return told["answer"]
+
+    def is_refused(self, words: str, tool: str, **arguments: Any) -> str:
+        """Call a tool that must be refused; answer what is said of it."""
+        told = self._call(words, tool, arguments)
+        assert "refused" in told, told
+        return json.dumps(told["refused"])
+
+
+Opened = Callable[[], Window]
+"""What opens one more window."""
+NATIVE, AGENTIC, COLIBRI = "", "--surface agentic", "--surface colibri"
+WORKFLOW, SYMPHONY = "--surface workflow", "--surface symphony"
+"""The words with which a client opens each surface."""
+
+
 def known_connection(id_: str, project: str = "demo", **more: Any) -> Connection:
     """Answer what is kept of an agent's process."""
     kept: dict[str, Any] = {

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,6 +16,7 @@ from zlib import crc32
 
 import pytest
 
+from builders import Opened, Window
 from counterpoint.app import App, open_app
 from counterpoint.core.model.work import Item
 from counterpoint.storage.sqlite.queue import WriterQueue
@@ -122,6 +124,20 @@ def where(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
     monkeypatch.setenv("COUNTERPOINT_PROJECT", "demo")
     yield "postgresql"
     databases.drop(address)
+
+
+@pytest.fixture
+def window(where: str, repository: Path) -> Iterator[Opened]:
+    """Give what opens one more window in the repository."""
+    del where
+    with ExitStack() as held:
+
+        def opened() -> Window:
+            made = Window(repository)
+            held.callback(made.close)
+            return made
+
+        yield opened
 
 
 @pytest.fixture

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
-import selectors
 import signal
 import subprocess
 import sys
@@ -13,16 +11,15 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
 from counterpoint.app import open_app
+from fakes.callers import CLIENT, Caller, Server
 
 pytestmark = [pytest.mark.e2e, pytest.mark.both_databases, pytest.mark.timeout(180)]
 
 PROGRAM = Path(__file__).parent / "programs" / "agent.py"
-CLIENT = "claude-code"
 PLAN = "# Orchard\n## Planting\n- review: yes\n- [ ] Walnut\n- [ ] Pear\n"
 PATIENCE = 60.0
 
@@ -317,73 +314,6 @@ def test_others_take_over_from_who_is_gone_after_the_time_of_grace(
             break
     assert json.loads(told)["answer"]["claim"]["token"] == 2
     assert "worked on" in second.is_refused("review", id="demo-2", verdict="approve", reason="fine")
-
-
-class Server:
-    """A running `counterpoint up`."""
-
-    def __init__(self, folder: Path) -> None:
-        """Start it and wait for its address."""
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "counterpoint", "up", "--port", "0"],
-            cwd=folder,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        waiting = selectors.DefaultSelector()
-        assert self.process.stderr is not None
-        waiting.register(self.process.stderr, selectors.EVENT_READ)
-        assert waiting.select(PATIENCE)
-        self.url = json.loads(self.process.stderr.readline())["addresses"][0]
-
-    def send(self, message: dict[str, Any], **headers: str) -> tuple[Any, Any]:
-        """Send a message; answer the headers and what was answered."""
-        parts = urlsplit(self.url)
-        wire = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=PATIENCE)
-        named = {name.replace("_", "-"): text for name, text in headers.items() if text}
-        kind = {"content-type": "application/json", "accept": "application/json"}
-        try:
-            wire.request("POST", "/mcp", json.dumps(message), {**kind, **named})
-            got = wire.getresponse()
-            body = got.read()
-            return got.headers, json.loads(body) if body else None
-        finally:
-            wire.close()
-
-    def close(self) -> None:
-        """End it."""
-        self.process.terminate()
-        self.process.communicate(timeout=PATIENCE)
-
-
-class Caller:
-    """A client over HTTP, which shakes hands and sends back what it was given."""
-
-    def __init__(self, server: Server, token: str = "", **headers: str) -> None:
-        """Shake hands."""
-        self._server = server
-        self._headers = {"authorization": f"Bearer {token}" if token else "", **headers}
-        hello = {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": CLIENT, "version": "1"},
-        }
-        given, _ = server.send(
-            {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}, **self._headers
-        )
-        self._headers["mcp_session_id"] = given["mcp-session-id"]
-
-    def call(self, tool: str, headers: dict[str, str] | None = None, **arguments: Any) -> Any:
-        """Call a tool with more headers; answer its result."""
-        params = {"name": tool, "arguments": arguments}
-        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-        return self._server.send(message, **{**self._headers, **(headers or {})})[1]["result"]
-
-    def does(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Call a tool that must succeed."""
-        result = self.call(tool, **arguments)
-        assert not result.get("isError"), result
-        return result["structuredContent"]
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ def seat(repository: Path, wire: ModuleType) -> Iterator[Callable[..., Any]]:
                 folder, (*AGENT_PROCESS, *COMMAND, "--agent-type", type_, *bound, *more)
             )
             held.callback(client.close)
-            client.greet(type_)
+            client.greet("claude-code")
             return client
 
         yield seated
@@ -150,6 +150,15 @@ def test_an_issue_from_research_to_an_approved_change(
         "review",
     )
     assert judge.call("get_issue_status")["status"] == "review"
+    for states, tools in (
+        (("open",), ("approve_pr",)),
+        (("active", "done"), ("approve_pr", "reject_pr")),
+    ):
+        for state in states:
+            person.items.edit(made["id"], Edit(status=state))
+        for tool in tools:
+            with pytest.raises(wire.Refused, match="is not in review"):
+                judge.call(tool, reason="late")
     assert_whole(app)
 
 

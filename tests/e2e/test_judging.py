@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from builders import AgentProgram, commit, git
+from builders import AGENTIC, COLIBRI, NATIVE, SYMPHONY, WORKFLOW, Opened, commit, git
 from counterpoint.app import App
 from counterpoint.core.model.filters import Edit
 from counterpoint.core.model.journal import Verdict
@@ -24,54 +23,6 @@ SECTIONS = ("Problem", "Current State", "Findings", "Risks", "Recommendation")
 TEXT = "# Research\n\n" + "\n\n".join(
     f"## {one}\n\nWhat is so, and how it was seen." for one in SECTIONS
 )
-
-
-class Window(AgentProgram):
-    """One window of a client: an agent's process of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        """Start it in a folder."""
-        super().__init__(folder)
-        self._open: set[str] = set()
-
-    def _call(self, words: str, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        if words not in self._open:
-            self.order(connect=words, words=words.split())
-            self._open.add(words)
-        return self.order(call=words, tool=tool, arguments=arguments)
-
-    def does(self, words: str, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Call a tool over a connection that was started with these words; it must succeed."""
-        told = self._call(words, tool, arguments)
-        assert "answer" in told, told
-        return told["answer"]
-
-    def is_refused(self, words: str, tool: str, **arguments: Any) -> str:
-        """Call a tool that must be refused; answer what is said of it."""
-        told = self._call(words, tool, arguments)
-        assert "refused" in told, told
-        return json.dumps(told["refused"])
-
-
-Opened = Callable[[], Window]
-
-
-@pytest.fixture
-def window(where: str, repository: Path) -> Iterator[Opened]:
-    """Give what opens one more window in the repository."""
-    del where
-    with ExitStack() as held:
-
-        def opened() -> Window:
-            made = Window(repository)
-            held.callback(made.close)
-            return made
-
-        yield opened
-
-
-NATIVE, AGENTIC, COLIBRI = "", "--surface agentic", "--surface colibri"
-WORKFLOW, SYMPHONY = "--surface workflow", "--surface symphony"
 
 
 @pytest.fixture
@@ -238,7 +189,8 @@ def test_a_judge_of_the_same_name_and_without_a_type_judges(
     assert again["awaits_judge"] == ["confidence is low"]
     anew = worker.does(bound, "complete_phase", **(sure | {"summary": "Surely"}))
     assert anew["awaits_judge"] == ["confidence is low"]
-    assert "error" in judge.is_refused(bound, "complete_phase", **handed_over(issue))
+    refusal = judge.is_refused(bound, "complete_phase", **handed_over(issue))
+    assert ("INVALID_STATE" in refusal, "not_claim_holder" in refusal) == (True, True)
     said = {"phase": "research", "artifact_hash": sure["artifact_hash"], "reason": "so"}
     assert "worked on" in worker.is_refused(bound, "approve_phase", **said)
     judge.does(bound, "add_comment", content="I look at it")

@@ -133,6 +133,7 @@ def test_a_token_with_another_signature_is_none(issuer, keys):
     [
         ({"scope": "counterpoint:read"}, ("read",)),
         ({"scope": "counterpoint:write"}, ("read", "write")),
+        ({"scope": "counterpoint:maintain"}, ("read", "write", "maintain")),
         ({"scope": None, "scp": ["counterpoint:read", 1]}, ("read",)),
         ({"scope": "read write"}, ()),
         ({"scope": None}, ()),
@@ -149,6 +150,14 @@ def test_a_subject_that_is_no_name_gets_one(issuer):
     name = issuer.find(signed(sub="auth0|5f7")).name
     assert name.startswith("oauth-")
     assert issuer.find(signed(sub="ada@example.org")).name == "ada@example.org"
+
+
+def test_one_subject_of_two_issuers_is_two(issuer, keys):
+    """Under one name, as whom each of them acts."""
+    other = issued_by(KeySet(str(keys)), name="https://door.example.org")
+    found = issuer.find(signed()), other.find(signed(iss="https://door.example.org"))
+    assert [one.name for one in found] == ["ada", "ada"]
+    assert found[0].id != found[1].id
 
 
 def test_a_new_key_is_found_and_strange_ones_do_not_cause_a_flood(keys):
