@@ -143,6 +143,9 @@ def test_an_issue_from_research_to_an_approved_change(
     commit(tree, "test_float.py", "def test_it(): pass\n")
     again.call("complete_phase", **ready | {"summary": "It floats, and is tested"})
     counterpoint(repository, "phases", "advance")
+    with pytest.raises(wire.Refused, match="since you last looked"):
+        judge.call("approve_pr", reason="It floats")
+    judge.call("get_issue")
     approved = judge.call("approve_pr", reason="It floats")
     assert (approved["id"], approved["status"], approved["issue_status"]) == (
         "pr-7",

@@ -157,6 +157,8 @@ def test_who_worked_on_any_surface_judges_it_on_none(
     pour = {"plan_slug": "water", "phase_order": 1, "task_identifier": 0}
     for status in ("in_progress", "completed"):
         planning.does(AGENTIC, "task_update", **pour, status=status)
+    del pour["task_identifier"]
+    planning.does(AGENTIC, "phase_update_status", **pour, status="completed")
     _prune(proving, strict)
     git(repository, "switch", "-q", "-c", "work")
     commit(repository, "boat.txt", "afloat")
@@ -295,8 +297,8 @@ def test_a_token_a_credential_and_a_subject_of_one_name_are_three(
     three[0].does("plan", markdown=f"# Orchard\n{phases}")
     prefix = app.person().items.project().prefix
     for place, who in enumerate(three):
-        begin(who, f"{prefix}-{3 + 2 * place}")
-        judged = {"id": f"{prefix}-{2 + 2 * place}", **APPROVES}
+        begin(who, f"{prefix}-{5 + place}")
+        judged = {"id": f"{prefix}-{2 + place}", **APPROVES}
         assert "worked on" in who.is_refused("review", **judged)
         assert three[place - 1].does("review", **judged)["item"]["status"] == "done"
     entries = json.loads(host.runs("log", "--json", "--limit", "100")["out"])["entries"]

@@ -31,7 +31,7 @@ class Server:
         assert self.process.stderr is not None
         waiting.register(self.process.stderr, selectors.EVENT_READ)
         assert waiting.select(PATIENCE)
-        self.url = json.loads(self.process.stderr.readline())["addresses"][0]
+        self.url: str = json.loads(self.process.stderr.readline())["addresses"][0]
 
     def send(self, message: dict[str, Any], **headers: str) -> tuple[Any, Any]:
         """Send a message; answer the headers and what was answered."""
