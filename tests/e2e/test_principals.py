@@ -203,7 +203,7 @@ def _prune(worker: Window, item: str) -> None:
     assert worker.does(COLIBRI, "task_update", id=item, status="DONE")["data"]["status"] == "DONE"
 
 
-def test_nobody_ends_what_another_is_at_in_any_words(window: Opened, app: App) -> None:
+def test_nobody_ends_what_another_works_on_in_any_words(window: Opened, app: App) -> None:
     """Neither completes, nor skips, nor cancels, nor gives back; the one who is at it goes on."""
     holder, other = window(), window()
     holder.does(NATIVE, "plan", markdown="# Orchard\n## Planting\n- [ ] Walnut\n")
