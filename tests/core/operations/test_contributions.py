@@ -38,11 +38,18 @@ PEER = Peer(lineage=(RELAY, AGENT, INIT), boot="b")
 BEHIND = connection_id(AGENT, "b")
 
 
-def connect(studio: Studio, peer: Peer, name: str = "ada", kind: ActorKind = "agent") -> Core:
-    """Answer the core of a caller whom the kernel attests."""
+def connect(
+    studio: Studio,
+    peer: Peer,
+    name: str = "ada",
+    kind: ActorKind = "agent",
+    *,
+    credential: str = "",
+) -> Core:
+    """Answer the core of a caller whom the kernel attests, or what he brings."""
     session = studio.mint.mint("ses") if kind == "agent" else ""
     caller = Caller(actor=Actor(kind=kind, name=name, session=session), root=ROOT)
-    found = Core(studio.ports, caller).identities.attest(peer)
+    found = Core(studio.ports, caller).identities.attest(peer, credential=credential)
     assert found is not None
     known = replace(caller.actor, principal=found.principal)
     return Core(studio.ports, replace(caller, actor=known, connection=found.connection))
@@ -160,12 +167,7 @@ def test_beside_the_bearer_of_a_credential_stands_the_process_that_hosts_him(
     secret = person.tokens.create(TokenRequest(name="bob", kind="agent")).secret
     other = Peer(lineage=(process(19, 17, "python3"), process(17, 1, "claude"), INIT), boot="b")
     for peer, item in ((PEER, "A"), (other, "A")):
-        session = studio.mint.mint("ses")
-        caller = Caller(actor=Actor(kind="agent", name="bob", session=session), root=ROOT)
-        found = Core(studio.ports, caller).identities.attest(peer, credential=secret)
-        assert found is not None
-        actor = replace(caller.actor, principal=found.principal)
-        core = Core(studio.ports, replace(caller, actor=actor, connection=found.connection))
+        core = connect(studio, peer, "bob", credential=secret)
         token = core.claims.start(ids[item]).claim.token
         if peer is PEER:
             core.tasks.finish(ids[item], token, Report(outcome="partial", summary="later"))
@@ -186,11 +188,24 @@ def test_a_credential_does_not_do_what_its_process_has_loosened_without_it(
     secret = person.tokens.create(TokenRequest(name="bob", kind="agent")).secret
     plain = connect(studio, PEER)
     plain.items.edit(ids["One"], Edit(waive=("review",), reason="small"))
-    caller = Caller(
-        actor=Actor(kind="agent", name="bob", session=studio.mint.mint("ses")), root=ROOT
-    )
-    found = Core(studio.ports, caller).identities.attest(PEER, credential=secret)
-    assert found is not None
-    actor = replace(caller.actor, principal=found.principal)
-    core = Core(studio.ports, replace(caller, actor=actor, connection=found.connection))
+    core = connect(studio, PEER, "bob", credential=secret)
     studio.refuses(Forbidden, lambda: core.claims.start(ids["A"]))
+
+
+def test_a_process_that_hosted_somebody_has_a_part_of_its_own_in_what_it_takes_up(
+    studio: Studio, person: Core, ids: dict[str, str]
+) -> None:
+    """So no credential that it hosts judges what it had in hand without one."""
+    bob, eve = (
+        person.tokens.create(TokenRequest(name=name, kind="agent")).secret
+        for name in ("bob", "eve")
+    )
+    hosted = connect(studio, PEER, "bob", credential=bob)
+    hosted.claims.start(ids["A"])
+    hosted.tasks.finish(ids["A"], 1, Report(outcome="partial", summary="half"))
+    connect(studio, PEER).claims.start(ids["A"])
+    person.claims.release(ids["A"])
+    hosted.claims.start(ids["A"])
+    hosted.tasks.finish(ids["A"], 3, Report(outcome="done", summary="so"))
+    judge = connect(studio, PEER, "eve", credential=eve)
+    studio.refuses(Forbidden, lambda: judge.reviews.review(ids["One"], YES))

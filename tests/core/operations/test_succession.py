@@ -10,7 +10,7 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Actor, Principal
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, Handover, Judgment, Note, Report
-from counterpoint.core.model.identity import Contribution, Succession
+from counterpoint.core.model.identity import Contribution, Origin, Succession
 from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.operations.recording.context import Caller
 from counterpoint.core.ports.host import OnlyHost
@@ -293,3 +293,30 @@ def test_who_is_started_again_judges_nothing_of_before_by_whatever_connection(st
             )
             assert "worked on" in fault.message
         studio.refuses(Forbidden, lambda beside=beside: beside.claims.start("demo-4"))
+
+
+def test_who_is_started_again_after_his_session_ended_is_who_worked(studio, hall, first):
+    """He opens the next one with his secret, and that says who he was; so it is after every start."""
+    first.plans.create(first.plans.read("# P\n## One\n- review: yes\n- [ ] A\n"))
+    first.claims.start("demo-3")
+    first.tasks.finish("demo-3", 1, DONE)
+    first.sessions.hand_over(Handover(action="end", summary="all of it"))
+    for principal in ("cn_3", "cn_4"):
+        session, seat = first.identities.recall("secret")
+        again = window(studio, principal, "secret", session, seat=seat)
+        again.sessions.hand_over(Handover(action="end", summary="nothing more"))
+        beside = window(studio, principal, "another")
+        studio.refuses(Forbidden, lambda beside=beside: beside.reviews.review("demo-2", NO))
+
+
+def test_who_only_says_to_be_a_person_ends_no_live_claim(studio, first):
+    """Neither by reopening the task, nor by closing what is above it."""
+    first.plans.create(first.plans.read("# P\n## One\n- [ ] A\n"))
+    first.claims.start("demo-3")
+    said = Caller(actor=Actor(kind="human", name="pat"), root=ROOT, origin=Origin(doubt="served"))
+    for item, status in (("demo-3", "open"), ("demo-2", "cancelled")):
+        edit = Edit(status=status)
+        studio.refuses(
+            AlreadyClaimed,
+            lambda item=item, edit=edit: Core(studio.ports, said).items.edit(item, edit),
+        )

@@ -38,7 +38,7 @@ from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import held_until, holder_of, other_claim, prove
 from counterpoint.core.rules.evidence import files_text
-from counterpoint.core.rules.trust.callers import ENTITLED
+from counterpoint.core.rules.trust.callers import ENTITLED, PEOPLE
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.clock import Timestamp, later
 from counterpoint.kernel.errors import (
@@ -289,10 +289,10 @@ def refuse_strangers(change: Change, item: str, token: int | None) -> None:
 
 
 def refuse_held(change: Change, item: Item) -> None:
-    """Raise AlreadyClaimed if an agent would move what another session holds at this moment."""
-    actor = change.context.caller.actor
-    other = other_claim(change.find(Claim, item.id), actor.session, change.now)
-    if other is not None and actor.kind == "agent":
+    """Raise AlreadyClaimed unless a person would move what another session holds at this moment."""
+    session = change.context.caller.actor.session
+    other = other_claim(change.find(Claim, item.id), session, change.now)
+    if other is not None and acting(change) not in PEOPLE:
         refuse_taken(other)
 
 

@@ -204,6 +204,8 @@ class Change:
                 principal=standing(actor),
                 capability=caller.capability,
             )
+            if caller.own_seat != session.id:
+                self._succeed_itself()
             self.put(session)
         # Asked once more for all others, since nearly every write is of this sort.
         elif session.capability != caller.capability or (
@@ -233,9 +235,23 @@ class Change:
             return session
         after = replace(session, principal=standing(caller.actor))
         self.keep_connection()
+        self._succeed_itself()
         self.put(after)
         self.inherit(session, is_whole=True)
         return after
+
+    def _succeed_itself(self) -> None:
+        """Write down who the caller was before he was started again, in whatever session, ended or not."""
+        caller = self.context.caller
+        if caller.actor.principal is None or not caller.capability:
+            return
+        last = self.writing.select(
+            Session, capability=caller.capability, order="started_at desc,id desc", limit=1
+        )
+        # Who has the last of them has done this when he first came.
+        if last and last[0].principal != standing(caller.actor):
+            for session in self.select(Session, capability=caller.capability):
+                self.inherit(session, is_whole=True)
 
     def inherit(self, session: Session, *, is_whole: bool) -> None:
         """Write down that an agent has a session of somebody else, and with it his parts in work.

@@ -70,7 +70,8 @@ def take_up(change: Change, item: str) -> None:
                 f"{actor.name} changed what {what} asks for, and so does not do that work",
                 hint=f"{Act.TAKE_OTHER_WORK}, or leave it to a person.",
             )
-        if not any(one.principal == principal for one in known):
+        # A process may have hosted somebody here before it works itself: that is another part.
+        if not any((one.principal, one.how) == (principal, "worked") for one in known):
             _put(change, here.id, principal, "worked")
     if caller.connection is not None and caller.connection.id != principal:
         _host(change, item, caller.connection.id)
