@@ -69,9 +69,13 @@ class Window:
 
     def runs(self, *words: str) -> dict[str, Any]:
         """Run the command line from a shell of its own; answer what it says as JSON."""
-        ran = self._order(run=[sys.executable, "-m", "counterpoint", *words])
+        ran = self.tries(*words)
         assert ran["code"] == 0, ran
         return json.loads(ran["out"])
+
+    def tries(self, *words: str) -> dict[str, Any]:
+        """Run the command line from a shell of its own; answer its exit code and what it says."""
+        return self._order(run=[sys.executable, "-m", "counterpoint", *words])
 
     @property
     def session(self) -> str:
@@ -148,6 +152,9 @@ def test_a_live_session_is_continued_by_nobody_and_nothing_of_it_is_ended_in_pas
         refusal = other.is_refused("edit", id=item, status="cancelled", reason="mine")
         assert "demo-3 is held by claude-code" in refusal
         assert "counterpoint release" in refusal
+    # Nor from a shell of its own, where it would pass for whoever sits there.
+    shell = other.tries("reopen", "demo-3", "--reason", "mine")
+    assert (shell["code"], "held by claude-code" in shell["err"]) == (1, True), shell
     victim.does("handoff", action="pause", summary="Lunch")
     taken = other.does("handoff", action="continue", session=victim.session)
     assert taken["session"]["continues"] == victim.session

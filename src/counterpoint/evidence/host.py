@@ -45,7 +45,7 @@ _DIGITS: Final = 8
 
 
 def _stays(seconds: float) -> bool:
-    """Return no: nothing tells of its process, so that only the end of the connection counts."""
+    """Return False: without a process to ask, only the end of the connection counts."""
     del seconds
     return False
 

@@ -1,8 +1,8 @@
 """Places that several have in common, of which nobody takes all.
 
 Rule 1: whoever takes a place leaves at least as many free as he has with it, so that alone he gets half of them, beside
-others half of what they leave, and there is one for somebody who has none as long as any is free. Rule 2: who has no name is the
-house itself, and is not held to rule 1. A place that is given back is free for everybody.
+others half of what they leave, and there is one for somebody who has none as long as any is free. Rule 2: work
+without a caller is the server's own, and is not held to rule 1. A place that is given back is free for everybody.
 """
 
 from __future__ import annotations

@@ -280,7 +280,7 @@ async def serve_sockets(
             await asyncio.to_thread(checkpoints.close)
             # Closing the store under a call that runs would wait for it, or break it.
             if was_quiet:
-                app.close()
+                await asyncio.to_thread(app.close)
 
 
 async def _leave_when_idle(sockets: Sockets[Call], idle: float) -> None:

@@ -55,7 +55,7 @@ def recover_key(context: CommandContext, owner: str, reason: str, own: HeldKey |
         " to trust the signer alone. What you do now is shown for ever as recovered, unconfirmed."
     )
     if not click.confirm("Is every one of them lost?", default=False, err=True):
-        raise Forbidden("nothing was recovered")
+        raise Forbidden("nothing was recovered", hint="Run the command again, and say yes.")
     key = own or _made(context)
     proposed = people.recovery(key.public_key, owner, key.storage)
     made = signing.signed(context, proposed, key, reason).people.recover(

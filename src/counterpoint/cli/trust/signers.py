@@ -15,7 +15,11 @@ from counterpoint.settings import load_settings
 
 
 @click.command("signer")
-@click.option("--place", metavar="NAME", help="What it serves, whatever place it is told.")
+@click.option(
+    "--place",
+    metavar="NAME",
+    help="Serve this database name, and ignore the one that is asked for.",
+)
 @click.option("--permit-epoch", "ledger", metavar="ID", help="Permit the next epoch of a ledger.")
 def signer_command(place: str | None, ledger: str | None) -> None:
     """Sign for programs of other accounts or machines, with the key and the memory of this one.

@@ -192,7 +192,7 @@ def passed_checks(view: Reading, item: str) -> PassedChecks:
 
 
 def refuse_stale_word(context: Context, item: str, status: str) -> None:
-    """Raise GateClosed if a word would hand in or end work whose checks have passed too early.
+    """Raise GateClosed if a status would hand in or end work that was edited after its checks passed.
 
     Every verb that takes such a word asks it before its transaction: nobody waits to write while git is asked.
     """

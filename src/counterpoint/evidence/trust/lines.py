@@ -55,12 +55,12 @@ _REFUSALS: Final[Mapping[str, type[CounterpointError]]] = {
 class PermittingSigner(Signer, Protocol):
     """A signer whose account permits epochs beforehand."""
 
-    def has_permit(self, ledger: str) -> bool:
-        """Return whether an epoch of a ledger is permitted."""
+    def permit_epoch(self, ledger: str) -> None:
+        """Permit the next epoch of a ledger, once; NotFound."""
         ...
 
-    def use_permit(self, ledger: str) -> None:
-        """Take the permit of a ledger away."""
+    def take_permit(self, ledger: str) -> bool:
+        """Take the permit of a ledger away; return whether there was one."""
         ...
 
 
@@ -73,7 +73,10 @@ def place_of(line: bytes) -> str:
     """Return the place of a first line; InvalidInput for any other."""
     said = canonical.object_of(canonical.load(line))
     if said.get(_HELLO) != NUMBER:
-        raise InvalidInput(f"this signer speaks version {NUMBER} of its lines")
+        raise InvalidInput(
+            f"this signer speaks version {NUMBER} of its lines",
+            hint="Install the same version of the program on both sides.",
+        )
     return str(said.get("place", ""))
 
 
@@ -115,10 +118,10 @@ def value_of(line: bytes) -> Json:
         if "ok" in said:
             return said["ok"]
         error = canonical.object_of(said["error"])
-        kind = _REFUSALS.get(str(error.get("code")), SignerAway)
-        raise kind(str(error.get("message")), hint=str(error.get("hint")))
     except (KeyError, InvalidInput) as fault:
         raise SignerAway("what the signer's program says cannot be read") from fault
+    kind = _REFUSALS.get(str(error.get("code")), SignerAway)
+    raise kind(str(error.get("message")), hint=str(error.get("hint")))
 
 
 def head_json(head: SignedHead) -> dict[str, Json]:
@@ -177,14 +180,18 @@ def _known_key(signer: PermittingSigner, said: Mapping[str, Any]) -> Json:
 
 def _open_epoch(signer: PermittingSigner, said: Mapping[str, Any]) -> Json:
     ledger = str(said["ledger"])
-    if not signer.has_permit(ledger):
+    # Taken before it is used: of two that ask at once one has it, and who is killed in between has used it.
+    if not signer.take_permit(ledger):
         raise Forbidden(
             "an epoch takes a permit of the account that has the key",
             hint=f"Run `counterpoint signer --permit-epoch {ledger}` there, and open the epoch again.",
         )
-    made = signer.open_epoch(ledger, _growth_of(said["head"]))
-    signer.use_permit(ledger)
-    return head_json(made)
+    try:
+        return head_json(signer.open_epoch(ledger, _growth_of(said["head"])))
+    except CounterpointError:
+        # What is refused costs no permit.
+        signer.permit_epoch(ledger)
+        raise
 
 
 _VERBS: Final[Mapping[str, Callable[[PermittingSigner, Mapping[str, Any]], Json]]] = {

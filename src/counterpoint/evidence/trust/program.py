@@ -19,7 +19,7 @@ from typing import Any, Final
 from counterpoint.core.model.trust.heads import Growth, SignedHead
 from counterpoint.evidence.trust import lines
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import SignerAway
+from counterpoint.kernel.errors import CounterpointError, SignerAway
 
 PATIENCE: Final = 20.0
 """Seconds that an answer may take, the start of the program in it."""
@@ -113,7 +113,7 @@ class CommandSigner:
             try:
                 if self._process is None:
                     self._start()
-                    lines.value_of(self._exchange(lines.hello(self.place), end))
+                    self._greet(end)
                 line = self._exchange(lines.request(do, **said), end)
             except (OSError, SignerAway) as fault:
                 self._end()
@@ -122,6 +122,13 @@ class CommandSigner:
                 self._why = f"the signer's program {self.words[0]!r} cannot be asked: {why}"
                 raise SignerAway(self._why) from fault
             return lines.value_of(line)
+
+    def _greet(self, end: float) -> None:
+        """Say which place it serves; a program that refuses that is asked for nothing else."""
+        try:
+            lines.value_of(self._exchange(lines.hello(self.place), end))
+        except CounterpointError as refusal:
+            raise SignerAway(refusal.message, hint=refusal.hint) from refusal
 
     def _start(self) -> None:
         self._kept = b""

@@ -173,18 +173,23 @@ class FileSigner:
         """Permit the next epoch of a ledger, once, to who asks through a program; NotFound."""
         folder = self._find(ledger)
         if folder is None:
-            raise NotFound(f"this signer has signed nothing of a ledger {ledger}")
+            raise NotFound(
+                f"this signer has signed nothing of a ledger {ledger}",
+                hint="Take the id from the refusal of `counterpoint audit epoch`.",
+            )
         with locked(self.root):
             append_line(folder / _PERMIT, b"")
 
-    def has_permit(self, ledger: str) -> bool:
-        """Return whether an epoch of a ledger is permitted."""
+    def take_permit(self, ledger: str) -> bool:
+        """Take the permit of a ledger away; return whether there was one."""
         folder = self._find(ledger)
-        return folder is not None and (folder / _PERMIT).is_file()
-
-    def use_permit(self, ledger: str) -> None:
-        """Take the permit of a ledger away."""
-        (self._folder(ledger) / _PERMIT).unlink(missing_ok=True)
+        if folder is None:
+            return False
+        try:
+            (folder / _PERMIT).unlink()
+        except FileNotFoundError:
+            return False
+        return True
 
     def _keep(self, ledger: str, key: ProjectKey, head: Growth) -> SignedHead:
         made = _seal(head, key, self.clock)

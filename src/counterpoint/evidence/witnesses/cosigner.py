@@ -118,6 +118,8 @@ class Cosigner:
             return self._cosigned(head.note, answer)
         if answer.status == _CONFLICT and answer.kind == _SIZE_TYPE:
             size = load_size(answer.body)
+            if size is None:
+                raise Unavailable("its answer to a conflict is no size")
             if size != old:
                 return size
         if answer.status == _CONFLICT:

@@ -11,16 +11,17 @@ from counterpoint.kernel.clock import Timestamp
 ANYWHERE = "*"
 """Stands for a row where texts are taken away wherever they are."""
 
-ErasureState = Literal["begun", "clean", "left"]
+ErasureState = Literal["begun", "clean", "left", "unsearched"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erasure(Noun):
     """What was taken away, where it is gone, and where it may still be.
 
-    place: the row that lost its texts, or `*`. status: `begun` until all that the program keeps was searched.
+    place: the row that lost its texts, or `*`. status: `begun` until all that the program keeps was
+    searched; `unsearched` if nobody had the words any more to look for.
     texts: how many texts the entries with the fact `erasure` took away. looked_for: for how many words
-    was looked; 0: nobody had them any more. tries: how often it was begun; one that was cut off goes on in the next.
+    was looked. tries: how often it was begun; one that was cut off goes on in the next.
     cleaned: places in which nothing is left. beyond: places that nobody here can reach. left: where
     the words still stand.
     """

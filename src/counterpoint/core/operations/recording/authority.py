@@ -1,4 +1,4 @@
-"""As what the caller of an act acts, and refusing what takes a person."""
+"""Decide in which role a caller acts, and refuse what only a person may do."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ONE_OF_THEM: Final = (
 
 
 def authority_of(view: Reading, caller: Caller) -> Authority:
-    """Return as what a caller acts."""
+    """Return the role in which a caller acts."""
     return authority(
         caller.actor, caller.scopes, caller.origin, lambda: _may_be_agent(view, caller)
     )

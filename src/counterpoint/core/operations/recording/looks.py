@@ -7,6 +7,7 @@ heard last: of others nothing is known, and nothing refused.
 
 from __future__ import annotations
 
+import threading
 from typing import Final
 
 from counterpoint.kernel.clock import Timestamp
@@ -20,11 +21,13 @@ class Looks:
     def __init__(self) -> None:
         """Know of nobody yet."""
         self._last: dict[str, Timestamp] = {}
+        self._lock = threading.Lock()
 
     def look(self, seat: str, now: Timestamp) -> Timestamp | None:
         """Return when a connection looked before, and keep that it does now."""
-        before = self._last.pop(seat, None)
-        self._last[seat] = now
-        if len(self._last) > _MOST:
-            del self._last[next(iter(self._last))]
-        return before
+        with self._lock:
+            before = self._last.pop(seat, None)
+            self._last[seat] = now
+            if len(self._last) > _MOST:
+                del self._last[next(iter(self._last))]
+            return before

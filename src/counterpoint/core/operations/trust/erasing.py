@@ -15,7 +15,7 @@ from typing import Final
 from counterpoint.core.ledger.lines import GONE, REDACTION
 from counterpoint.core.model.access import Actor
 from counterpoint.core.model.rows import Cell, Noun, columns
-from counterpoint.core.model.trust.erasures import ANYWHERE, Erasure
+from counterpoint.core.model.trust.erasures import ANYWHERE, Erasure, ErasureState
 from counterpoint.core.operations.recording.authority import refuse_agent
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Caller, Context
@@ -27,6 +27,8 @@ from counterpoint.kernel.errors import InvalidInput
 
 _REPEATED: Final = 40
 """Letters of a text of a row from which on whatever has it in it is taken for a copy."""
+_TOLD: Final = 20
+"""Entries that a receipt names; of the others it says how many there are."""
 _MOST: Final = 400
 """Texts that one transaction takes away: each table that is searched is read once for them."""
 
@@ -97,10 +99,14 @@ class Erasing:
                     for at, name in kept:
                         if any(needle in str(row[at]) for needle in needles):
                             found[f"{noun.table}.{name}"] = None
-            for place, data in enumerate(view.entries()):
-                if any(needle in data for needle in raw):
-                    found[f"entry {place}"] = None
-        return list(found)
+            entries = [
+                place
+                for place, data in enumerate(view.entries())
+                if any(needle in data for needle in raw)
+            ]
+        more = len(entries) - _TOLD
+        found |= dict.fromkeys(f"entry {place}" for place in entries[:_TOLD])
+        return [*found, *([f"{more} more entries"] if more > 0 else [])]
 
     def close(
         self,
@@ -115,7 +121,7 @@ class Erasing:
         with recording(self._context, "text.erased", erased.receipt) as change:
             ended = replace(
                 change.get(Erasure, erased.receipt),
-                status="left" if left else "clean",
+                status=_status(looked_for, left),
                 looked_for=looked_for,
                 cleaned=tuple(cleaned),
                 beyond=tuple(beyond),
@@ -170,6 +176,12 @@ class Erasing:
             agent=self._context.caller.actor.name,
             begun_at=change.now,
         )
+
+
+def _status(looked_for: int, left: Collection[str]) -> ErasureState:
+    if left:
+        return "left"
+    return "clean" if looked_for else "unsearched"
 
 
 def _forget(change: Change, traces: Traces, receipt: Erasure) -> list[str]:

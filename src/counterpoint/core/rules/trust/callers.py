@@ -1,4 +1,4 @@
-"""Decide as what somebody acts: a person, a maintainer, an agent, or nobody.
+"""Decide in which role somebody acts: a person, a maintainer, an agent, or nobody.
 
     signed      a person whose key signs this act
     program     what the product does of its own accord
@@ -9,8 +9,8 @@
 
 Rule 1: the first line that holds. Rule 2: what a server starts is done for one of its callers, and the kernel does
 not say for which; so it decides nothing. Rule 3: whom nothing attests may be any agent of the same boot, and so may a
-process that one of them may have left behind (`rules.identity.may_be_left`). To count as an agent takes nothing that was right
-from an agent, and a person can sign. Rule 4: where no agent is known in this boot, nobody can be one of them.
+process that one of them may have left behind (`rules.identity.may_be_left`). Taking a person for an agent costs one
+signature; taking an agent for a person would let it decide. Rule 4: where no agent is known in this boot, nobody can be one of them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def authority(
     origin: Origin,
     is_agent: Callable[[], bool],
 ) -> Authority:
-    """Return as what an actor acts.
+    """Return the role in which an actor acts.
 
     is_agent: whether he is known as an agent or may be one; asked of the command line only.
     """
