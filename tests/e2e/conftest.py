@@ -30,12 +30,12 @@ DATABASES = ("sqlite", "postgresql")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Let each test that asks `where` be on one database, and those marked `both_databases` on each.
+    """Let each test that asks `where` be on one database, and with COUNTERPOINT_LONG=1 on each.
 
     The name of a test decides, so that half of all are on one and half on the other.
     """
     if "where" in metafunc.fixturenames:
-        both = metafunc.definition.get_closest_marker("both_databases") is not None
+        both = os.environ.get("COUNTERPOINT_LONG") == "1"
         chosen = DATABASES[crc32(metafunc.function.__name__.encode()) % 2]
         metafunc.parametrize("where", DATABASES if both else [chosen], indirect=True)
 

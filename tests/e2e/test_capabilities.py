@@ -17,7 +17,7 @@ import pytest
 from counterpoint.app import open_app
 from fakes.callers import CLIENT, Caller, Server
 
-pytestmark = [pytest.mark.e2e, pytest.mark.both_databases, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
 PROGRAM = Path(__file__).parent / "programs" / "agent.py"
 PLAN = "# Orchard\n## Planting\n- review: yes\n- [ ] Walnut\n- [ ] Pear\n"

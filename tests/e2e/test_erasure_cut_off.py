@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -49,7 +50,9 @@ def holding(folder: Path) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(
+    "step", STEPS if os.environ.get("COUNTERPOINT_LONG") == "1" else STEPS[::3]
+)
 def test_whatever_moment_it_is_killed_at_the_next_ends_it(
     step: str,
     app: App,

@@ -123,7 +123,7 @@ def nursery() -> Iterator[Nursery]:
 
 
 @pytest.mark.timeout(900)
-def test_nothing_answered_is_lost_by_200_kills_under_load(
+def test_nothing_answered_is_lost_by_100_kills_under_load(
     nursery, acts, folder, tmp_path, siege, assert_whole, is_long
 ):
     """Four writers at work, one killed in each round: every answered write is there, once."""
@@ -131,7 +131,7 @@ def test_nothing_answered_is_lost_by_200_kills_under_load(
     db = tmp_path / "siege.db"
     for name in WRITERS:
         nursery.start(name, folder, db)
-    for round_ in range(1, (1000 if is_long else 200) + 1):
+    for round_ in range(1, (1000 if is_long else 100) + 1):
         nursery.listen(chance.uniform(0, 0.25))
         name = chance.choice(WRITERS)
         assert nursery.end(name) == -9
@@ -147,7 +147,7 @@ def test_nothing_answered_is_lost_by_200_kills_under_load(
     assert_answered_once(siege, nursery)
     assert_whole(siege)
     assert nursery.repeated > 20
-    assert len(nursery.answered) > 200, "too little was asked for this to show anything"
+    assert len(nursery.answered) > 100, "too little was asked for this to show anything"
 
 
 def test_a_kill_while_a_database_is_made_leaves_one_that_opens(
@@ -156,7 +156,7 @@ def test_a_kill_while_a_database_is_made_leaves_one_that_opens(
     """Writers open a database that is not there yet, and all are killed at once."""
     chance = random.Random(SEED)  # noqa: S311 -- the same moments in every run
     found: collections.Counter[str] = collections.Counter()
-    for round_ in range(100 if is_long else 20):
+    for round_ in range(100 if is_long else 10):
         db = tmp_path / f"fresh{round_}" / "siege.db"
         nursery.forget()
         for name in WRITERS[:3]:

@@ -19,7 +19,7 @@ KEYS = st.text(st.characters(codec="ascii"))
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner),
-    max_leaves=20,
+    max_leaves=8,
 )
 
 
