@@ -19,7 +19,7 @@ Call = Callable[..., Any]
 
 def opened(text: str, verifier_key: str) -> Any:
     """Answer the statement in an envelope that securesystemslib verifies with the key that is shown."""
-    public = base64.b64decode(verifier_key.rsplit("+", 1)[1])[1:]
+    public = base64.b64decode(verifier_key.split("+", 2)[2])[1:]
     key = SSlibKey(verifier_key, "ed25519", "ed25519", {"public": public.hex()})
     envelope = Envelope.from_dict(json.loads(text))
     assert envelope.verify([key], 1)
