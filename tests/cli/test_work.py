@@ -69,6 +69,7 @@ def test_the_status_has_stable_keys(call, ledger):
     found = call("status", "--json").json
     assert set(found) == {
         *("project", "counts", "roots", "live", "blockers", "in_review", "ledger", "now", "you"),
+        "recovered",
     }
     assert found["project"]["id"] == "harbour"
     assert found["counts"]["task"] == {"open": 3, "active": 1}

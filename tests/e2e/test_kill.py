@@ -161,7 +161,7 @@ def test_a_kill_while_a_database_is_made_leaves_one_that_opens(
         nursery.forget()
         for name in WRITERS[:3]:
             nursery.start(name, folder, db)
-        nursery.listen(chance.uniform(0, 0.06))
+        nursery.listen(chance.uniform(0, 0.3))
         for name in WRITERS[:3]:
             assert nursery.end(name) == -9
         found["answered" if nursery.answered else "made" if db.exists() else "nothing"] += 1

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,9 +67,16 @@ async def sit(folder: Path) -> asyncio.StreamWriter:
     return writer
 
 
-def test_each_connection_is_its_own_agent_over_one_store(app, ledger):
+@pytest.fixture
+def hall(app: App) -> Iterator[ConnectionApps]:
+    """Give what relays are let in by; its thread has ended when the database is closed."""
+    made = ConnectionApps(host=app)
+    yield made
+    made.checkpoints.close()
+
+
+def test_each_connection_is_its_own_agent_over_one_store(hall: ConnectionApps, app, ledger):
     """Flags and variables are those of the connection; store and key are shared."""
-    hall = ConnectionApps(host=app)
     one = hall.admit(greeting(ledger, agent="ada", session="ses_" + "7" * 26, item="harbour-3"))
     other = hall.admit(
         greeting(
@@ -93,9 +101,10 @@ def test_each_connection_is_its_own_agent_over_one_store(app, ledger):
     assert ada.secret() == judge.secret()
 
 
-def test_a_connection_goes_on_where_the_one_with_its_secret_ended(app, ledger):
+def test_a_connection_goes_on_where_the_one_with_its_secret_ended(
+    hall: ConnectionApps, app, ledger
+):
     """While that is there, or without the secret, it is another one."""
-    hall = ConnectionApps(host=app)
 
     def enter(secret):
         return hall.admit(replace(greeting(ledger), secret=secret))
@@ -120,16 +129,17 @@ def test_a_connection_goes_on_where_the_one_with_its_secret_ended(app, ledger):
     enter("b").leave()
 
 
-def test_the_calls_of_one_principal_are_counted_together(app, ledger, monkeypatch):
+def test_the_calls_of_one_principal_are_counted_together(
+    hall: ConnectionApps, app, ledger, monkeypatch
+):
     """Whatever it calls itself, and however many connections it opens; who has a credential is another."""
-    hall = ConnectionApps(host=app)
     given = {"COUNTERPOINT_CREDENTIAL": "cpt_" + "0" * 64}
     one = hall.admit(greeting(ledger, agent="ada"))
     same = hall.admit(greeting(ledger, agent="bob"))
     other = hall.admit(greeting(ledger, environ=given))
     assert one.caller == same.caller == next(iter(app.met))
     assert other.caller not in {one.caller, given["COUNTERPOINT_CREDENTIAL"]}
-    monkeypatch.setattr(serving, "peer", lambda _: Peer((), "boot"))
+    monkeypatch.setattr(serving, "peer", lambda *_: Peer((), "boot"))
     assert {hall.admit(greeting(ledger)).caller for _ in range(2)} == {"unattested"}
 
 
@@ -164,9 +174,10 @@ def test_evidence_is_measured_in_the_tree_of_the_connection(app, ledger, tmp_pat
     assert "swordfish-swordfish" not in here.core._context.ports.secrets
 
 
-def test_another_database_and_a_wrong_setting_are_refused(app, ledger, tmp_path):
+def test_another_database_and_a_wrong_setting_are_refused(
+    hall: ConnectionApps, app, ledger, tmp_path
+):
     """The relay is told before anything is served."""
-    hall = ConnectionApps(host=app)
     with pytest.raises(InvalidInput, match="not of"):
         hall.admit(greeting(tmp_path))
     with pytest.raises(InvalidInput, match="LEASE"):

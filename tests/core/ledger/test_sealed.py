@@ -59,6 +59,7 @@ def key(story: Studio) -> VerifierKey:
 @pytest.fixture
 def lines(story: Studio) -> Lines:
     """Answer the lines of the bundle of ada's session."""
+    story.system.signing.renew()
     return list(story.system.use(Seals).export(session(story)))
 
 
@@ -174,6 +175,7 @@ def test_the_seal_of_another_session_is_found(
     story: Studio, lines: Lines, key: VerifierKey
 ) -> None:
     """The entry stands in the ledger, but it wrote another seal."""
+    story.system.signing.renew()
     strange = canonical.load(next(story.system.use(Seals).export(session(story, 1))))
     report = judged(headed(lines, lambda header: header.update(ledger=strange["ledger"])), key)
     assert any("does not write this seal" in fault.message for fault in report.faults)
@@ -181,6 +183,7 @@ def test_the_seal_of_another_session_is_found(
 
 def test_an_entry_of_another_project_is_found(story: Studio) -> None:
     """Two projects may be signed by one key; an entry says of which it is."""
+    story.system.signing.renew()
     lines = list(story.system.use(Seals).export(session(story)))
     header = SealedHeader.from_bytes(lines[0][:-1])
     renamed = headed(lines, lambda one: one.update(project="other"))

@@ -74,12 +74,13 @@ class Checkpoints:
                 self._thread = threading.Thread(target=self._run, name="checkpoints", daemon=True)
                 self._thread.start()
 
-    def close(self) -> None:
-        """Have all that waits signed, and end; calls may be under way."""
+    def close(self) -> bool:
+        """Have all that waits signed, and end; calls may be under way. Return whether its thread has ended."""
         self._over.set()
         if self._thread is not None:
             self._thread.join(PATIENCE)
         self.witnesses.close(PATIENCE)
+        return self._thread is None or not self._thread.is_alive()
 
     def _run(self) -> None:
         while not self._over.wait(GLANCE):

@@ -277,9 +277,9 @@ async def serve_sockets(
             if _identity(rendezvous) == mine:
                 rendezvous.clear()
             was_quiet = await sockets.close()
-            await asyncio.to_thread(checkpoints.close)
+            has_ended = await asyncio.to_thread(checkpoints.close)
             # Closing the store under a call that runs would wait for it, or break it.
-            if was_quiet:
+            if was_quiet and has_ended:
                 await asyncio.to_thread(app.close)
 
 
