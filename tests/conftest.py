@@ -24,7 +24,9 @@ _STATE = tempfile.TemporaryDirectory(prefix="counterpoint-state-")
 os.environ["XDG_STATE_HOME"] = _STATE.name
 """What the signer remembers while fixtures of many tests are made; each test has a copy of it."""
 
-hypothesis.settings.register_profile("tests", deadline=None)
+hypothesis.settings.register_profile(
+    "tests", deadline=None, max_examples=100 if os.environ.get("COUNTERPOINT_LONG") == "1" else 50
+)
 hypothesis.settings.load_profile("tests")
 """No property is about time: a busy machine would break it."""
 

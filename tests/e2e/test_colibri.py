@@ -99,12 +99,13 @@ def assert_verified(bundle: Path, key: str, counterpoint: Any, folder: Path) -> 
 
 
 @pytest.mark.parametrize("how", [COLIBRI, PROOFS], ids=["relay", "in process"])
-def test_sixteen_clients_write_one_unbroken_chain(
+def test_clients_at_once_write_one_unbroken_chain(
     folder: Path, connect: Callable[..., Any], assert_whole: Any, how: tuple[str, ...]
 ) -> None:
     """Of one task, at once; no number is missing, and no call either."""
-    each = 5
-    agents = [connect(folder, *how) for _ in range(CLIENTS)]
+    # In one process each they load everything, so that few show as much there.
+    each, count = 5, CLIENTS if how == COLIBRI else 5
+    agents = [connect(folder, *how) for _ in range(count)]
     task = data(agents[0].call("task_create", title="Shared"))["id"]
 
     def write(number: int) -> list[int]:
@@ -118,11 +119,11 @@ def test_sixteen_clients_write_one_unbroken_chain(
             for place in range(each)
         ]  # fmt: skip
 
-    with ThreadPoolExecutor(CLIENTS) as pool:
-        written = [one for some in pool.map(write, range(CLIENTS)) for one in some]
-    assert sorted(written) == list(range(CLIENTS * each))
+    with ThreadPoolExecutor(count) as pool:
+        written = [one for some in pool.map(write, range(count)) for one in some]
+    assert sorted(written) == list(range(count * each))
     found = data(agents[0].call("audit_verify_chain", task_id=task))
-    assert (found["valid"], found["record_count"]) == (True, CLIENTS * each)
+    assert (found["valid"], found["record_count"]) == (True, count * each)
     app = open_app(folder, {})
     calls = app.person().use(Actions).list(limit=1_000)
     assert sorted(begun.number for begun, _ in calls) == list(range(1, len(calls) + 1))

@@ -247,6 +247,7 @@ def test_a_text_that_was_taken_away_is_told_of_by_the_ledger() -> None:
     person = story.core("pat", kind="human")
     person.erasing.of_row(Record, "demo-r1", reason="of no concern here")
     person.erasing.of_row(Record, "demo-r13", reason="private")
+    story.system.signing.renew()
     lines = list(story.system.use(Seals).export(cyd))
     assert len(canonical.load(lines[0])["ledger"]["entries"]) == 2
     report = judged(lines, story.system.audit.key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from graphlib import TopologicalSorter
 from itertools import product
 
@@ -315,7 +316,7 @@ class Walk(RuleBasedStateMachine):
 
 
 Walk.TestCase.settings = settings(
-    max_examples=12,
+    max_examples=30 if os.environ.get("COUNTERPOINT_LONG") == "1" else 6,
     stateful_step_count=30,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=list(HealthCheck),

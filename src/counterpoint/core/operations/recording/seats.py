@@ -112,9 +112,6 @@ def _is_strange(change: Change, claim: Claim) -> bool:
         return False
     if acting(change) in ENTITLED:
         return False
-    if caller.actor.kind != "agent":
-        # At the command line, and may be an agent: it has no session in which it could hold this.
-        return True
     session = change.find(Session, claim.session)
     # Whoever says to be a person and is none is asked as the agent that he may be.
     actor = replace(caller.actor, kind="agent")
