@@ -27,8 +27,6 @@ from counterpoint.kernel.errors import InvalidInput
 
 _REPEATED: Final = 40
 """Letters of a text of a row from which on whatever has it in it is taken for a copy."""
-_TOLD: Final = 20
-"""Entries that a receipt names; of the others it says how many there are."""
 _MOST: Final = 400
 """Texts that one transaction takes away: each table that is searched is read once for them."""
 
@@ -104,9 +102,7 @@ class Erasing:
                 for place, data in enumerate(view.entries())
                 if any(needle in data for needle in raw)
             ]
-        more = len(entries) - _TOLD
-        found |= dict.fromkeys(f"entry {place}" for place in entries[:_TOLD])
-        return [*found, *([f"{more} more entries"] if more > 0 else [])]
+        return [*found, *(f"entry {place}" for place in entries)]
 
     def close(
         self,
