@@ -137,7 +137,7 @@ class People:
         return key
 
     def recovery(self, public_key: str, owner: str, storage: KeyStorage) -> ProposedAct:
-        """Return what letting a key in without one that is in force decides; Conflict if nobody has one, Forbidden."""
+        """Return what it decides to enrol a key where all others are lost; Conflict if nobody had one, Forbidden."""
         self.refuse_recovery()
         enrolment = self.enrolment(public_key, owner, storage)
         epoch = Signing(self._context).proposed().decision["epoch"]
